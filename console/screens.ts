@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { WaitingBadge } from './approvals/badge.tsx'
 import { Approvals } from './screens/approvals.tsx'
 import { Cards } from './screens/cards.tsx'
+import { Chat } from './screens/chat.tsx'
 import { Corrections } from './screens/corrections.tsx'
 import { Metrics } from './screens/metrics.tsx'
 import { Runs } from './screens/runs.tsx'
@@ -21,6 +22,7 @@ export interface Screen {
 
 /** The first one is shown where the address names none. */
 export const SCREENS: readonly Screen[] = [
+  { id: 'chat', title: 'Chat', view: Chat },
   { id: 'runs', title: 'Runs', view: Runs },
   { id: 'sessions', title: 'Sessions', view: Sessions },
   { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },

@@ -59,7 +59,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
   it('lists runs and filters them, by the address', async () => {
     await run('helper', 'Oslo', 'filtered')
     await run('failing', 'x', 'filtered')
-    const opened = await open('')
+    const opened = await open('runs')
     const { page } = opened
     await heading(page, 'Runs').waitFor()
     await page.getByRole('link', { name: 'failing' }).first().waitFor()
@@ -533,7 +533,7 @@ describe.skipIf(!HAS_BROWSER)('the console of two users', () => {
 })
 
 describe.skipIf(!HAS_BROWSER)('the console of a service that has little', () => {
-  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'bare' } }))
+  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'unstored' } }))
 
   it('says which option turns on what is not there', async () => {
     const opened = await visit(browser, `${server().url}/api/console#/runs`)

@@ -46,6 +46,58 @@ const remover = new Agent({
   },
 })
 
+/** Asks two things at once. */
+const planner = new Agent({
+  name: 'planner',
+  register: false,
+  description: 'Asks where to, and how many',
+  async *run(_, { ask, parallel }) {
+    const [place, count] = yield* parallel([
+      ask('place', { message: 'A place', schema: { type: 'string', title: 'Where to?' } }),
+      ask('count', { message: 'A number', schema: { type: 'integer', title: 'How many?' } }),
+    ])
+    yield `${count} to ${place}`
+  },
+})
+
+/** Makes a file of each kind that a page may show. */
+const maker = new Agent({
+  name: 'maker',
+  register: false,
+  description: 'Makes files',
+  async *run() {
+    const picture =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const svg = btoa('<svg xmlns="http://www.w3.org/2000/svg"><script>globalThis.hacked = 1</script></svg>')
+    yield { type: 'thinking', text: 'What **kinds** are there?' }
+    yield {
+      type: 'artifact',
+      artifactId: 'a',
+      name: 'dot.png',
+      parts: [{ type: 'image', data: picture, mimeType: 'image/png' }],
+    }
+    yield {
+      type: 'artifact',
+      artifactId: 'b',
+      name: 'dot.svg',
+      parts: [{ type: 'image', data: svg, mimeType: 'image/svg+xml' }],
+    }
+    yield {
+      type: 'artifact',
+      artifactId: 'c',
+      name: 'far.png',
+      parts: [{ type: 'image', data: 'https://evil.example/far.png' }],
+    }
+    yield {
+      type: 'artifact',
+      artifactId: 'd',
+      name: 'numbers',
+      parts: [{ type: 'data', data: { answer: 42 } }],
+    }
+    yield { type: 'message', parts: [{ type: 'text', text: 'All *made*.' }] }
+  },
+})
+
 /** Says so many words slowly, until it is cancelled. */
 const slow = new Agent({
   name: 'slow',
@@ -137,4 +189,16 @@ const initials = new Workflow({
     .step('join', words => words.map(word => word.charAt(0)).join('')),
 })
 
-export const agents = [helper, remover, slow, failing, hostile, chatty, payer, both, initials] as const
+export const agents = [
+  helper,
+  remover,
+  planner,
+  maker,
+  slow,
+  failing,
+  hostile,
+  chatty,
+  payer,
+  both,
+  initials,
+] as const

@@ -33,19 +33,18 @@ const identified: Middleware = (_, context, next) => {
 const mayDecide: Authorize = ({ request, run }, { identity }) =>
   run.owner === identity?.id || (identity?.id === 'bob' && request.toolName === 'remove')
 
-/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `bare`: with nothing but agents. */
+/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `unstored`: without stored runs. */
 export function consoleHandler(settings = 'open', state?: State): Handler {
-  if (settings === 'bare') {
-    const plugins = [webConsole()]
+  const isGuarded = settings === 'guarded'
+  if (settings === 'unstored') {
     return createHandler({
-      serve: agents,
-      registry: false,
-      runs: { store: 'none' },
+      serve: [...agents],
+      registry: new Registry(),
       production: false,
-      plugins,
+      runs: { store: 'none' },
+      plugins: [webConsole()],
     })
   }
-  const isGuarded = settings === 'guarded'
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
     registry: new Registry(),

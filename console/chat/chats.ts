@@ -1,0 +1,237 @@
+/**
+ * The chats that are open in this page. A run goes on while other screens or chats are shown.
+ *
+ * @module
+ */
+
+import { type Signal, signal } from '@preact/signals'
+import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/contract.ts'
+import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
+import { goTo, linkTo, place } from '../place.ts'
+import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
+import { eachFrame } from './frames.ts'
+import { type Answer, answerOf, fold, goingOn, NEW_ANSWER } from './parts.ts'
+
+/** A message, and what was answered. */
+export interface Turn {
+  /** Tells turns of this page apart. */
+  readonly key: number
+  readonly input: RunInput
+  /** By what the session knows it: the id that this page gave it, or that of its run. */
+  readonly messageId: string | undefined
+  readonly answer: Signal<Answer>
+  /** Ends a run that nobody stores. */
+  readonly leaving: AbortController
+}
+
+/** The user that runs name, where the service knows nobody. */
+export const userId = signal('')
+
+/** Most turns of a session that are loaded at once. */
+const PAGE = 30
+
+/** A conversation with an agent, a team or a workflow. */
+export class Chat {
+  readonly kind: Kind
+  readonly name: string
+  readonly turns: Signal<readonly Turn[]> = signal([])
+  /** Why the messages of the session cannot be shown. */
+  readonly failure: Signal<unknown> = signal(undefined)
+  readonly isLoading: Signal<boolean> = signal(false)
+  /** Gives the turns before these; null where there are none. */
+  readonly earlier: Signal<string | null> = signal(null)
+  /** The message that is edited, to be run again. */
+  readonly edited: Signal<Turn | undefined> = signal(undefined)
+  /** The session, once there is one. */
+  readonly sessionId: Signal<string | undefined>
+
+  constructor(kind: Kind, name: string, sessionId: string | undefined) {
+    this.kind = kind
+    this.name = name
+    this.sessionId = signal(sessionId)
+    if (sessionId !== undefined && hasSessions()) void this.load()
+  }
+
+  /** Whether a run is at work. */
+  get isBusy(): boolean {
+    return this.turns.value.some(({ answer }) => answer.value.status === 'running')
+  }
+
+  /** Loads a page of the session's turns, which stand before those that are shown. */
+  async load(): Promise<void> {
+    const { earlier, isLoading, failure } = this
+    const sessionId = this.sessionId.value
+    if (sessionId === undefined) return
+    isLoading.value = true
+    try {
+      const query = { limit: PAGE, ...(earlier.value !== null && { cursor: earlier.value }) }
+      const page = await client.sessions.messages(this, sessionId, query)
+      const turns = turnsOf(page)
+      this.turns.value = [...turns, ...this.turns.value]
+      earlier.value = page.nextCursor
+      const last = turns.at(-1)
+      if (last !== undefined) await this.#goOn(last)
+    } catch (error) {
+      // A session that is new to the service has no messages.
+      if (codeOf(error) !== 'session_not_found') failure.value = error
+    } finally {
+      isLoading.value = false
+    }
+  }
+
+  /** Sends a message. It may take the place of an earlier one, and of all that came after it. */
+  async send(input: RunInput, replaced?: Turn): Promise<void> {
+    this.edited.value = undefined
+    const messageId = replaced?.messageId ?? newId()
+    const answer = signal(NEW_ANSWER)
+    const turn = { key: nextKey++, input, messageId, answer, leaving: new AbortController() }
+    const turns = this.turns.value
+    this.turns.value = [...turns.slice(0, replaced ? turns.indexOf(replaced) : undefined), turn]
+    try {
+      await this.#begin()
+    } catch (error) {
+      answer.value = failed(answer.value, error)
+      return
+    }
+    const { kind, name } = this
+    const sessionId = this.sessionId.value
+    // A message whose run never began is not in the session.
+    const wasKept = sessionId !== undefined && replaced?.answer.value.runId !== undefined
+    const options = {
+      signal: turn.leaving.signal,
+      keys: providerKeys.value,
+      userId: userId.value || undefined,
+      ...(sessionId !== undefined && { sessionId, messageId, replaces: wasKept ? messageId : undefined }),
+    }
+    const servable: ServableClient = client[kind](name)
+    const events = isStored()
+      ? servable.stream(input, options)
+      : servable.stream(input, { ...options, follow: false })
+    await follow(turn, events)
+  }
+
+  /** Stops the run of a message. */
+  stop({ answer, leaving }: Turn): void {
+    const { runId } = answer.value
+    if (isStored() && runId !== undefined) client.runs.cancel(runId).catch(() => leaving.abort())
+    else leaving.abort()
+  }
+
+  /** Answers what a run waits for. */
+  async respond(turn: Turn, answers: readonly RequestAnswer[]): Promise<void> {
+    const { answer } = turn
+    const { record, next } = await client.runs.answer(`${answer.value.runId}`, answers, {
+      keys: providerKeys.value,
+    })
+    if (next === undefined) {
+      answer.value = { ...answer.value, requests: record.requests ?? [] }
+      return
+    }
+    answer.value = goingOn(answer.value, next.id)
+    await follow(turn, next.stream())
+  }
+
+  /** Begins a session, where the service has them. */
+  async #begin(): Promise<void> {
+    if (this.sessionId.value !== undefined || !hasSessions()) return
+    const { kind, name } = this
+    const { id } = await client.sessions.create({ kind, name })
+    const isShown = chatAt() === this
+    chats.delete(keyOf(kind, name, undefined))
+    this.sessionId.value = id
+    chats.set(keyOf(kind, name, id), this)
+    if (isShown) location.replace(linkTo('chat', [kind, name], { session: id }))
+  }
+
+  /** Follows the last turn of a session if it is at work, and finds what it waits for. */
+  async #goOn(turn: Turn): Promise<void> {
+    const { answer } = turn
+    const { status, runId = '' } = answer.value
+    if (status === 'running') {
+      answer.value = { ...NEW_ANSWER, runId, next: answer.value.next }
+      void follow(turn, client.runs.stream(runId))
+    }
+    if (status === 'input_required') {
+      const { requests = [] } = await client.runs.get(runId)
+      answer.value = { ...answer.value, requests }
+    }
+  }
+}
+
+let nextKey = 0
+
+const chats = new Map<string, Chat>()
+
+const keyOf = (kind: Kind, name: string, sessionId = '') => JSON.stringify([kind, name, sessionId])
+
+/** The chat with an agent, a team or a workflow, in a session or in none yet. */
+export function chatOf(kind: Kind, name: string, sessionId: string | undefined): Chat {
+  const key = keyOf(kind, name, sessionId)
+  const chat = chats.get(key) ?? new Chat(kind, name, sessionId)
+  chats.set(key, chat)
+  return chat
+}
+
+/** Begins a new chat. */
+export function newChat(kind: Kind, name: string): void {
+  chats.delete(keyOf(kind, name))
+  const before = location.hash
+  goTo('chat', [kind, name])
+  // The same address is no change of place.
+  if (location.hash === before) dispatchEvent(new HashChangeEvent('hashchange'))
+}
+
+function chatAt(): Chat | undefined {
+  const [kind, name = ''] = place.value.path
+  return chats.get(keyOf(kind as Kind, name, place.value.query.get('session') ?? undefined))
+}
+
+export const hasSessions = (): boolean => config.value.plugins.includes('sessions')
+const isStored = () => config.value.notStored === null
+
+/** 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS. */
+const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), each => each.toString(36)).join('')
+
+function failed(answer: Answer, error: unknown): Answer {
+  return { ...answer, status: 'failed', error: { message: messageOf(error), code: codeOf(error) } }
+}
+
+/** Reads a run to its end. */
+async function follow({ answer, leaving }: Turn, events: RunEvents): Promise<void> {
+  const waiting: RunEvent[] = []
+  const flush = () => {
+    const { runId = answer.value.runId } = events
+    answer.value = { ...fold(answer.value, waiting.splice(0)), runId }
+  }
+  const ask = eachFrame(flush)
+  try {
+    for await (const event of events) {
+      waiting.push(event)
+      ask()
+    }
+    flush()
+    if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
+  } catch (error) {
+    flush()
+    const { aborted } = leaving.signal
+    answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
+  }
+}
+
+/** The turns of a page, oldest first. A run that went on with answers is one turn with the run that had waited for them. */
+function turnsOf({ turns }: TurnPage): Turn[] {
+  const all: Turn[] = []
+  for (const each of [...turns].reverse()) {
+    const before = all.at(-1)
+    const answer = answerOf(each)
+    if (before && each.continuedFrom !== undefined && before.answer.value.runId === each.continuedFrom) {
+      const parts = [...before.answer.value.parts, ...answer.parts].map((part, key) => ({ ...part, key }))
+      before.answer.value = { ...answer, parts, next: parts.length }
+    } else {
+      const messageId = each.messageId ?? each.runId
+      const leaving = new AbortController()
+      all.push({ key: nextKey++, input: each.input, messageId, answer: signal(answer), leaving })
+    }
+  }
+  return all
+}

@@ -1,0 +1,166 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { RunInput } from '../../src/agents/contract.ts'
+import { Notice } from '../parts/notice.tsx'
+import { config, messageOf } from '../service.ts'
+import { size, visible } from '../text.ts'
+import type { Chat } from './chats.ts'
+import { type FilePart, nameOf, partOf } from './files.ts'
+
+/** Bytes that the other fields of a body may need. */
+const OTHER_FIELDS = 4096
+
+/** Where a message is written. Enter sends it, Shift and Enter break the line, and Escape stops the answer. */
+export function Composer({ chat }: { chat: Chat }) {
+  const [text, setText] = useState('')
+  const [files, setFiles] = useState<readonly Attached[]>([])
+  const [wrong, setWrong] = useState<string>()
+  const field = useRef<HTMLTextAreaElement>(null)
+  const edited = chat.edited.value
+  const { isBusy } = chat
+  useEffect(() => {
+    if (edited === undefined) return
+    setText(textIn(edited.input))
+    setFiles(filesIn(edited.input).map(part => ({ part, name: nameOf(part) })))
+    field.current?.focus()
+  }, [edited])
+  const clear = () => {
+    chat.edited.value = undefined
+    setText('')
+    setFiles([])
+    setWrong(undefined)
+  }
+  const send = () => {
+    if (isBusy || (text.trim() === '' && files.length === 0)) return
+    const input = inputOf(text, files)
+    const tooLarge = whyTooLarge(input)
+    setWrong(tooLarge)
+    if (tooLarge !== undefined) return
+    clear()
+    void chat.send(input, edited)
+  }
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && isBusy) stop(chat)
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    send()
+  }
+  const attach = async (chosen: readonly File[]) => {
+    try {
+      const more = await Promise.all(
+        chosen.map(async file => ({ part: await partOf(file), name: file.name })),
+      )
+      setFiles([...files, ...more])
+      setWrong(whyTooLarge(inputOf(text, [...files, ...more])))
+    } catch (error) {
+      setWrong(messageOf(error))
+    }
+  }
+  return (
+    <form
+      class="composer"
+      aria-label="New message"
+      onSubmit={event => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      {wrong !== undefined && <Notice kind="error">{wrong}</Notice>}
+      {edited !== undefined && (
+        <p>
+          You edit an earlier message. It replaces that message and all after it.{' '}
+          <button type="button" class="quiet" onClick={clear}>
+            Cancel editing
+          </button>
+        </p>
+      )}
+      {files.length > 0 && (
+        <ul class="files" aria-label="Attached files">
+          {files.map((each, index) => (
+            <li key={index}>
+              {visible(each.name)} <span class="soft">{size((each.part.data.length * 3) / 4)}</span>
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Remove ${each.name}`}
+                onClick={() => setFiles(files.filter(other => other !== each))}
+              >
+                Remove
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <label>
+        Message
+        <textarea
+          ref={field}
+          rows={2}
+          value={text}
+          aria-describedby="keys"
+          onInput={event => setText(event.currentTarget.value)}
+          onKeyDown={press}
+        />
+      </label>
+      <p class="actions">
+        <span id="keys" class="soft">
+          Enter sends. Shift and Enter break the line. Escape stops.
+        </span>
+        {config.value.takesFiles && (
+          <label class="attach">
+            Attach files
+            <input
+              type="file"
+              multiple
+              onChange={event => {
+                const { currentTarget } = event
+                void attach([...(currentTarget.files ?? [])])
+                currentTarget.value = ''
+              }}
+            />
+          </label>
+        )}
+        {isBusy ? (
+          <button type="button" onClick={() => stop(chat)}>
+            Stop
+          </button>
+        ) : (
+          <button type="submit" class="main">
+            Send
+          </button>
+        )}
+      </p>
+    </form>
+  )
+}
+
+interface Attached {
+  readonly part: FilePart
+  readonly name: string
+}
+
+function stop(chat: Chat): void {
+  for (const turn of chat.turns.value) if (turn.answer.value.status === 'running') chat.stop(turn)
+}
+
+function inputOf(text: string, files: readonly Attached[]): RunInput {
+  if (files.length === 0) return text
+  const parts = files.map(({ part }) => part)
+  return text.trim() === '' ? parts : [{ type: 'text', text }, ...parts]
+}
+
+function textIn(input: RunInput): string {
+  if (typeof input === 'string') return input
+  return input.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+function filesIn(input: RunInput): readonly FilePart[] {
+  if (typeof input === 'string') return []
+  return input.filter(part => part.type !== 'text' && part.type !== 'data') as FilePart[]
+}
+
+function whyTooLarge(input: RunInput): string | undefined {
+  const most = config.value.maxBodyBytes - OTHER_FIELDS
+  const { length } = new TextEncoder().encode(JSON.stringify(input))
+  if (length <= most) return undefined
+  return `The message is too large: ${size(length)}. The service takes ${size(most)} at most.`
+}

@@ -1,0 +1,160 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { memo } from '../memo.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Status } from '../parts/status.tsx'
+import { duration, money, visible } from '../text.ts'
+import { AsCode } from './as-code.tsx'
+import type { Chat, Turn } from './chats.ts'
+import { Contents } from './file-view.tsx'
+import { Folded } from './folded.tsx'
+import { PartView } from './part-view.tsx'
+import { type Answer, toolCallsIn } from './parts.ts'
+import { Requests } from './requests.tsx'
+
+/** Pixels from the end of the page at which one still counts as being there. */
+const NEAR = 60
+
+/** The messages of a chat with their answers. The page scrolls along while one is at its end. */
+export function Messages({ chat }: { chat: Chat }) {
+  const list = useRef<HTMLOListElement>(null)
+  const turns = chat.turns.value
+  useEffect(() => scrollAlong(list.current!), [])
+  // One who sends a message wants to see its answer.
+  useEffect(scrollToEnd, [turns.at(-1)?.key])
+  return (
+    <ol class="messages" ref={list}>
+      {turns.map(turn => (
+        <TurnView key={turn.key} chat={chat} turn={turn} />
+      ))}
+    </ol>
+  )
+}
+
+const TurnView = memo(({ chat, turn }: { chat: Chat; turn: Turn }) => (
+  <li>
+    <article class="message user" aria-label="Your message">
+      {typeof turn.input === 'string' ? (
+        <p class="plain" dir="auto">
+          {visible(turn.input)}
+        </p>
+      ) : (
+        <Contents parts={turn.input} name="" />
+      )}
+    </article>
+    <AnswerView chat={chat} turn={turn} />
+  </li>
+))
+
+function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
+  const answer = turn.answer.value
+  const { parts, status, error, requests } = answer
+  const isRunning = status === 'running'
+  return (
+    <article class="message answer" aria-label={`Answer of ${chat.name}`} aria-busy={isRunning}>
+      {parts.map((part, index) => (
+        <PartView key={part.key} part={part} isWhole={!isRunning || index < parts.length - 1} />
+      ))}
+      {error !== undefined && (
+        <Notice>
+          <span class="bad">Error:</span> {visible(error.message)} {error.code && <code>{error.code}</code>}
+        </Notice>
+      )}
+      {requests.length > 0 && (
+        <Requests requests={requests} respond={answers => chat.respond(turn, answers)} />
+      )}
+      <p class="soft">
+        <Status status={status} /> {factsOf(answer)}
+      </p>
+      {!isRunning && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
+    </article>
+  )
+}
+
+function Actions({ chat, turn, text }: { chat: Chat; turn: Turn; text: string }) {
+  const { isBusy } = chat
+  return (
+    <div class="actions">
+      {text !== '' && <CopyButton text={text} label="answer" />}
+      <button type="button" class="quiet" disabled={isBusy} onClick={() => void chat.send(turn.input, turn)}>
+        Run again
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        disabled={isBusy}
+        onClick={() => {
+          chat.edited.value = turn
+        }}
+      >
+        Edit and run again
+      </button>
+      <Folded summary="As code">{() => <AsCode chat={chat} turn={turn} />}</Folded>
+    </div>
+  )
+}
+
+/** Says how the last answer stands. */
+export function Said({ chat }: { chat: Chat }) {
+  const last = chat.turns.value.at(-1)?.answer.value
+  return (
+    <p class="soft" role="status">
+      {last && saidOf(last)}
+    </p>
+  )
+}
+
+function saidOf(answer: Answer): string {
+  const calls = toolCallsIn(answer)
+  switch (answer.status) {
+    case 'running':
+      return 'Answering…'
+    case 'failed':
+      return `Answer failed: ${answer.error?.code ?? 'unknown'}`
+    case 'cancelled':
+      return 'Answer stopped'
+    case 'input_required':
+      return `The agent waits for you: ${counted(answer.requests.length, 'request')}`
+    default:
+      return calls === 0 ? 'Answer complete' : `Answer complete, ${counted(calls, 'tool call')}`
+  }
+}
+
+function factsOf({ usage, durationMs }: Answer): string {
+  const facts = [
+    durationMs !== undefined && duration(durationMs),
+    usage && usage.totalTokens > 0 && counted(usage.totalTokens, 'token'),
+    usage?.cost !== undefined && money(usage.cost),
+  ]
+  return facts.filter(Boolean).join(', ')
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString()} ${what}${count === 1 ? '' : 's'}`
+}
+
+function textOf({ parts }: Answer): string {
+  return parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
+}
+
+function scrollToEnd(): void {
+  scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })
+}
+
+/** Keeps the end of the page in view while it grows, unless one has scrolled away from it. */
+function scrollAlong(list: Element): () => void {
+  const page = document.documentElement
+  let isAtEnd = true
+  const look = () => {
+    isAtEnd = page.scrollHeight - page.clientHeight - scrollY < NEAR
+  }
+  const observer = new ResizeObserver(() => {
+    if (isAtEnd) scrollToEnd()
+  })
+  observer.observe(list)
+  addEventListener('scroll', look, { passive: true })
+  return () => {
+    observer.disconnect()
+    removeEventListener('scroll', look)
+  }
+}

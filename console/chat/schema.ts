@@ -1,0 +1,61 @@
+/** Forms for the values that questions ask for. */
+
+/** A field of a form. */
+export interface Field {
+  /** The member of the object; empty for a value that is no object. */
+  readonly name: string
+  readonly label: string
+  readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
+  readonly choices: readonly unknown[]
+  readonly isRequired: boolean
+}
+
+/** The fields that a JSON Schema asks for. What is too much for a form is one field for JSON. */
+export function fieldsOf(schema: unknown): readonly Field[] {
+  const { type, properties, required, title } = Object(schema) as Schema
+  if (type !== 'object' || properties === undefined) return [fieldOf('', title ?? 'Answer', schema, true)]
+  const fields = Object.entries(properties).map(([name, each]) => {
+    const isRequired = Array.isArray(required) && required.includes(name)
+    return fieldOf(name, String(Object(each).title ?? name), each, isRequired)
+  })
+  const isSimple = fields.length > 0 && fields.every(({ kind }) => kind !== 'json')
+  return isSimple ? fields : [{ ...fieldOf('', 'Answer', {}, true), kind: 'json' }]
+}
+
+/** The value of a form. `read` gives the text of a field; of a box `true` or nothing. Throws for JSON that is none. */
+export function formValue(fields: readonly Field[], read: (field: Field) => string): unknown {
+  const given = fields.flatMap(field => {
+    const text = read(field)
+    const isAbsent = text === '' && !field.isRequired && field.kind !== 'boolean'
+    return isAbsent ? [] : [[field.name, valueIn(field, text)] as const]
+  })
+  const [first] = fields
+  return first?.name === '' ? given[0]?.[1] : Object.fromEntries(given)
+}
+
+interface Schema {
+  readonly type?: unknown
+  readonly title?: string
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly required?: unknown
+  readonly enum?: unknown
+}
+
+function fieldOf(name: string, label: string, schema: unknown, isRequired: boolean): Field {
+  const { type, enum: all } = Object(schema) as Schema
+  const choices = Array.isArray(all) ? all : []
+  return { name, label, isRequired, choices, kind: choices.length > 0 ? 'choice' : kindOf(schema, type) }
+}
+
+function kindOf(schema: unknown, type: unknown): Field['kind'] {
+  if (schema === undefined || type === 'string') return 'text'
+  if (type === 'number' || type === 'integer') return 'number'
+  return type === 'boolean' ? 'boolean' : 'json'
+}
+
+function valueIn({ kind, choices }: Field, text: string): unknown {
+  if (kind === 'text') return text
+  if (kind === 'number') return Number(text)
+  if (kind === 'boolean') return text === 'true'
+  return kind === 'choice' ? choices[Number(text)] : JSON.parse(text)
+}

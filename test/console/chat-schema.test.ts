@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { type Field, fieldsOf, formValue } from '../../console/chat/schema.ts'
+
+const given = (texts: Readonly<Record<string, string>>) => (field: Field) => texts[field.name] ?? ''
+
+it.each([
+  [undefined, 'text', 'M', 'M'],
+  [{ type: 'string' }, 'text', '', ''],
+  [{ type: 'integer' }, 'number', '4', 4],
+  [{ type: 'number' }, 'number', '4.5', 4.5],
+  [{ type: 'boolean' }, 'boolean', 'true', true],
+  [{ type: 'boolean' }, 'boolean', 'false', false],
+  [{ enum: ['S', 'M'] }, 'choice', '1', 'M'],
+  [{ type: 'array' }, 'json', '[1]', [1]],
+  [{ type: 'object' }, 'json', '{"a":1}', { a: 1 }],
+  [{ type: 'object', properties: { deep: { type: 'object' } } }, 'json', '{}', {}],
+  [null, 'json', 'null', null],
+])('a question for %j has a field for %s', (schema, kind, text, value) => {
+  const fields = fieldsOf(schema)
+  expect(fields).toMatchObject([{ name: '', kind }])
+  expect(formValue(fields, given({ '': text }))).toEqual(value)
+})
+
+it('has a field for each member of an object', () => {
+  const fields = fieldsOf({
+    type: 'object',
+    properties: {
+      size: { enum: ['S', 'M'], title: 'Size' },
+      count: { type: 'integer' },
+      gift: { type: 'boolean' },
+    },
+    required: ['size'],
+  })
+  expect(fields.map(({ label, kind, isRequired }) => [label, kind, isRequired])).toEqual([
+    ['Size', 'choice', true],
+    ['count', 'number', false],
+    ['gift', 'boolean', false],
+  ])
+  expect(formValue(fields, given({ size: '0', gift: 'true' }))).toEqual({ size: 'S', gift: true })
+})

@@ -1,0 +1,433 @@
+/** The chat of the console in a real browser. */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { served } from '../contracts/served.ts'
+import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
+import {
+  freePort,
+  type Runtime,
+  startBun,
+  startDeno,
+  startNode,
+  startWorkerd,
+  startWrangler,
+} from './harness.ts'
+
+const NODE = 'test/runtimes/entries/console-node.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  if (HAS_BROWSER) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+/** A chat with an agent, and what can be done in it. */
+class Visitor {
+  readonly page: Page
+  readonly opened: Opened
+
+  private constructor(opened: Opened) {
+    this.page = opened.page
+    this.opened = opened
+  }
+
+  static async at(url: string, agent: string): Promise<Visitor> {
+    const visitor = new Visitor(await visit(browser, `${url}/api/console#/chat/agent/${agent}`))
+    await visitor.page.getByRole('heading', { name: `Chat with ${agent}` }).waitFor()
+    return visitor
+  }
+
+  get field(): Locator {
+    return this.page.getByRole('textbox', { name: 'Message', exact: true })
+  }
+
+  /** The last answer. */
+  get answer(): Locator {
+    return this.page.getByRole('article', { name: /^Answer of/ }).last()
+  }
+
+  button(name: string): Locator {
+    return this.page.getByRole('button', { name, exact: true })
+  }
+
+  async say(text: string): Promise<void> {
+    await this.field.fill(text)
+    await this.field.press('Enter')
+  }
+
+  /** Waits until the line of the last answer says so. */
+  async isSaid(text: string): Promise<void> {
+    await this.page.getByRole('status').filter({ hasText: text }).waitFor()
+  }
+
+  /** The texts of all messages of the user. */
+  messages(): Promise<string[]> {
+    return this.page.getByRole('article', { name: 'Your message' }).allTextContents()
+  }
+
+  /** Expects no complaint of the page, and that it asked no other host. */
+  isClean(): void {
+    const { requests, complaints } = this.opened
+    expect(complaints).toEqual([])
+    expect(hostsOf(requests)).toEqual(new Set([new URL(this.page.url()).host]))
+  }
+}
+
+/** A chat with a tool call. */
+async function talksToTool(
+  url: string,
+  agent: string,
+  words: string,
+  tool: string,
+  said: string,
+): Promise<Visitor> {
+  const visitor = await Visitor.at(url, agent)
+  await visitor.say(words)
+  await visitor.isSaid('Answer complete, 1 tool call')
+  expect(await visitor.answer.textContent()).toMatch(new RegExp(`${tool}[^]*${said}`))
+  await visitor.answer.getByText(tool, { exact: true }).click()
+  await visitor.answer.getByText('Result', { exact: true }).waitFor()
+  expect(await visitor.answer.getAttribute('aria-busy')).toBe('false')
+  visitor.isClean()
+  return visitor
+}
+
+describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
+  const server = served(() => startNode(NODE))
+  const at = (agent: string) => Visitor.at(server().url, agent)
+
+  it('shows text and tool calls in their order, in any light and on a phone', async () => {
+    const visitor = await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
+    const { page, answer } = visitor
+    expect(await answer.getByRole('listitem').allTextContents()).toEqual(['one', 'two'])
+    expect(await answer.locator('strong', { hasText: 'clear' }).count()).toBe(1)
+    await answer.getByText('As code').click()
+    await answer.getByText('curl -N').waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violationsOf(page)).toEqual([])
+    }
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.getByRole('combobox', { name: 'Chat with' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    visitor.isClean()
+  })
+
+  it('lists agents, teams and workflows, and runs each kind', async () => {
+    const visitor = await at('helper')
+    const { page } = visitor
+    await page.getByRole('link', { name: /^both/ }).click()
+    await page.getByRole('heading', { name: 'Chat with both' }).waitFor()
+    await page.getByRole('link', { name: /^initials/ }).click()
+    await page.getByRole('heading', { name: 'Chat with initials' }).waitFor()
+    await visitor.say('Ada King')
+    await visitor.isSaid('Answer complete')
+    await visitor.answer.getByText('AK', { exact: true }).waitFor()
+    expect(await visitor.answer.getByText(/^.? ?Step/).allTextContents()).toHaveLength(2)
+    visitor.isClean()
+  })
+
+  it('asks for an approval in place, and goes on in the same answer', async () => {
+    const visitor = await at('remover')
+    await visitor.say('Oslo')
+    await visitor.isSaid('The agent waits for you: 1 request')
+    expect(await violationsOf(visitor.page)).toEqual([])
+    await visitor.button('Approve').click()
+    await visitor.isSaid('Answer complete, 1 tool call')
+    await visitor.answer.getByText('removed Oslo').waitFor()
+    await visitor.say('Rome')
+    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.page.getByLabel('Reason').fill('too old')
+    await visitor.button('Deny').click()
+    await visitor.answer.getByText(/^not removed: .*too old/).waitFor()
+    visitor.isClean()
+  })
+
+  it('asks again after a reload for what a run waits for', async () => {
+    const visitor = await at('remover')
+    await visitor.say('Bergen')
+    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.page.reload()
+    await visitor.button('Approve').click()
+    await visitor.answer.getByText('removed Bergen').waitFor()
+    await visitor.page.reload()
+    await visitor.answer.getByText('removed Bergen').waitFor()
+    expect(await visitor.messages()).toEqual(['Bergen'])
+    visitor.isClean()
+  })
+
+  it('answers a question with a form, and approves arguments that were edited', async () => {
+    const visitor = await at('tailor')
+    const { page } = visitor
+    await visitor.say('a silk shirt')
+    await visitor.isSaid('The agent waits for you')
+    expect(await violationsOf(page)).toEqual([])
+    await page.getByRole('combobox', { name: 'Answer' }).selectOption({ label: 'M' })
+    await visitor.button('Answer').click()
+    await visitor.button('Edit arguments').click()
+    await page.getByLabel('Arguments as JSON').fill('{"item": "a wool shirt"')
+    await visitor.button('Approve').click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Arguments as JSON').fill('{"item": "a wool shirt", "size": "L"}')
+    await visitor.button('Approve').click()
+    await visitor.answer.getByText('a wool shirt in L').waitFor()
+    visitor.isClean()
+  })
+
+  it('answers several requests one at a time, or all together', async () => {
+    const visitor = await at('planner')
+    const { page } = visitor
+    const answerBoth = async (said: string) => {
+      await page.getByLabel('Where to?').fill('Oslo')
+      await visitor.button('Answer').first().click()
+      await page.getByText(said).waitFor()
+      await page.getByLabel('How many?').fill('2')
+      await visitor.button('Answer').last().click()
+      await visitor.answer.getByText('2 to Oslo').waitFor()
+      await visitor.isSaid('Answer complete')
+    }
+    await visitor.say('x')
+    await visitor.isSaid('The agent waits for you: 2 requests')
+    expect(await violationsOf(page)).toEqual([])
+    await answerBoth('The agent waits for you: 1 request')
+    await visitor.say('y')
+    await page.getByLabel('Send all 2 answers together').check()
+    await answerBoth('It is sent with the others')
+    visitor.isClean()
+  })
+
+  it('stops an answer with Escape', async () => {
+    const visitor = await at('slow')
+    await visitor.say('1000')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await visitor.field.press('Escape')
+    await visitor.isSaid('Answer stopped')
+    await visitor.answer.getByText('cancelled').waitFor()
+    await visitor.say('2')
+    await visitor.isSaid('Answer complete')
+    visitor.isClean()
+  })
+
+  it('runs a message again, and an edited one, in the place of what came after it', async () => {
+    const visitor = await at('helper')
+    await visitor.say('Oslo')
+    await visitor.isSaid('Answer complete')
+    await visitor.say('Rome')
+    await visitor.answer.getByText('in Rome').waitFor()
+    await visitor.isSaid('Answer complete')
+    await visitor.button('Run again').last().click()
+    await visitor.isSaid('Answer complete')
+    expect(await visitor.messages()).toEqual(['Oslo', 'Rome'])
+    await visitor.button('Edit and run again').first().click()
+    await expect.poll(() => visitor.field.inputValue()).toBe('Oslo')
+    await visitor.say('Lima')
+    await visitor.answer.getByText('in Lima').waitFor()
+    await visitor.isSaid('Answer complete')
+    expect(await visitor.messages()).toEqual(['Lima'])
+    await visitor.page.reload()
+    await visitor.answer.getByText('in Lima').waitFor()
+    expect(await visitor.messages()).toEqual(['Lima'])
+    visitor.isClean()
+  })
+
+  it('begins new sessions, and continues an earlier one', async () => {
+    const visitor = await at('echo')
+    await visitor.say('first words')
+    await visitor.isSaid('Answer complete')
+    await visitor.button('New session').click()
+    await expect.poll(() => visitor.messages()).toEqual([])
+    await visitor.say('second words')
+    await visitor.isSaid('Answer complete')
+    await visitor.page.reload()
+    const sessions = visitor.page.getByRole('combobox', { name: 'Session' })
+    await sessions.selectOption({ label: 'first words' })
+    await expect.poll(() => visitor.messages()).toEqual(['first words'])
+    visitor.isClean()
+  })
+
+  it('sends files, and says which are too large', async () => {
+    const visitor = await at('echo')
+    const { page } = visitor
+    const file = (name: string, mimeType: string, buffer: Buffer) => ({ name, mimeType, buffer })
+    await page.getByLabel('Attach files').setInputFiles(file('large.bin', 'a/b', Buffer.alloc(2_000_000)))
+    await page.getByRole('alert').filter({ hasText: 'The message is too large' }).waitFor()
+    await visitor.button('Remove large.bin').click()
+    await page
+      .getByLabel('Attach files')
+      .setInputFiles([file('p.png', 'image/png', PICTURE), file('page.html', 'text/html', Buffer.from(HTML))])
+    await visitor.button('Remove page.html').waitFor()
+    await visitor.say('Look')
+    await visitor.isSaid('Answer complete')
+    const message = page.getByRole('article', { name: 'Your message' }).last()
+    await message.getByRole('img').evaluate(image => (image as HTMLImageElement).decode())
+    await message.getByRole('button', { name: 'Show source of page.html' }).click()
+    await message.getByText(HTML).waitFor()
+    const downloading = page.waitForEvent('download')
+    await message.getByRole('button', { name: 'Save page.html' }).click()
+    expect((await downloading).suggestedFilename()).toBe('page.html')
+    expect(await violationsOf(page)).toEqual([])
+    visitor.isClean()
+  })
+
+  it('shows what a run has made: pictures, sources and links, and nothing that runs', async () => {
+    const visitor = await at('maker')
+    const { page, answer } = visitor
+    await visitor.say('x')
+    await visitor.isSaid('Answer complete')
+    await answer.getByText('Reasoning').click()
+    await answer.getByText('What kinds are there?').waitFor()
+    await answer.getByRole('img', { name: 'dot.png' }).evaluate(image => (image as HTMLImageElement).decode())
+    await answer.getByRole('button', { name: 'Show source of dot.svg' }).click()
+    await answer.getByText('globalThis.hacked = 1').waitFor()
+    expect(await answer.getByRole('img').count()).toBe(1)
+    expect(await answer.getByRole('link').allTextContents()).toEqual(['https://evil.example/far.png'])
+    await answer.getByText('"answer": 42').waitFor()
+    expect(await answer.locator('em', { hasText: 'made' }).count()).toBe(1)
+    expect(await page.evaluate(() => Object(globalThis).hacked)).toBe(undefined)
+    expect(await violationsOf(page)).toEqual([])
+    visitor.isClean()
+  })
+
+  it('says the code of a run that failed', async () => {
+    const visitor = await at('failing')
+    await visitor.say('x')
+    await visitor.isSaid('Answer failed: agent_failed')
+    await visitor.answer.getByText('so far so good').waitFor()
+    await visitor.answer.getByText('the model is away').waitFor()
+    expect(await violationsOf(visitor.page)).toEqual([])
+    visitor.isClean()
+  })
+
+  it('goes on after a reload in the middle', async () => {
+    const visitor = await at('slow')
+    await visitor.say('30')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await visitor.page.reload()
+    await visitor.isSaid('Answer complete')
+    const all = Array.from({ length: 30 }, (_, index) => index + 1).join(' ')
+    await visitor.answer.getByText(all).waitFor()
+    expect(await visitor.messages()).toEqual(['30'])
+    visitor.isClean()
+  })
+
+  it('scrolls along only while one is at the end', async () => {
+    const visitor = await at('slow')
+    const { page } = visitor
+    await page.setViewportSize({ width: 360, height: 300 })
+    const isAtEnd = () =>
+      page.evaluate(() => {
+        const { scrollHeight, clientHeight } = document.documentElement
+        return scrollHeight - clientHeight - scrollY < 2
+      })
+    await visitor.say('100')
+    await visitor.answer.getByText('28 29 30').waitFor()
+    await expect.poll(isAtEnd).toBe(true)
+    await page.evaluate(() => scrollTo(0, 0))
+    await visitor.answer.getByText('69 70').waitFor()
+    expect(await page.evaluate(() => scrollY)).toBe(0)
+    await visitor.field.press('Escape')
+    await visitor.isSaid('Answer stopped')
+    await visitor.say('1')
+    await visitor.isSaid('Answer complete')
+    await expect.poll(isAtEnd).toBe(true)
+  })
+
+  it('goes on while other screens are shown', async () => {
+    const visitor = await at('slow')
+    await visitor.say('20')
+    await visitor.answer.getByText('1 2').waitFor()
+    await visitor.page.getByRole('link', { name: 'Tools' }).click()
+    await visitor.page.getByRole('heading', { name: 'Tools' }).waitFor()
+    await visitor.page.goBack()
+    await visitor.isSaid('Answer complete')
+    await visitor.answer.getByText('19 20').waitFor()
+    visitor.isClean()
+  })
+
+  it('runs nothing and loads nothing of what a hostile agent says', async () => {
+    const visitor = await at('hostile')
+    await visitor.say('x')
+    await visitor.isSaid('Answer complete')
+    await visitor.answer.getByText('the end', { exact: true }).waitFor()
+    const links = await visitor.answer
+      .getByRole('link')
+      .evaluateAll(all => all.map(each => each.getAttribute('href')))
+    expect(links).toEqual(['https://evil.example/c.png'])
+    expect(await visitor.page.evaluate(() => Object(globalThis).hacked)).toBe(undefined)
+    expect(await visitor.answer.locator('img, script, iframe, svg').count()).toBe(0)
+    visitor.isClean()
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () => {
+  const server = served(() => startNode(NODE, { env: { SETTINGS: 'unstored' } }))
+
+  it('has plain runs, and stops them', async () => {
+    await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
+    const visitor = await Visitor.at(server().url, 'slow')
+    await visitor.say('1000')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await visitor.button('Stop').click()
+    await visitor.isSaid('Answer stopped')
+    await visitor.button('Run again').click()
+    await visitor.answer.getByText('1 2 3').waitFor()
+    expect(await visitor.messages()).toEqual(['1000'])
+    visitor.isClean()
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('a chat with a server that is killed', () => {
+  it('goes on when the server is back', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'servable-console-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const env = { DATABASE: join(folder, 'state.db'), PORT: String(await freePort()) }
+    const start = () => startNode(NODE, { env })
+    let server: Runtime = await start()
+    onTestFinished(() => server.stop())
+    const visitor = await Visitor.at(server.url, 'slow')
+    await visitor.say('1000')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await server.kill()
+    server = await start()
+    // The run is gone with its process, and the client finds that out.
+    await visitor.isSaid('Answer failed: interrupted')
+    await visitor.button('Run again').click()
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await visitor.field.press('Escape')
+    await visitor.isSaid('Answer stopped')
+    expect(await visitor.messages()).toEqual(['1000'])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER).each([
+  ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
+  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
+  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
+])('the chat of the console of %s', { tags: ['elsewhere'] }, (_, start) => {
+  const server = served<Runtime>(start)
+
+  it('shows text and tool calls', async () => {
+    await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the chat of the console of the dev server', { tags: ['elsewhere'] }, () => {
+  const server = served(() => startWrangler())
+
+  it('shows text and tool calls', async () => {
+    await talksToTool(server().url, 'calculator', '3 * (4 + 5)', 'calculate', '27')
+  })
+})
+
+const HTML = '<script>globalThis.hacked = 1</script>'
+
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
