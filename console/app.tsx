@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { announcement, useInboxes, waitingCount } from './approvals/live.ts'
 import { Login } from './login.tsx'
 import { Notice } from './parts/notice.tsx'
 import { linkTo, place } from './place.ts'
@@ -27,12 +28,16 @@ function Failed({ why }: { why: string }) {
 }
 
 function Console() {
-  const { screen: id } = place.value
+  const id = place.value.screen || SCREENS[0]?.id || ''
   const screen = SCREENS.find(each => each.id === id)
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
+  const waiting = waitingCount.value
+  useInboxes()
   useEffect(() => {
-    document.title = `${screen?.title ?? 'Not found'} – ${TITLE}`
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${screen?.title ?? 'Not found'} – ${TITLE}`
+  }, [id, waiting])
+  useEffect(() => {
     if (!isFirst.current) main.current?.querySelector('h1')?.focus()
     isFirst.current = false
   }, [id])
@@ -42,6 +47,9 @@ function Console() {
         Skip to the content
       </button>
       <Head screen={id} />
+      <p class="unseen" role="status">
+        {announcement.value}
+      </p>
       <main id="main" ref={main} class={`screen ${id}`}>
         {screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>}
       </main>

@@ -6,7 +6,7 @@
 
 import { signal } from '@preact/signals'
 
-/** A screen, what it shows, and how. `#/runs/7c1e?status=failed` is the screen `runs` with the path `['7c1e']`. */
+/** A screen (empty: the first one), what it shows, and how. `#/runs/7c1e?status=failed` is the screen `runs` with the path `['7c1e']`. */
 export interface Place {
   readonly screen: string
   readonly path: readonly string[]
@@ -16,7 +16,11 @@ export interface Place {
 /** Where the page is. */
 export const place = signal<Place>(read())
 
+/** Whether the page has been anywhere else before. */
+export let hasMoved = false
+
 addEventListener('hashchange', () => {
+  hasMoved = true
   place.value = read()
 })
 
@@ -39,7 +43,7 @@ function read(): Place {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const [screen = '', ...rest] = path.split('/').map(decode)
   return {
-    screen: screen || 'chat',
+    screen,
     path: rest.filter(each => each !== ''),
     query: new URLSearchParams(query),
   }

@@ -1,7 +1,13 @@
 /** The screens, in the order of the navigation. */
 import type { FunctionComponent } from 'preact'
+import { WaitingBadge } from './approvals/badge.tsx'
+import { Approvals } from './screens/approvals.tsx'
+import { Cards } from './screens/cards.tsx'
 import { Chat } from './screens/chat.tsx'
+import { Corrections } from './screens/corrections.tsx'
 import { Metrics } from './screens/metrics.tsx'
+import { Runs } from './screens/runs.tsx'
+import { Sessions } from './screens/sessions.tsx'
 import { Tools } from './screens/tools.tsx'
 
 /** A screen. Its first heading is an `h1` with `tabIndex={-1}`, which gets the focus when the screen is opened. */
@@ -14,8 +20,14 @@ export interface Screen {
   readonly Badge?: FunctionComponent
 }
 
+/** The first one is shown where the address names none. */
 export const SCREENS: readonly Screen[] = [
   { id: 'chat', title: 'Chat', view: Chat },
+  { id: 'runs', title: 'Runs', view: Runs },
+  { id: 'sessions', title: 'Sessions', view: Sessions },
+  { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },
+  { id: 'corrections', title: 'Corrections', view: Corrections },
   { id: 'metrics', title: 'Metrics', view: Metrics },
   { id: 'tools', title: 'Tools', view: Tools },
+  { id: 'cards', title: 'Cards', view: Cards },
 ]

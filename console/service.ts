@@ -55,17 +55,24 @@ export const client: Client = createClient({
   headers: () => credentials.value,
 })
 
-/** Asks the service something that the client has no method for. Throws a `ServableClientError` as the client does. */
-export async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const headers = new Headers(init.headers)
-  for (const [name, value] of Object.entries(credentials.value)) headers.set(name, value)
+/**
+ * Sends the service what the client has no method for. Headers of `init` win over the credentials. Throws a `ServableClientError` as the
+ * client does.
+ */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers({ ...credentials.value })
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
   const response = await fetch(addressOf(path), { ...init, headers })
-  const body = await response.json().catch(() => undefined)
-  if (response.ok) return body as T
-  const { code = 'invalid_response', detail, title } = Object(body)
+  if (response.ok) return response
+  const { code = 'invalid_response', detail, title } = Object(await response.json().catch(() => undefined))
   throw new ServableClientError(code, String(detail ?? title ?? response.statusText), {
     status: response.status,
   })
+}
+
+/** The same, for an answer of JSON. */
+export async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+  return (await send(path, init)).json()
 }
 
 /** The address of a path: of one below the prefix, or of one that the service has told. */
@@ -77,7 +84,7 @@ export function addressOf(path: string): string {
 
 /** Paths outside of the prefix: agent cards and other protocols. */
 function isTold(path: string): boolean {
-  return Object.values(config.value.links).some(link => link === path) || path.startsWith('/.well-known/')
+  return Object.values(config.value.links).some(link => link === path) || path.includes('/.well-known/')
 }
 
 /** Reads what the service says of itself, with the credentials that are known. */

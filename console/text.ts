@@ -3,9 +3,13 @@
 /** Characters that are not seen, or that change the order of others: controls, and marks of direction. */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}]/gu
 
-/** The text with such characters as `\u202e`. Tabs and line ends stay. */
+/** The text with such characters as `\u202e`. Tabs and line ends stay. JSON means the same afterwards. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, each => `\\u${each.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+  return text.replace(INVISIBLE, each => each.split('').map(escaped).join(''))
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** A duration: `158 ms`, `3.2 s`, `2 min 5 s`. */
@@ -13,6 +17,14 @@ export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+}
+
+/** How long ago: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
 /** A number of bytes: `12 KiB`. */
@@ -25,4 +37,13 @@ export function size(bytes: number): string {
 /** An amount of money in US dollars, with as many digits as small amounts need. */
 export function money(usd: number): string {
   return `$${usd.toFixed(usd === 0 || usd >= 1 ? 2 : 4)}`
+}
+
+/** A value that a person types: JSON, or else text. */
+export function typedValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

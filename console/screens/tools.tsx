@@ -1,11 +1,12 @@
+import { Admin } from '../admin/admin.tsx'
 import { useLoaded } from '../loading.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
-import { client } from '../service.ts'
+import { client, config } from '../service.ts'
 
 const ABSENT = 'The service lists no tools. Give it `toolkits`, a `toolLibrary` or tool servers.'
 
-/** The tools of the service, with their schemas. */
+/** The tools of the service, with their schemas. An administrator adds tool servers. */
 export function Tools() {
   const { value: tools, error, isLoading } = useLoaded('tools', signal => client.tools.list({ signal }))
   return (
@@ -26,6 +27,7 @@ export function Tools() {
           </li>
         ))}
       </ul>
+      {config.value.plugins.includes('admin') && <Admin />}
     </>
   )
 }

@@ -141,6 +141,37 @@ const hostile = new Agent({
   },
 })
 
+/** Says so many events at once. */
+const chatty = new Agent({
+  name: 'chatty',
+  register: false,
+  description: 'Says a number of words at once',
+  async *run(input) {
+    const until = Number(textOf(input))
+    for (let count = 1; count <= until; count++) yield `${count} `
+  },
+})
+
+const pay = tool({
+  name: 'pay',
+  description: 'Pays an amount',
+  parameters: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+  needsApproval: true,
+  editable: true,
+  execute: args => `paid ${String(Object(args).amount)}`,
+})
+
+/** Asks before it pays. The amount may be changed. */
+const payer = new Agent({
+  name: 'payer',
+  register: false,
+  description: 'Pays, if a person approves',
+  tools: [pay],
+  async *run(input, { callTool }) {
+    yield String(yield* callTool(pay, { amount: Number(textOf(input)), to: 'abc\u202edcb' }))
+  },
+})
+
 const both = new Team({
   name: 'both',
   register: false,
@@ -158,4 +189,16 @@ const initials = new Workflow({
     .step('join', words => words.map(word => word.charAt(0)).join('')),
 })
 
-export const agents = [helper, remover, planner, maker, slow, failing, hostile, both, initials] as const
+export const agents = [
+  helper,
+  remover,
+  planner,
+  maker,
+  slow,
+  failing,
+  hostile,
+  chatty,
+  payer,
+  both,
+  initials,
+] as const

@@ -1,10 +1,11 @@
 /** The service of the tests of the console. Every runtime serves it with a state of its own: open to this machine, or guarded. */
 import * as examples from '../../../examples/agents.ts'
-import { approvals } from '../../../src/approvals/plugin.ts'
+import { type Authorize, approvals } from '../../../src/approvals/plugin.ts'
 import { webConsole } from '../../../src/console/plugin.ts'
 import { files } from '../../../src/files/plugin.ts'
 import {
   bearerAuth,
+  bearerIdentity,
   createHandler,
   type Handler,
   type HandlerOptions,
@@ -13,8 +14,12 @@ import {
   Registry,
   type State,
 } from '../../../src/index.ts'
+import { ToolServerManager } from '../../../src/mcp-client/index.ts'
 import { sessions } from '../../../src/sessions/plugin.ts'
 import { agents } from './agents.ts'
+
+/** The token of the administrator, which is no user's. */
+export const ADMIN_TOKEN = 'token-of-root'
 
 const TOKENS = { 'token-of-ada': 'ada', 'token-of-bob': 'bob' }
 
@@ -23,6 +28,10 @@ const identified: Middleware = (_, context, next) => {
   context.identity = { id: 'dev' }
   return next()
 }
+
+/** Everybody decides what their own runs ask. Bob also decides for others what is removed. */
+const mayDecide: Authorize = ({ request, run }, { identity }) =>
+  run.owner === identity?.id || (identity?.id === 'bob' && request.toolName === 'remove')
 
 /** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `unstored`: without stored runs. */
 export function consoleHandler(settings = 'open', state?: State): Handler {
@@ -47,10 +56,15 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
     a2a: { default: 'echo' },
     metricsExporter: new MetricsExporter({ history: true }),
     toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: examples.calculator.tools }],
+    admin: {
+      manager: new ToolServerManager({ register: false }),
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'root' } }),
+      allow: ['127.0.0.1'],
+    },
     plugins: [
       files(),
       sessions(),
-      approvals(),
+      approvals({ authorize: mayDecide }),
       webConsole(isGuarded ? { authenticate: (_, identity) => identity, title: 'Agents & <friends>' } : {}),
     ],
   }

@@ -1,0 +1,93 @@
+/**
+ * How long the console takes to show 200 runs, and to open a run of 10,000 events, in Chromium: from the click until it is drawn. The
+ * first one without the network, since the page has the answer at hand; the second one over the loopback, with the reading of all events.
+ *   node bench/console-look.ts
+ */
+import { execFileSync } from 'node:child_process'
+import type { Page } from 'playwright-core'
+import { createClient } from '../src/client/index.ts'
+import { launch } from '../test/runtimes/browser.ts'
+import { startNode } from '../test/runtimes/harness.ts'
+import { median } from './measure.ts'
+
+const ROUNDS = 11
+
+execFileSync('node', ['.ci/console.ts'], { stdio: 'inherit' })
+const server = await startNode('test/runtimes/entries/console-node.ts')
+const client = createClient({ baseUrl: `${server.url}/api` })
+const { id } = await client.runs.start({ kind: 'agent', name: 'chatty' }, '10000')
+await client.runs.result(id)
+
+const runs = Array.from({ length: 200 }, (_, index) => ({
+  id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  kind: 'agent',
+  name: `agent-${index % 20}`,
+  status: index % 7 === 0 ? 'failed' : 'completed',
+  createdAt: '2026-01-01T12:00:00.000Z',
+  updatedAt: '2026-01-01T12:00:03.200Z',
+  sessionId: `session-${index % 30}`,
+  durationMs: 3200,
+  firstTextMs: 264,
+  usage: { promptTokens: 42, completionTokens: 1000, totalTokens: 1042 },
+  cost: 0.015,
+  toolCalls: 3,
+}))
+
+/** In the page: goes to a place, and gives the milliseconds until a condition holds and the page is drawn. */
+const TIMED = `async (place, isShown) => {
+  const startedAt = performance.now()
+  location.hash = place
+  while (!isShown()) await new Promise(resolve => requestAnimationFrame(resolve))
+  await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)))
+  return performance.now() - startedAt
+}`
+
+async function measure(page: Page, name: string, place: string, isShown: string): Promise<void> {
+  const times: number[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    await page.goto(`${server.url}/api/console#/tools`)
+    await page.getByRole('heading', { name: 'Tools' }).waitFor()
+    const time = Number(await page.evaluate(`(${TIMED})(${JSON.stringify(place)}, ${isShown})`))
+    // The first round warms up.
+    if (round > 0) times.push(time)
+  }
+  const [least, most] = [Math.min(...times), Math.max(...times)]
+  console.log(`| ${name} | ${median(times).toFixed(0)} ms | ${least.toFixed(0)}-${most.toFixed(0)} |`)
+}
+
+const browser = await launch()
+try {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+  await page.addInitScript(
+    body => {
+      const fetched = globalThis.fetch
+      globalThis.fetch = (request, init) => {
+        const isList = request instanceof Request && new URL(request.url).pathname.endsWith('/api/runs')
+        return isList ? Promise.resolve(new Response(body)) : fetched(request, init)
+      }
+    },
+    JSON.stringify({ runs, nextCursor: null }),
+  )
+  console.log('| what | median | spread |\n|---|---|---|')
+  await measure(
+    page,
+    '200 runs shown',
+    '#/runs',
+    `() => document.querySelectorAll('table.list tbody tr').length === 200`,
+  )
+  await measure(
+    page,
+    'a run of 10,000 events opened, its events shown',
+    `#/runs/${id}?view=events`,
+    `() => document.querySelector('main').textContent.includes('10,001 events')`,
+  )
+  await measure(
+    page,
+    'a run of 10,000 events opened, its timeline shown',
+    `#/runs/${id}`,
+    `() => document.querySelector('.rows rect') !== null`,
+  )
+} finally {
+  await browser.close()
+  await server.stop()
+}

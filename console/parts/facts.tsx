@@ -1,0 +1,16 @@
+import type { ComponentChildren } from 'preact'
+
+/** Names with their values. Those without a value are left out. */
+export function Facts({ facts }: { facts: Readonly<Record<string, ComponentChildren>> }) {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
+  return (
+    <dl class="facts">
+      {known.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,54 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ROW, windowOf } from '../window.ts'
+
+/** A long list in a box that scrolls. Only the rows that can be seen are drawn. Each is as high as `ROW`. */
+export function Rows({
+  label,
+  count,
+  row,
+}: {
+  label: string
+  count: number
+  row: (index: number) => ComponentChildren
+}) {
+  const box = useRef<HTMLElement>(null)
+  const list = useRef<HTMLOListElement>(null)
+  const [seen, setSeen] = useState({ top: 0, height: 0 })
+  const { from, to } = windowOf(seen, count)
+  const look = () => {
+    // The browser may tell of a size once more when the box is gone.
+    if (box.current === null) return
+    const { scrollTop: top, clientHeight: height } = box.current
+    setSeen(before => (before.top === top && before.height === height ? before : { top, height }))
+  }
+  useLayoutEffect(() => {
+    const { style } = list.current!
+    style.paddingTop = `${from * ROW}px`
+    style.paddingBottom = `${(count - to) * ROW}px`
+    look()
+  })
+  useEffect(() => {
+    const observer = new ResizeObserver(look)
+    observer.observe(box.current!)
+    return () => observer.disconnect()
+  }, [])
+  return (
+    // A box that scrolls is reached by keys. One that does not is no stop on the way.
+    <section
+      ref={box}
+      class="rows"
+      aria-label={label}
+      tabIndex={count * ROW > seen.height ? 0 : undefined}
+      onScroll={look}
+    >
+      <ol ref={list}>
+        {Array.from({ length: to - from }, (_, offset) => from + offset).map(index => (
+          <li key={index} aria-setsize={count} aria-posinset={index + 1}>
+            {row(index)}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,170 @@
+/**
+ * Folds the events of a run into bars: one for each tool call and step, for each call of a model, and for what was said in between.
+ *
+ * @module
+ */
+
+import type { RunEvent } from '../../src/agents/contract.ts'
+
+/** Something in a run that takes time. */
+export interface Bar {
+  readonly kind: 'tool' | 'step' | 'model' | 'text' | 'thinking' | 'artifact'
+  readonly label: string
+  /** Who did it, if it is not the run's own agent. */
+  readonly agent: string | undefined
+  /** How many others it is inside of. */
+  readonly depth: number
+  readonly from: number
+  /** While it is open, the end is as far as the run has come. */
+  readonly to: number
+  /** `cut`: the run ended, or its process died, before this did. */
+  readonly state: 'open' | 'done' | 'failed' | 'cut'
+  /** What is known of it: arguments and result, or the text. */
+  readonly shows: unknown
+}
+
+type Open = { -readonly [Name in keyof Bar]: Bar[Name] }
+
+/** Deepest level that is shown. */
+const MAX_DEPTH = 8
+
+/** The bars of a run, while its events come. */
+export class Bars {
+  readonly #bars: Open[] = []
+  /** Tool calls and steps by id. */
+  readonly #byId = new Map<string, Open>()
+  readonly #open = new Set<Open>()
+  /** What is being said, by who says it and where. */
+  readonly #said = new Map<string, Open>()
+  #isTimed: boolean | undefined
+  #count = 0
+  #now = 0
+
+  /** In the order in which they began. */
+  get all(): readonly Bar[] {
+    return this.#bars
+  }
+
+  /** How far the run has come: in milliseconds, or in events where nobody knows their times. */
+  get end(): number {
+    return this.#now
+  }
+
+  /** Whether places are milliseconds. */
+  get isTimed(): boolean {
+    return this.#isTimed === true
+  }
+
+  /** `arrivedAt`: milliseconds since the start at which it came, if the event itself does not say. */
+  add(event: RunEvent, arrivedAt?: number): void {
+    const time = event.at ?? arrivedAt
+    this.#isTimed ??= time !== undefined
+    this.#count++
+    this.#now = this.#isTimed ? Math.max(this.#now, time ?? 0) : this.#count
+    for (const bar of this.#open) bar.to = this.#now
+    this.#see(event)
+  }
+
+  #see(event: RunEvent): void {
+    switch (event.type) {
+      case 'text':
+      case 'thinking':
+        return this.#say(event)
+      case 'message':
+        return void this.#begin(event, 'text', 'message', event.parts).close('done')
+      case 'tool_call_start':
+        return this.#start(event, event.toolCall.id, 'tool', event.toolCall.name)
+      case 'tool_call_ready':
+        return this.#know(event.toolCallId, { args: event.args })
+      case 'tool_call_end':
+        return this.#endTool(event)
+      case 'step':
+        return this.#step(event)
+      case 'model_call':
+        return this.#model(event)
+      case 'artifact':
+        return void this.#begin(event, 'artifact', event.name ?? event.artifactId, event).close('done')
+      case 'resumed':
+      case 'finish':
+      case 'error':
+        return this.#cut()
+      default:
+    }
+  }
+
+  /** Text goes on with the bar before, unless something else has happened at that place. */
+  #say(event: RunEvent & { readonly type: 'text' | 'thinking'; readonly text: string }): void {
+    const [key, other] = [keyOf(event, event.type), keyOf(event, event.type === 'text' ? 'thinking' : 'text')]
+    this.#said.delete(other)
+    let bar = this.#said.get(key)
+    if (bar === undefined) {
+      bar = this.#begin(event, event.type, event.type, '', false).bar
+      this.#said.set(key, bar)
+    }
+    bar.to = this.#now
+    bar.state = 'done'
+    bar.shows = bar.shows + event.text
+  }
+
+  #start(event: RunEvent, id: string, kind: 'tool' | 'step', label: string): void {
+    const before = this.#byId.get(id)
+    if (before !== undefined && this.#open.has(before)) return
+    this.#byId.set(id, this.#begin(event, kind, label, undefined).bar)
+  }
+
+  #know(id: string, more: object): void {
+    const bar = this.#byId.get(id)
+    if (bar !== undefined) bar.shows = { ...Object(bar.shows), ...more }
+  }
+
+  #endTool(event: Extract<RunEvent, { type: 'tool_call_end' }>): void {
+    const { toolCallId, result, error, code } = event
+    if (!this.#byId.has(toolCallId)) this.#start(event, toolCallId, 'tool', toolCallId)
+    this.#know(toolCallId, error === undefined ? { result } : { error, code })
+    this.#close(this.#byId.get(toolCallId)!, error === undefined ? 'done' : 'failed')
+  }
+
+  #step(event: Extract<RunEvent, { type: 'step' }>): void {
+    const { id = event.name, name, status, durationMs, error } = event
+    if (status === 'progress') return
+    if (status === 'started' || !this.#byId.has(id)) this.#start(event, id, 'step', name)
+    if (status === 'started') return
+    const bar = this.#byId.get(id)!
+    if (this.isTimed && durationMs !== undefined)
+      bar.from = Math.min(bar.from, Math.max(0, bar.to - durationMs))
+    this.#know(id, { durationMs, error })
+    this.#close(bar, status === 'completed' ? 'done' : 'failed')
+  }
+
+  /** It is told when it has ended. */
+  #model(event: Extract<RunEvent, { type: 'model_call' }>): void {
+    const { bar, close } = this.#begin(event, 'model', event.model ?? 'model', event)
+    if (this.isTimed) bar.from = Math.max(0, this.#now - (event.durationMs ?? 0))
+    close('done')
+  }
+
+  #begin(event: RunEvent, kind: Bar['kind'], label: string, shows: unknown, interrupts = true) {
+    if (interrupts) for (const type of ['text', 'thinking'] as const) this.#said.delete(keyOf(event, type))
+    const { agent, parentId } = event
+    const parent = parentId === undefined ? undefined : this.#byId.get(parentId)
+    const depth = parent === undefined ? 0 : Math.min(MAX_DEPTH, parent.depth + 1)
+    const from = this.#now
+    const bar: Open = { kind, label, agent, depth, from, to: from, state: 'open', shows }
+    this.#bars.push(bar)
+    if (interrupts) this.#open.add(bar)
+    return { bar, close: (state: Bar['state']) => this.#close(bar, state) }
+  }
+
+  #close(bar: Open, state: Bar['state']): void {
+    if (this.#open.delete(bar)) bar.state = state
+  }
+
+  #cut(): void {
+    for (const bar of this.#open) this.#close(bar, 'cut')
+    this.#said.clear()
+  }
+}
+
+function keyOf({ agent, parentId }: RunEvent, type: string): string {
+  return JSON.stringify([type, agent, parentId])
+}

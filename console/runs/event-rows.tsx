@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks'
+import type { RunEvent } from '../../src/agents/contract.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { Rows } from '../parts/rows.tsx'
+import { duration, visible } from '../text.ts'
+import type { RunLog } from './log.ts'
+
+/** Most characters of an event in its row. */
+const SHORT = 120
+
+/** The log of a run as it is. */
+export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: number }) {
+  const [chosen, choose] = useState<number>()
+  const event = chosen === undefined ? undefined : events[chosen]
+  return (
+    <>
+      <h3>Events</h3>
+      <p class="soft" aria-busy={!isWhole}>
+        {events.length.toLocaleString()} events{!isWhole && ' so far'}
+      </p>
+      {events.length > 0 && (
+        <Rows
+          label="Events"
+          count={events.length}
+          row={index => (
+            <button
+              type="button"
+              class="row"
+              aria-pressed={index === chosen}
+              onClick={() => choose(index === chosen ? undefined : index)}
+            >
+              <EventRow event={events[index]!} number={index + 1} />
+            </button>
+          )}
+        />
+      )}
+      {event && (
+        <section aria-label="The event that is chosen">
+          <h3>Event {chosen! + 1}</h3>
+          <JsonView key={chosen} value={event} label={`event ${chosen! + 1}`} />
+        </section>
+      )}
+    </>
+  )
+}
+
+function EventRow({ event: { type, at, ...more }, number }: { event: RunEvent; number: number }) {
+  return (
+    <>
+      <span class="number">{number}</span>
+      <span class="number">{at !== undefined && duration(at)}</span>
+      <span class="label">{type}</span>
+      <code class="short">{visible(shortOf(more))}</code>
+    </>
+  )
+}
+
+/** The beginning of what an event says. Long values are cut before they are written. */
+function shortOf(event: object): string {
+  const cut = (_: string, value: unknown) => (typeof value === 'string' ? value.slice(0, SHORT) : value)
+  const parts = Object.entries(event).map(([name, value]) => `${name}: ${JSON.stringify(value, cut)}`)
+  return parts.join(', ').slice(0, SHORT)
+}

@@ -1,0 +1,170 @@
+import { useEffect } from 'preact/hooks'
+import type { RunSummary } from '../../src/client/index.ts'
+import { usePages } from '../pages.ts'
+import { More } from '../parts/more.tsx'
+import { Status } from '../parts/status.tsx'
+import { Time } from '../parts/time.tsx'
+import { goTo, linkTo } from '../place.ts'
+import { client } from '../service.ts'
+import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
+import { columnsOf, merged } from './numbers.ts'
+
+const ABSENT =
+  'The service lists runs to nobody. Use an `authenticate` middleware, or set `runs.listAnonymous`.'
+
+/** Milliseconds between two looks while something runs. */
+const LOOK_MS = 2000
+
+/** The runs that fit the filters, newest first. */
+export function RunList({ filters, chosen }: { filters: Filters; chosen: string | undefined }) {
+  const pages = usePages<RunSummary>(JSON.stringify(filters), async (cursor, signal) => {
+    const { runs, nextCursor } = await client.runs.list(
+      { ...askedOf(filters), ...(cursor && { cursor }) },
+      { signal },
+    )
+    return { items: runs, nextCursor }
+  })
+  const { items, update, reload } = pages
+  const running = items.filter(({ status }) => status === 'running').map(({ id }) => id)
+  useNews(running, filters, fresh => update(before => merged(before, fresh)))
+  const columns = columnsOf(items)
+  const query = queryOf(filters)
+  return (
+    <>
+      <FilterForm filters={filters} />
+      <p class="actions">
+        <button type="button" onClick={reload}>
+          Refresh
+        </button>
+        <span class="soft">{running.length > 0 && `● live, ${running.length} running`}</span>
+      </p>
+      {items.length > 0 && (
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Status</th>
+              <th scope="col">Name</th>
+              <th scope="col">Started</th>
+              {columns.map(({ title }) => (
+                <th key={title} scope="col" class="number more">
+                  {title}
+                </th>
+              ))}
+              <th scope="col" class="more">
+                Session
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map(run => (
+              <tr key={run.id} class={run.id === chosen ? 'chosen' : undefined}>
+                <td>
+                  <Status status={run.status} />
+                </td>
+                <td>
+                  <a href={linkTo('runs', [run.id], query)} aria-current={run.id === chosen || undefined}>
+                    {run.name}
+                  </a>
+                </td>
+                <td>
+                  <Time at={run.createdAt} />
+                </td>
+                {columns.map(({ title, of }) => (
+                  <td key={title} class="number more">
+                    {of(run)}
+                  </td>
+                ))}
+                <td class="more">{run.sessionId}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <More pages={pages} none="No run fits." absent={ABSENT} />
+    </>
+  )
+}
+
+/** While something runs and the page is seen, looks at the newest runs, and at those that run. */
+function useNews(
+  running: readonly string[],
+  filters: Filters,
+  tell: (fresh: readonly RunSummary[]) => void,
+): void {
+  const key = running.join()
+  useEffect(() => {
+    if (key === '') return
+    const controller = new AbortController()
+    const { signal } = controller
+    const look = async () => {
+      if (document.hidden) return
+      const { runs } = await client.runs.list(askedOf(filters), { signal })
+      const isListed = new Set(runs.map(({ id }) => id))
+      const older = running.filter(id => !isListed.has(id)).map(id => client.runs.get(id, { signal }))
+      tell([...runs, ...(await Promise.all(older))])
+    }
+    // What fails is asked for again at the next look.
+    const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
+    return () => {
+      clearInterval(timer)
+      controller.abort()
+    }
+  }, [key, JSON.stringify(filters)])
+}
+
+function FilterForm({ filters }: { filters: Filters }) {
+  const change = ({ currentTarget: form }: { readonly currentTarget: HTMLFormElement }) => {
+    const all = FILTERS.map(name => [name, String(new FormData(form).get(name) ?? '').trim()])
+    goTo('runs', [], Object.fromEntries(all.filter(([, value]) => value !== '')))
+  }
+  const options = (all: readonly string[], any: string) => [
+    <option key="" value="">
+      {any}
+    </option>,
+    ...all.map(each => (
+      <option key={each} value={each}>
+        {each.replace('_', ' ')}
+      </option>
+    )),
+  ]
+  return (
+    <form
+      class="filters"
+      aria-label="Filters"
+      onChange={change}
+      onSubmit={event => {
+        event.preventDefault()
+        change(event)
+      }}
+    >
+      <label>
+        Kind
+        <select name="kind" value={filters.kind ?? ''}>
+          {options(KINDS, 'all kinds')}
+        </select>
+      </label>
+      <label>
+        Status
+        <select name="status" value={filters.status ?? ''}>
+          {options(STATUSES, 'any status')}
+        </select>
+      </label>
+      <label>
+        Name
+        <input name="name" value={filters.name ?? ''} />
+      </label>
+      <label>
+        Session
+        <input name="sessionId" value={filters.sessionId ?? ''} />
+      </label>
+      <label>
+        From
+        <input type="datetime-local" name="since" value={filters.since ?? ''} />
+      </label>
+      <label>
+        To
+        <input type="datetime-local" name="until" value={filters.until ?? ''} />
+      </label>
+    </form>
+  )
+}

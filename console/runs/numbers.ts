@@ -1,0 +1,40 @@
+/** The numbers of runs in lists. */
+import type { RunSummary } from '../../src/client/index.ts'
+import { duration, money } from '../text.ts'
+
+/** Milliseconds that a run took; undefined for one that has not ended. */
+export function tookMs({ durationMs, status, createdAt, updatedAt }: RunSummary): number | undefined {
+  if (durationMs !== undefined) return durationMs
+  const isOver = status !== 'running' && status !== 'input_required'
+  return isOver ? Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt)) : undefined
+}
+
+/** What a number is called, and how it is written; undefined for a run that has none. */
+export interface Column {
+  readonly title: string
+  readonly of: (run: RunSummary) => string | undefined
+}
+
+const written = <T>(value: T | undefined, write: (value: T) => string) =>
+  value === undefined ? undefined : write(value)
+
+/** All of them. */
+export const COLUMNS: readonly Column[] = [
+  { title: 'Took', of: run => written(tookMs(run), duration) },
+  { title: 'First text', of: run => written(run.firstTextMs, duration) },
+  { title: 'Tokens', of: run => written(run.usage?.totalTokens, tokens => tokens.toLocaleString()) },
+  { title: 'Cost', of: run => written(run.cost ?? run.usage?.cost, money) },
+  { title: 'Tools', of: run => written(run.toolCalls, String) },
+]
+
+/** Those that some of the runs have. */
+export function columnsOf(runs: readonly RunSummary[]): readonly Column[] {
+  return COLUMNS.filter(({ of }) => runs.some(run => of(run) !== undefined))
+}
+
+/** A list after its newest page was read again: what is new comes first, and what was there is as it stands now. */
+export function merged(runs: readonly RunSummary[], fresh: readonly RunSummary[]): readonly RunSummary[] {
+  const known = new Set(runs.map(({ id }) => id))
+  const now = new Map(fresh.map(run => [run.id, run]))
+  return [...fresh.filter(({ id }) => !known.has(id)), ...runs.map(run => now.get(run.id) ?? run)]
+}

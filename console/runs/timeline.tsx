@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import { JsonView } from '../parts/json-view.tsx'
+import { Rows } from '../parts/rows.tsx'
+import { duration } from '../text.ts'
+import type { Bar } from './bars.ts'
+import type { RunLog } from './log.ts'
+
+const STATES: Readonly<Record<Bar['state'], string>> = {
+  open: 'at work',
+  done: '',
+  failed: '✗ failed',
+  cut: 'cut off',
+}
+
+/** What took how long: a bar for each tool call, step, call of a model, and text. */
+export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: number }) {
+  const [chosen, choose] = useState<number>()
+  const { all, end, isTimed } = bars
+  const bar = chosen === undefined ? undefined : all[chosen]
+  if (all.length === 0)
+    return <p aria-busy={!isWhole}>{isWhole ? 'Nothing happened in this run.' : 'No events yet…'}</p>
+  return (
+    <>
+      <h3>Timeline</h3>
+      <p class="soft">
+        {isTimed ? `${duration(end)} in all` : 'The events have no times: this is their order.'}
+      </p>
+      <Rows
+        label="Timeline"
+        count={all.length}
+        row={index => (
+          <button
+            type="button"
+            class="row"
+            aria-pressed={index === chosen}
+            onClick={() => choose(index === chosen ? undefined : index)}
+          >
+            {barRow(all[index]!, end, isTimed)}
+          </button>
+        )}
+      />
+      {bar && (
+        <section aria-label="The bar that is chosen">
+          <h3>
+            {bar.label} {bar.agent && <span class="soft">of {bar.agent}</span>}
+          </h3>
+          <JsonView key={chosen} value={bar.shows ?? {}} label={bar.label} />
+        </section>
+      )}
+    </>
+  )
+}
+
+function barRow({ kind, label, depth, from, to, state }: Bar, end: number, isTimed: boolean) {
+  const percent = (place: number) => `${end === 0 ? 0 : (place / end) * 100}%`
+  return (
+    <>
+      <span class="label">
+        {'\u2003'.repeat(depth)}
+        {label}
+      </span>
+      <svg class="bar" aria-hidden="true">
+        <rect class={`${kind} ${state}`} x={percent(from)} width={percent(to - from)} height="100%" rx="2" />
+        <rect class={`${kind} ${state}`} x={percent(from)} width="3" height="100%" />
+      </svg>
+      <span class="took">
+        {isTimed && duration(to - from)} {STATES[state]}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Waiting } from '../../src/approvals/inbox.ts'
+import { Approval } from '../approvals/approval.tsx'
+import { placed } from '../approvals/inbox.ts'
+import { hasInbox, inboxError, inboxes, lookAgain } from '../approvals/live.ts'
+import { Failure, Notice } from '../parts/notice.tsx'
+import { config } from '../service.ts'
+
+/** What waits for the user. */
+export function Approvals() {
+  const { mine, others } = inboxes.value
+  const [shown, setShown] = useState<readonly Waiting[]>([])
+  useEffect(() => {
+    setShown(before => placed(before, [mine ?? new Map(), others ?? new Map()]))
+  }, [mine, others])
+  const isKnown = mine !== undefined && others !== undefined
+  return (
+    <>
+      <h1 tabIndex={-1}>Approvals</h1>
+      {!hasInbox.value && <Absent />}
+      {inboxError.value !== undefined && <Failure error={inboxError.value} />}
+      {hasInbox.value && !isKnown && inboxError.value === undefined && <p aria-busy="true">Loading…</p>}
+      {isKnown && shown.length === 0 && <p>Nothing waits.</p>}
+      {isKnown && shown.length > 0 && <h2>What waits</h2>}
+      <div class="cards">
+        {shown.map(waiting => {
+          const { id, digest } = waiting.request
+          const isGone = !mine?.has(id) && !others?.has(id)
+          return <Approval key={`${id} ${digest}`} waiting={waiting} isGone={isGone} onChanged={lookAgain} />
+        })}
+      </div>
+    </>
+  )
+}
+
+function Absent() {
+  const hasPlugin = config.value.plugins.includes('approvals')
+  return (
+    <Notice>
+      {hasPlugin
+        ? 'What waits is listed to known users only. Use an `authenticate` middleware.'
+        : 'The service has no inbox. Add the plugin `approvals()` of `servable/approvals`.'}
+    </Notice>
+  )
+}

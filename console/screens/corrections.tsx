@@ -1,0 +1,134 @@
+import { useState } from 'preact/hooks'
+import type { Correction } from '../../src/agents/corrections.ts'
+import { useLoaded } from '../loading.ts'
+import { usePages } from '../pages.ts'
+import { useActing } from '../parts/action.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { More } from '../parts/more.tsx'
+import { Failure } from '../parts/notice.tsx'
+import { Time } from '../parts/time.tsx'
+import { goTo, linkTo, place } from '../place.ts'
+import { client } from '../service.ts'
+import { typedValue } from '../text.ts'
+
+const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
+const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
+
+/** What people have put right, by agent. */
+export function Corrections() {
+  const { value: agents, error, isLoading } = useLoaded('agents', signal => client.agents({ signal }))
+  const [name] = place.value.path
+  return (
+    <>
+      <h1 tabIndex={-1}>Corrections</h1>
+      {error !== undefined && <Failure error={error} absent={NO_LIST} />}
+      {isLoading && <p aria-busy="true">Loading…</p>}
+      {agents && (
+        <label>
+          Agent{' '}
+          <select value={name ?? ''} onChange={event => goTo('corrections', [event.currentTarget.value])}>
+            <option value="" disabled>
+              Choose an agent
+            </option>
+            {agents.map(({ name: each }) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      {name && <OfAgent key={name} name={name} />}
+    </>
+  )
+}
+
+function OfAgent({ name }: { name: string }) {
+  const { corrections } = client.agent(name)
+  const pages = usePages<Correction>(name, async (cursor, signal) => {
+    const page = await corrections.list(cursor ? { cursor } : {}, { signal })
+    return { items: page.corrections, nextCursor: page.nextCursor }
+  })
+  const { items, error, update } = pages
+  return (
+    <>
+      {error === undefined && <Add name={name} onAdded={added => update(before => [added, ...before])} />}
+      <h2>Corrections of {name}</h2>
+      <ul class="cards">
+        {items.map(({ id, originalValue, correctedValue, field, reason, runId, createdAt }) => (
+          <li key={id} class="card">
+            <h3>{field ?? 'The whole output'}</h3>
+            <Facts
+              facts={{
+                Why: reason,
+                When: <Time at={createdAt} />,
+                Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
+              }}
+            />
+            <h4>Was</h4>
+            <JsonView value={originalValue} label="what it was" />
+            <h4>Should be</h4>
+            <JsonView value={correctedValue} label="what it should be" />
+          </li>
+        ))}
+      </ul>
+      <More pages={pages} none="There are none." absent={ABSENT} />
+    </>
+  )
+}
+
+function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction) => void }) {
+  const [said, setSaid] = useState('')
+  const { isBusy, error, act } = useActing()
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const fields = new FormData(form)
+    const text = (field: string) => String(fields.get(field)).trim()
+    const optional = (field: string) => (text(field) === '' ? {} : { [field]: text(field) })
+    void act(async () => {
+      const given = {
+        originalValue: typedValue(text('originalValue')),
+        correctedValue: typedValue(text('correctedValue')),
+        ...optional('field'),
+        ...optional('reason'),
+        ...optional('runId'),
+      }
+      onAdded(await client.agent(name).corrections.add(given))
+      form.reset()
+      setSaid('The service keeps the correction.')
+    })
+  }
+  return (
+    <form class="card form" aria-label="Add a correction" onSubmit={submit}>
+      <h2>Add a correction</h2>
+      <p class="soft">JSON stays JSON. Anything else is text.</p>
+      <label>
+        What it was
+        <textarea name="originalValue" rows={2} required />
+      </label>
+      <label>
+        What it should be
+        <textarea name="correctedValue" rows={2} required />
+      </label>
+      <label>
+        Field, if it is about one
+        <input name="field" maxLength={500} />
+      </label>
+      <label>
+        Why
+        <input name="reason" maxLength={10_000} />
+      </label>
+      <label>
+        Id of the run
+        <input name="runId" maxLength={500} />
+      </label>
+      <p class="actions">
+        <button type="submit" class="main" disabled={isBusy}>
+          Add
+        </button>
+        <span role="status">{said}</span>
+      </p>
+      {error !== undefined && <Failure error={error} />}
+    </form>
+  )
+}

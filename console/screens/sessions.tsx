@@ -1,0 +1,104 @@
+import type { SessionSummary } from '../../src/client/index.ts'
+import { usePages } from '../pages.ts'
+import { Action, useActing } from '../parts/action.tsx'
+import { More } from '../parts/more.tsx'
+import { Failure, Notice } from '../parts/notice.tsx'
+import { Panes } from '../parts/panes.tsx'
+import { save } from '../parts/save.ts'
+import { Time } from '../parts/time.tsx'
+import { linkTo, place } from '../place.ts'
+import { KINDS } from '../runs/filters.ts'
+import { client, config, send } from '../service.ts'
+import { Session } from '../sessions/session.tsx'
+import { visible } from '../text.ts'
+
+const ABSENT = 'Sessions are listed to known users only. Use an `authenticate` middleware.'
+
+/** The conversations of the user, and one of them. */
+export function Sessions() {
+  const { path } = place.value
+  const [kind, name, id] = path
+  const chosen = linkTo('sessions', path)
+  const pages = usePages<SessionSummary>('sessions', async (cursor, signal) => {
+    if (!config.value.plugins.includes('sessions') || config.value.identity === null)
+      return { items: [], nextCursor: null }
+    const { sessions, nextCursor } = await client.sessions.list(cursor ? { cursor } : {}, { signal })
+    return { items: sessions, nextCursor }
+  })
+  const known = KINDS.find(each => each === kind)
+  return (
+    <>
+      <h1 tabIndex={-1}>Sessions</h1>
+      <Absent />
+      <Panes all="All sessions" list={<List pages={pages} chosen={chosen} />}>
+        {known && name && id && (
+          <Session key={chosen} of={{ kind: known, name }} id={id} onChanged={pages.reload} />
+        )}
+      </Panes>
+    </>
+  )
+}
+
+function Absent() {
+  if (!config.value.plugins.includes('sessions'))
+    return <Notice>The service shows no sessions. Add the plugin `sessions()` of `servable/sessions`.</Notice>
+  return config.value.identity === null ? <Notice>{ABSENT}</Notice> : null
+}
+
+function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSummary>>; chosen: string }) {
+  const acting = useActing()
+  const { items, reload } = pages
+  const exported = async () => save(await (await send('/sessions/export')).blob(), 'sessions.ndjson')
+  return (
+    <>
+      <p class="actions">
+        <button type="button" onClick={reload}>
+          Refresh
+        </button>
+        {items.length > 0 && (
+          <Action acting={acting} work={exported}>
+            Export all
+          </Action>
+        )}
+      </p>
+      {acting.error !== undefined && <Failure error={acting.error} />}
+      {items.length > 0 && (
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Title</th>
+              <th scope="col">With</th>
+              <th scope="col" class="number">
+                Turns
+              </th>
+              <th scope="col" class="more">
+                Last
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
+              const link = linkTo('sessions', [kind, name, id])
+              return (
+                <tr key={link} class={link === chosen ? 'chosen' : undefined}>
+                  <td>
+                    <a href={link} aria-current={link === chosen || undefined}>
+                      {visible(title ?? id)}
+                    </a>
+                    {isRunning && <span class="status running"> ● running</span>}
+                  </td>
+                  <td>{name}</td>
+                  <td class="number">{count}</td>
+                  <td class="more">
+                    <Time at={updatedAt} />
+                  </td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      )}
+      <More pages={pages} none="There are no sessions." absent={ABSENT} />
+    </>
+  )
+}

@@ -1,0 +1,554 @@
+/** The screens of the console that show and decide what runs did, in a real browser. */
+
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type Client, createClient } from '../../src/client/index.ts'
+import { serveTools } from '../contracts/admin/served-tools.ts'
+import { ADMIN_TOKEN } from '../contracts/console/service.ts'
+import { served } from '../contracts/served.ts'
+import { layLine } from './broken-line.ts'
+import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
+import { startNode } from './harness.ts'
+
+const ENTRY = 'test/runtimes/entries/console-node.ts'
+
+/** Text that must be shown as it is. */
+const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'
+
+/** In the page: what is to be hit by a finger, and is lower than 44 pixels. */
+const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list a')]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
+  .map(each => each.outerHTML.slice(0, 80)).join(' ')`
+
+let browser: Browser
+beforeAll(async () => {
+  if (HAS_BROWSER) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+
+describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
+  const server = served(() => startNode(ENTRY))
+  let client: Client
+  beforeAll(() => {
+    client = createClient({ baseUrl: `${server().url}/api` })
+  })
+
+  /** Opens a place of the page. */
+  const open = (place: string): Promise<Opened> => visit(browser, `${server().url}/api/console#/${place}`)
+
+  /** Starts a run, and gives its id. */
+  const start = async (name: string, input: string, sessionId?: string) =>
+    (await client.runs.start({ kind: 'agent', name }, input, sessionId ? { sessionId } : {})).id
+
+  /** Runs to the end, and gives the id. */
+  const run = async (name: string, input: string, sessionId?: string) => {
+    const id = await start(name, input, sessionId)
+    await client.runs.result(id).catch(() => {})
+    return id
+  }
+
+  /** What the page must never do. */
+  const check = ({ requests, complaints }: Opened) => {
+    expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
+    expect(complaints).toEqual([])
+  }
+
+  it('lists runs and filters them, by the address', async () => {
+    await run('helper', 'Oslo', 'filtered')
+    await run('failing', 'x', 'filtered')
+    const opened = await open('runs')
+    const { page } = opened
+    await heading(page, 'Runs').waitFor()
+    await page.getByRole('link', { name: 'failing' }).first().waitFor()
+    await page.getByLabel('Session').fill('filtered')
+    await page.getByLabel('Status').selectOption('failed')
+    await expect.poll(() => page.url()).toContain('#/runs?status=failed&sessionId=filtered')
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
+    expect(await page.locator('table.list tbody tr').textContent()).toContain('✗ failedfailing')
+    await page.reload()
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
+    expect(await page.getByLabel('Session').inputValue()).toBe('filtered')
+    await page.getByLabel('To').fill('2026-01-01T00:00')
+    await page.getByLabel('To').press('Enter')
+    await page.getByText('No run fits.').waitFor()
+    await page.getByLabel('To').fill('')
+    await page.getByLabel('To').press('Enter')
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
+    await page.getByLabel('Session').fill('of nobody')
+    await page.getByLabel('Session').press('Enter')
+    await page.getByText('No run fits.').waitFor()
+    check(opened)
+  })
+
+  it('loads the next page', async () => {
+    for (let count = 0; count < 51; count++) await start('chatty', '1', 'many')
+    const { page } = await open('runs?sessionId=many')
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(50)
+    await button(page, 'Load more').click()
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(51)
+    await button(page, 'Load more').waitFor({ state: 'detached' })
+  })
+
+  it('shows a bar for a tool call, with what was asked and answered', async () => {
+    const id = await run('helper', HOSTILE)
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    await heading(page, 'agent helper').waitFor()
+    const bar = page.getByRole('region', { name: 'Timeline' }).getByRole('button', { name: 'forecast' })
+    await bar.click()
+    const chosen = page.getByRole('region', { name: 'The bar that is chosen' })
+    await chosen.getByText('"sky": "clear"').waitFor()
+    expect(await chosen.textContent()).toContain('onerror')
+    expect(await bar.locator('rect').first().getAttribute('width')).toMatch(/%$/)
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.getByRole('button', { name: 'tool_call_end' }).click()
+    await page.getByRole('region', { name: 'The event that is chosen' }).getByText('tool_call_end').waitFor()
+    await page.getByRole('link', { name: 'JSON' }).click()
+    await page.getByText('"finishReason": "stop"').first().waitFor()
+    expect(await page.evaluate('globalThis.hacked')).toBeUndefined()
+    check(opened)
+  })
+
+  it('goes on live with a run at work, and cancels it', async () => {
+    const id = await start('slow', '600')
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    await page.locator('.facts .status.running').waitFor()
+    await page.getByText('live, 1 running').waitFor()
+    await button(page, 'Cancel').click()
+    await page.locator('.facts .status.cancelled').waitFor()
+    expect(await client.runs.get(id)).toMatchObject({ status: 'cancelled' })
+    // The list looks while something runs.
+    await page.locator('table.list .chosen .status.cancelled').waitFor()
+    check(opened)
+  })
+
+  it('goes on with a run at work after the connection was lost', async () => {
+    const line = await layLine(server().url)
+    onTestFinished(() => line.stop())
+    const id = await start('slow', '600')
+    const { page } = await visit(browser, `${line.url}/api/console#/runs/${id}?view=events`)
+    const events = async () => Number(/(\d+) events so far/.exec((await page.textContent('main')) ?? '')?.[1])
+    await expect.poll(events).toBeGreaterThan(2)
+    line.down()
+    await page.getByText('The connection is lost.').waitFor()
+    const before = await events()
+    line.up()
+    await page.getByText('The connection is lost.').waitFor({ state: 'detached' })
+    await expect.poll(events).toBeGreaterThan(before)
+    await client.runs.cancel(id)
+    await page.locator('.facts .status.cancelled').waitFor()
+    // Nothing is missing, and nothing is there twice.
+    let count = 0
+    for await (const _ of client.runs.stream(id)) count++
+    await page.getByText(`${count} events`, { exact: true }).waitFor()
+  })
+
+  it('runs the input of a run again', async () => {
+    const id = await run('helper', 'Bergen')
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    await button(page, 'Retry').click()
+    await expect.poll(() => page.url()).not.toContain(id)
+    await page.locator('.facts .status.completed').waitFor()
+    const next = /runs\/([^?]+)/.exec(page.url())?.[1] ?? ''
+    expect((await client.runs.result(next)).text).toContain('Bergen')
+    check(opened)
+  })
+
+  it('opens a run of 10,000 events, of which it draws a few', async () => {
+    const id = await run('chatty', '10000')
+    const opened = await open(`runs/${id}?view=events`)
+    const { page } = opened
+    await page.getByText('10,001 events').waitFor()
+    const rows = page.getByRole('region', { name: 'Events' })
+    expect(await rows.getByRole('listitem').count()).toBeLessThan(100)
+    await rows.evaluate(box => box.scrollTo(0, box.scrollHeight))
+    await rows.getByRole('button', { name: 'finish' }).waitFor()
+    expect(await rows.getAttribute('tabindex')).toBe('0')
+    check(opened)
+  })
+
+  it('cuts a long value until all of it is asked for', async () => {
+    const id = await run('helper', 'x'.repeat(5000))
+    const { page } = await open(`runs/${id}?view=json`)
+    await page.getByRole('button', { name: /^Show all/ }).click()
+    await page.getByText('finishReason').first().waitFor()
+    expect((await page.locator('.json pre').textContent())?.length).toBeGreaterThan(5000)
+  })
+
+  it('keeps what is said of a run', async () => {
+    const id = await run('helper', 'Oslo')
+    const { page } = await open(`runs/${id}`)
+    await page.getByLabel('What you say of this run').fill('too short')
+    await page.getByRole('button', { name: 'Bad' }).click()
+    await page.getByText('The service keeps it: bad.').waitFor()
+    const kept = await fetch(`${server().url}/api/runs/${id}/feedback`)
+    expect(await kept.json()).toMatchObject({ score: -1, text: 'too short' })
+  })
+
+  it('renames, forks and deletes a session', async () => {
+    await run('helper', 'Oslo', 'talk')
+    await run('helper', 'Bergen', 'talk')
+    const opened = await open('sessions')
+    const { page } = opened
+    await page.locator('a[href="#/sessions/agent/helper/talk"]').click()
+    await heading(page, 'Oslo').waitFor()
+    expect(await page.locator('table.list [aria-current]').count()).toBe(1)
+    expect(await page.locator('.turns .said').allInnerTexts()).toEqual(['Oslo', 'Bergen'])
+    expect(await page.getByRole('link', { name: 'Open in chat' }).getAttribute('href')).toBe(
+      '#/chat/agent/helper/talk',
+    )
+    await button(page, 'Rename').click()
+    await page.getByRole('dialog').getByLabel('Title').fill(HOSTILE)
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click()
+    await heading(page, HOSTILE).waitFor()
+    await button(page, 'Fork up to here').first().click()
+    await expect.poll(() => page.url()).not.toContain('/talk')
+    await expect.poll(() => page.locator('.turns .said').allInnerTexts()).toEqual(['Oslo'])
+    const fork = page.url().split('/').at(-1) ?? ''
+    await button(page, 'Delete').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+    expect(await page.locator(':focus').textContent()).toBe('Delete')
+    await button(page, 'Delete').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => page.url()).toMatch(/#\/sessions$/)
+    await expect(client.sessions.get('helper', fork)).rejects.toMatchObject({ code: 'session_not_found' })
+    expect((await client.sessions.get('helper', 'talk')).title).toBe(HOSTILE)
+    const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Export all').click()])
+    expect(file.suggestedFilename()).toBe('sessions.ndjson')
+    check(opened)
+  })
+
+  it('deletes a session whose run is at work once that is cancelled', async () => {
+    await start('slow', '600', 'busy')
+    const { page } = await open('sessions/agent/slow/busy')
+    await button(page, 'Delete').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Cancel its runs and delete it' }).click()
+    await expect.poll(() => page.url()).toMatch(/#\/sessions$/)
+    await expect(client.sessions.get('slow', 'busy')).rejects.toMatchObject({ code: 'session_not_found' })
+  })
+
+  it('tells of an approval once, counts it, and decides it', async () => {
+    const opened = await open('approvals')
+    const { page } = opened
+    await page.getByText('Nothing waits.').waitFor()
+    const id = await run('payer', '50')
+    await page.getByRole('status').getByText('New approval: payer wants pay').waitFor({ state: 'attached' })
+    await expect.poll(() => page.title()).toContain('(1) Approvals')
+    expect(await page.locator('nav .badge').textContent()).toContain('1')
+    const card = page.getByRole('article')
+    // What changes the order of characters is seen.
+    expect(await card.locator('pre').textContent()).toContain('abc\\u202edcb')
+    await card.getByRole('button', { name: 'Edit the arguments' }).click()
+    await card.getByLabel('Arguments, as JSON').fill('{"amount": 7')
+    await button(page, 'Approve').click()
+    await page.getByText('The arguments are no JSON.').waitFor()
+    await card.getByLabel('Arguments, as JSON').fill('{"amount": 7}')
+    await button(page, 'Approve').click()
+    await page.getByText('✓ Approved.').waitFor()
+    await page.locator('nav .badge').waitFor({ state: 'detached' })
+    await expect.poll(() => page.title()).not.toContain('(1)')
+    await page.getByRole('link', { name: 'See how the run goes on' }).click()
+    await page.locator('.facts .status.completed').waitFor()
+    const { continuedBy = '' } = await client.runs.get(id)
+    expect((await client.runs.result(continuedBy)).text).toBe('paid 7')
+    check(opened)
+  })
+
+  it('says that a request has changed, and decides nothing then', async () => {
+    const id = await run('remover', 'Oslo')
+    const { page } = await open('approvals')
+    const answers = '**/answers'
+    await page.route(answers, route =>
+      route.fulfill({
+        status: 409,
+        contentType: 'application/problem+json',
+        body: '{"code":"request_changed","detail":"It differs"}',
+      }),
+    )
+    await button(page, 'Approve').click()
+    await page.getByText('The request has changed since it was shown.').waitFor()
+    await page.unroute(answers)
+    await button(page, 'Show it as it is now').click()
+    await page.getByText('The request has changed').waitFor({ state: 'detached' })
+    await page.getByLabel('Reason, if you deny').fill('not mine')
+    await button(page, 'Deny').click()
+    await page.getByText('■ Denied.').waitFor()
+    const { continuedBy = '' } = await client.runs.get(id)
+    expect((await client.runs.result(continuedBy)).text).toContain('not mine')
+  })
+
+  it('says that an approval was decided elsewhere', async () => {
+    const id = await run('remover', 'Oslo')
+    const { page } = await open('approvals')
+    await button(page, 'Approve').waitFor()
+    const [request] = (await client.runs.get(id)).requests ?? []
+    await client.runs.answer(id, [{ id: request?.id ?? '', decision: 'approve' }])
+    await page.getByText('It waits no longer').waitFor()
+    expect(await button(page, 'Approve').count()).toBe(0)
+  })
+
+  it('decides an approval beside its run, and follows the run that goes on', async () => {
+    const id = await run('remover', 'Oslo')
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    await button(page, 'Approve').click()
+    await expect.poll(() => page.url()).not.toContain(id)
+    await page.locator('.facts .status.completed').waitFor()
+    expect(await page.locator('.facts').textContent()).toContain(id)
+    check(opened)
+  })
+
+  it('answers a question beside its run', async () => {
+    const id = await run('tailor', 'A shirt')
+    const opened = await open(`runs/${id}?view=json`)
+    const { page } = opened
+    await page.getByText('Which size').first().waitFor()
+    await page.getByLabel('Answer').fill('M')
+    await button(page, 'Answer').click()
+    await expect.poll(() => page.url()).not.toContain(id)
+    const { continuedBy = '' } = await client.runs.get(id)
+    expect((await client.runs.result(continuedBy)).text).toBe('A shirt in M')
+    check(opened)
+  })
+
+  it('lets a run that was interrupted go on, and says why it cannot', async () => {
+    const id = await run('helper', 'Oslo')
+    const { page } = await open('runs')
+    await page.route(`**/api/runs/${id}`, async route => {
+      const record = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...record, status: 'failed', resumable: true } })
+    })
+    await page.locator(`a[href*="${id}"]`).click()
+    await button(page, 'Resume').click()
+    await page.getByRole('alert').locator('code').waitFor()
+  })
+
+  it('shows the numbers that records have, in a column each', async () => {
+    const { page } = await open('tools')
+    const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 1003 }
+    const numbers = { durationMs: 158, firstTextMs: 20, usage, cost: 0.0123, toolCalls: 2 }
+    await page.route('**/api/runs?*', async route => {
+      const { runs, nextCursor } = await (await route.fetch()).json()
+      await route.fulfill({ json: { runs: [{ ...runs[0], ...numbers }], nextCursor } })
+    })
+    await page.getByRole('link', { name: 'Runs' }).click()
+    const row = page.locator('table.list tbody tr')
+    await row.waitFor()
+    const heads = await page.locator('table.list th').allTextContents()
+    expect(heads.slice(3, 8)).toEqual(['Took', 'First text', 'Tokens', 'Cost', 'Tools'])
+    expect((await row.locator('td').allTextContents()).slice(3, 8)).toEqual([
+      '158 ms',
+      '20 ms',
+      '1,003',
+      '$0.0123',
+      '2',
+    ])
+  })
+
+  it('lists and adds corrections', async () => {
+    const opened = await open('corrections')
+    const { page } = opened
+    await page.getByLabel('Agent').selectOption('helper')
+    await page.getByLabel('What it was').fill('{"city": "Oslo"}')
+    await page.getByLabel('What it should be').fill(HOSTILE)
+    await page.getByLabel('Why').fill('it moved')
+    await button(page, 'Add').click()
+    await page.getByText('The service keeps the correction.').waitFor()
+    const { corrections } = await client.agent('helper').corrections.list()
+    expect(corrections).toMatchObject([{ originalValue: { city: 'Oslo' }, correctedValue: HOSTILE }])
+    await page.reload()
+    await page.getByText('it moved').waitFor()
+    check(opened)
+  })
+
+  it('says how an agent takes corrections that takes none', async () => {
+    const { page } = await open('corrections/slow')
+    await page.getByText('This agent takes no corrections.').waitFor()
+    expect(await button(page, 'Add').count()).toBe(0)
+  })
+
+  it('shows the card of all agents and that of one, in each form', async () => {
+    const opened = await open('cards')
+    const { page } = opened
+    await page.getByRole('link', { name: 'The card of helper' }).click()
+    await heading(page, 'helper').first().waitFor()
+    await page.getByText('JSONRPC 1.0').waitFor()
+    await page.getByLabel('Form').selectOption('0.3')
+    await page.getByText('JSONRPC 1.0').waitFor({ state: 'detached' })
+    await page.getByText('JSON', { exact: true }).click()
+    await page.getByText('"protocolVersion": "0.3.0"').waitFor()
+    await page.getByRole('link', { name: 'The card of all agents' }).click()
+    await page.getByRole('link', { name: 'The card of helper' }).waitFor()
+    check(opened)
+  })
+
+  it('lets an administrator add, disconnect and remove a tool server', async () => {
+    const tools = await serveTools()
+    onTestFinished(() => tools.stop())
+    const { page, complaints } = await open('tools')
+    await page.getByLabel('Admin token').fill('another')
+    await button(page, 'Open').click()
+    await page.getByText('unauthorized').first().waitFor()
+    await button(page, 'Forget the admin token').click()
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    await heading(page, 'arithmetic').waitFor()
+    const add = async (url: string) => {
+      await page.getByLabel('Name', { exact: true }).fill('weather')
+      await page.getByLabel('Address, for http and sse').fill(url)
+      await button(page, 'Add').click()
+    }
+    await add('http://10.0.0.1/mcp')
+    await page.getByText('address_refused').waitFor()
+    await add(`${tools.url}/mcp`)
+    const server = page.getByRole('region', { name: 'Tool servers' }).getByRole('listitem')
+    await server.getByText('✓ connected').waitFor()
+    await server.getByRole('button', { name: 'Disconnect' }).click()
+    await server.getByText('■ disconnected').waitFor()
+    await server.getByRole('button', { name: 'Connect', exact: true }).click()
+    await server.getByText('✓ connected').waitFor()
+    await server.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('There are no tool servers.').waitFor()
+    const kept = await page.evaluate(() =>
+      JSON.stringify({ ...localStorage, ...sessionStorage, at: location.href }),
+    )
+    expect(kept).not.toContain(ADMIN_TOKEN)
+    expect(complaints.filter(each => !/40[01]/.test(each))).toEqual([])
+  })
+
+  it('forgets the admin token after 15 minutes', async () => {
+    const { page } = await open('tools')
+    await page.getByLabel('Admin token').waitFor()
+    await page.clock.install()
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    await page.getByText('There are no tool servers.').waitFor()
+    await page.clock.fastForward('15:01')
+    await page.getByLabel('Admin token').waitFor()
+    expect(await page.getByLabel('Admin token').inputValue()).toBe('')
+  })
+
+  it('moves the focus to the heading of what is opened', async () => {
+    const id = await run('helper', 'Oslo')
+    const { page } = await open('tools')
+    await heading(page, 'Tools').waitFor()
+    await page.getByRole('link', { name: 'Runs' }).click()
+    const focused = () => page.locator(':focus').textContent()
+    await expect.poll(focused).toBe('Runs')
+    await page.locator(`a[href*="${id}"]`).click()
+    await expect.poll(focused).toBe('agent helper')
+  })
+
+  it('has no violation on any screen, in light, dark and on a phone', { timeout: 180_000 }, async () => {
+    const ended = await run('helper', 'Oslo', 'axe')
+    const waits = await run('payer', '5', 'axe')
+    const screens = {
+      runs: 'Filters',
+      [`runs/${ended}`]: 'forecast',
+      [`runs/${ended}?view=events`]: 'tool_call_end',
+      [`runs/${waits}?view=json`]: 'Approve',
+      sessions: 'Export all',
+      'sessions/agent/helper/axe': 'Fork up to here',
+      approvals: 'Approve',
+      'corrections/helper': 'Add a correction',
+      tools: 'Admin token',
+      cards: 'The card of helper',
+    }
+    const opened = await open('runs')
+    const { page } = opened
+    const found: string[] = []
+    for (const [place, sign] of Object.entries(screens)) {
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.goto(`${server().url}/api/console#/${place}`)
+      await page.getByText(sign).or(page.getByLabel(sign)).first().waitFor({ state: 'attached' })
+      const look = async (how: string) => {
+        for (const each of await violationsOf(page)) found.push(`${place}, ${how}: ${each}`)
+      }
+      await look('light')
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await look('dark')
+      await page.setViewportSize({ width: 360, height: 740 })
+      await look('phone')
+      await page.setViewportSize({ width: 320, height: 640 })
+      const width = Number(await page.evaluate('document.documentElement.scrollWidth'))
+      if (width > 320) found.push(`${place}: ${width} pixels wide on a small phone`)
+      const small = await page.evaluate(SMALL_TARGETS)
+      if (small !== '') found.push(`${place}: these are lower than 44 pixels: ${small}`)
+    }
+    expect(found).toEqual([])
+    check(opened)
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the console of two users', () => {
+  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'guarded' } }))
+
+  const logIn = async (user: string, place: string) => {
+    const { page } = await visit(browser, `${server().url}/api/console#/${place}`)
+    await page.getByLabel('Bearer token').fill(`token-of-${user}`)
+    await button(page, 'Log in').click()
+    await page.locator('.who', { hasText: user }).waitFor()
+    return page
+  }
+
+  it('shows neither the runs, the sessions nor the approvals of the other', async () => {
+    const headers = { authorization: 'Bearer token-of-ada' }
+    const ada = createClient({ baseUrl: `${server().url}/api`, headers })
+    const { id } = await ada.runs.start({ kind: 'agent', name: 'payer' }, '5', { sessionId: 'of ada' })
+    await ada.runs.result(id)
+    const hers = await logIn('ada', 'approvals')
+    await button(hers, 'Approve').waitFor()
+    const his = await logIn('bob', 'approvals')
+    await his.getByText('Nothing waits.').waitFor()
+    await his.getByRole('link', { name: 'Runs' }).click()
+    await his.getByText('No run fits.').waitFor()
+    await his.getByRole('link', { name: 'Sessions' }).click()
+    await his.getByText('There are no sessions.').waitFor()
+    await his.goto(`${server().url}/api/console#/runs/${id}`)
+    await his.getByText('run_not_found').waitFor()
+  })
+
+  it('lets one decide what a run of the other asks, without showing the run', async () => {
+    const headers = { authorization: 'Bearer token-of-ada' }
+    const ada = createClient({ baseUrl: `${server().url}/api`, headers })
+    const { id } = await ada.runs.start({ kind: 'agent', name: 'remover' }, 'Oslo')
+    await ada.runs.result(id)
+    const page = await logIn('bob', 'approvals')
+    const card = page.getByRole('article')
+    await card.getByRole('heading', { name: 'remover wants remove' }).waitFor()
+    expect(await card.locator('.facts').textContent()).toContain('Asked byada')
+    await button(page, 'Approve').click()
+    await page.getByText('✓ Approved.').waitFor()
+    expect(await page.getByRole('link', { name: 'See how the run goes on' }).count()).toBe(0)
+    const { continuedBy = '' } = await ada.runs.get(id)
+    expect((await ada.runs.result(continuedBy)).text).toBe('removed Oslo')
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the console of a service that has little', () => {
+  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'unstored' } }))
+
+  it('says which option turns on what is not there', async () => {
+    const opened = await visit(browser, `${server().url}/api/console#/runs`)
+    const { page } = opened
+    const said: Record<string, string> = {
+      Runs: 'runs.listAnonymous',
+      Sessions: 'Add the plugin `sessions()`',
+      Approvals: 'Add the plugin `approvals()`',
+      Cards: 'Set `a2a: true`',
+    }
+    await page.getByText('`runs.store`').waitFor()
+    for (const [screen, option] of Object.entries(said)) {
+      await page.getByRole('link', { name: screen }).click()
+      await page.getByText(option).waitFor()
+    }
+    expect(opened.complaints).toEqual([])
+  })
+})
