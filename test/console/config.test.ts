@@ -89,7 +89,9 @@ describe('its files', () => {
   })
 
   it('have 68 KiB at most without the charts, compressed', () => {
-    const sizes = Object.entries(BUILT.files).map(([name, { text }]) => [name, gzipSync(text).length] as const)
+    const sizes = Object.entries(BUILT.files).map(
+      ([name, { text }]) => [name, gzipSync(text).length] as const,
+    )
     expect(sizes.find(([name]) => name.startsWith('charts-'))).toBeDefined()
     const own = sizes.filter(([name]) => !name.startsWith('charts-'))
     expect(own.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(68 * 1024)
