@@ -87,7 +87,10 @@ async function framesAt(speed: number): Promise<number[]> {
   await field.fill(String(speed))
   await field.press('Enter')
   // A locator would look through all elements in each frame.
-  const isComplete = () => document.querySelector('[role=status]')?.textContent?.startsWith('Answer complete')
+  const isComplete = () =>
+    [...document.querySelectorAll('[role=status]')].some(each =>
+      each.textContent.startsWith('Answer complete'),
+    )
   await page.waitForFunction(isComplete, undefined, { polling: 1000, timeout: 120_000 })
   const frames = await page.evaluate(() => Object(globalThis).frames as number[])
   await page.close()
