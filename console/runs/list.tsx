@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { RunSummary } from '../../src/client/index.ts'
 import { usePages } from '../pages.ts'
 import { More } from '../parts/more.tsx'
@@ -12,7 +12,8 @@ import { columnsOf, merged } from './numbers.ts'
 const ABSENT =
   'The service lists runs to nobody. Use an `authenticate` middleware, or set `runs.listAnonymous`.'
 
-/** Milliseconds between two looks while something runs. */
+/** The service tells what changes among so many of the newest runs. Older ones that run are looked at every 2 s. */
+const WATCHED = 50
 const LOOK_MS = 2000
 
 /** The runs that fit the filters, newest first. */
@@ -26,7 +27,10 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   })
   const { items, update, reload } = pages
   const running = items.filter(({ status }) => status === 'running').map(({ id }) => id)
-  useNews(running, filters, fresh => update(before => merged(before, fresh)))
+  const older = items.slice(WATCHED).filter(({ status }) => status === 'running')
+  const tell = (fresh: readonly RunSummary[]) => update(before => merged(before, fresh))
+  const isLive = useNews(filters, tell, gone => update(before => before.filter(({ id }) => id !== gone)))
+  useOlder(older.map(({ id }) => id).join(), tell)
   const columns = columnsOf(items)
   const query = queryOf(filters)
   return (
@@ -36,7 +40,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
         <button type="button" onClick={reload}>
           Refresh
         </button>
-        <span class="soft">{running.length > 0 && `● live, ${running.length} running`}</span>
+        <span class="soft">{isLive && `● live, ${running.length} running`}</span>
       </p>
       {items.length > 0 && (
         <table class="list">
@@ -85,23 +89,39 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   )
 }
 
-/** While something runs and the page is seen, looks at the newest runs, and at those that run. */
+/** Hears what changes among the newest runs. False while it cannot hear. */
 function useNews(
-  running: readonly string[],
   filters: Filters,
   tell: (fresh: readonly RunSummary[]) => void,
-): void {
-  const key = running.join()
+  drop: (id: string) => void,
+): boolean {
+  const [isLive, setLive] = useState(false)
   useEffect(() => {
-    if (key === '') return
+    const controller = new AbortController()
+    const watch = async () => {
+      const query = { ...askedOf(filters), limit: WATCHED }
+      for await (const event of client.runs.watch(query, { signal: controller.signal })) {
+        setLive(true)
+        if (event.type === 'all') tell(event.runs)
+        else if (event.type === 'removed') drop(event.id)
+        else tell([event.run])
+      }
+    }
+    // Why there is no list is said where it is loaded.
+    void watch().catch(() => setLive(false))
+    return () => controller.abort()
+  }, [JSON.stringify(filters)])
+  return isLive
+}
+
+/** Looks at runs that the service does not tell of any more, while the page is seen. */
+function useOlder(ids: string, tell: (fresh: readonly RunSummary[]) => void): void {
+  useEffect(() => {
+    if (ids === '') return
     const controller = new AbortController()
     const { signal } = controller
     const look = async () => {
-      if (document.hidden) return
-      const { runs } = await client.runs.list(askedOf(filters), { signal })
-      const isListed = new Set(runs.map(({ id }) => id))
-      const older = running.filter(id => !isListed.has(id)).map(id => client.runs.get(id, { signal }))
-      tell([...runs, ...(await Promise.all(older))])
+      if (!document.hidden) tell(await Promise.all(ids.split(',').map(id => client.runs.get(id, { signal }))))
     }
     // What fails is asked for again at the next look.
     const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
@@ -109,7 +129,7 @@ function useNews(
       clearInterval(timer)
       controller.abort()
     }
-  }, [key, JSON.stringify(filters)])
+  }, [ids])
 }
 
 function FilterForm({ filters }: { filters: Filters }) {

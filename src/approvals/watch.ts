@@ -10,6 +10,9 @@ import type { Waiting } from './inbox.ts'
 /** Most runs and tasks whose requests a watcher is told of: the newest. */
 export const MAX_WATCHED = 100
 
+/** Most requests that a watcher remembers. It is told again of an older one that comes back. */
+const MAX_SEEN = 1000
+
 /** What a watcher is told: first all that waits, then what comes and what goes. */
 export type InboxEvent =
   | { readonly type: 'all'; readonly approvals: readonly Waiting[]; readonly hasMore: boolean }
@@ -39,6 +42,7 @@ export function changesOf(before: ReadonlyMap<string, Waiting>, { approvals, has
 /** Compares one look with the next. */
 export class LiveInbox implements LiveList<InboxEvent> {
   readonly #look: () => Promise<Look>
+  /** The oldest first. */
   #seen = new Map<string, Waiting>()
 
   constructor(look: () => Promise<Look>) {
@@ -47,13 +51,17 @@ export class LiveInbox implements LiveList<InboxEvent> {
 
   async first(): Promise<InboxEvent> {
     const { approvals, hasMore } = await this.#look()
-    this.#seen = new Map(approvals.map(each => [each.request.id, each]))
+    this.#seen = new Map(approvals.toReversed().map(each => [each.request.id, each]))
     return { type: 'all', approvals, hasMore }
   }
 
   async changes(): Promise<readonly InboxEvent[]> {
     const changes = changesOf(this.#seen, await this.#look())
     for (const change of changes) note(change, this.#seen)
+    for (const id of this.#seen.keys()) {
+      if (this.#seen.size <= MAX_SEEN) break
+      this.#seen.delete(id)
+    }
     return changes
   }
 }

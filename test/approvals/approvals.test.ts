@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Waiting } from '../../src/approvals/inbox.ts'
 import { type ApprovalsOptions, approvals } from '../../src/approvals/plugin.ts'
-import { changesOf } from '../../src/approvals/watch.ts'
+import { changesOf, LiveInbox } from '../../src/approvals/watch.ts'
 import { coreOf } from '../../src/core/handler.ts'
 import { RUNS } from '../../src/runs/record.ts'
 import { ASKING } from '../../src/runs/waiting.ts'
@@ -223,6 +223,25 @@ describe('changes of the inbox', () => {
       { type: 'added', approval: b },
       { type: 'added', approval: c },
     ])
+  })
+
+  it('remember the newest thousand, however many have come', async () => {
+    const all = Array.from({ length: 3000 }, (_, index) => entry(`${index}`, index))
+    let last = 100
+    const page = () => ({ approvals: all.slice(last - 100, last).toReversed(), hasMore: true })
+    const inbox = new LiveInbox(async () => page())
+    await inbox.first()
+    while (last < 3000) {
+      last += 100
+      expect(await inbox.changes()).toHaveLength(100)
+    }
+    // All that came later have left. Those of the last thousand are known, and older ones are told as if they came.
+    const typesAt = async (at: number) => {
+      last = at
+      return new Set((await inbox.changes()).map(({ type }) => type))
+    }
+    expect(await typesAt(2100)).toEqual(new Set(['removed']))
+    expect(await typesAt(1900)).toEqual(new Set(['removed', 'added']))
   })
 
   it('are not what is too old to be seen', () => {
