@@ -61,7 +61,8 @@ function barRow({ kind, label, depth, from, to, state }: Bar, end: number, isTim
       </span>
       <svg class="bar" aria-hidden="true">
         <rect class={`${kind} ${state}`} x={percent(from)} width={percent(to - from)} height="100%" rx="2" />
-        <rect class={`${kind} ${state}`} x={percent(from)} width="3" height="100%" />
+        {/* A bar of no length is a line, also at the end. */}
+        <rect class={`${kind} ${state}`} x={percent(Math.min(from, end * 0.99))} width="3" height="100%" />
       </svg>
       <span class="took">
         {isTimed && duration(to - from)} {STATES[state]}
