@@ -119,6 +119,7 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   ],
   ['/api/agents/echo/stream', ['{"input":@}']],
   ...['/api/agents/echo/chat', '/api/chat'].map((path): [string, string[]] => [path, CHATS]),
+  ['/api/admin/tools/none/call', ['@', '{"args":@}']],
   ['/api/agents/echo/corrections', ['@', '{"originalValue":1,"correctedValue":2,"tags":@,"field":@}']],
   [
     `/api/runs/${NO_RUN}/answers`,

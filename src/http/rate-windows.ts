@@ -10,9 +10,15 @@ const MAX_CLIENTS = 100_000
 /** Milliseconds between two sweeps at the least; a sweep happens with a request, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
 
-/** Whether a window holds. One that begins in the future is left from before the clock was set back: it is begun anew. */
+/**
+ * Milliseconds by which a window may begin in the future: another process has begun it with a clock that is ahead, or while this one
+ * waited for the store.
+ */
+const AHEAD_MS = 10_000
+
+/** Whether a window holds. One that begins later than that is left from before the clock was set back: it is begun anew. */
 export function isOpen(endsAt: number, windowMs: number, now: number): boolean {
-  return endsAt > now && endsAt - windowMs <= now
+  return endsAt > now && endsAt - windowMs <= now + AHEAD_MS
 }
 
 /** Windows by client. Those that are past are forgotten. */

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { CountRequest } from '../../src/http/rate-limit.ts'
 import { createSharedCount, takeRequests } from '../../src/http/shared-rate.ts'
 import { memoryStore } from '../../src/state/memory.ts'
-import type { NearStore } from '../../src/state/store.ts'
+import type { NearStore, Transaction } from '../../src/state/store.ts'
 
 const WINDOW_MS = 600_000
 
@@ -53,6 +53,39 @@ describe('requests that several processes count together', () => {
         },
       ),
       { numRuns: 500 },
+    ),
+  )
+
+  it.each([false, true])('are no more than allowed where clocks differ by seconds: ahead %s', ahead =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(fc.nat({ max: 9000 }), { minLength: 2, maxLength: 4 }),
+        fc.array(fc.nat({ max: 3 }), { maxLength: 120 }),
+        async (max, behind, requests) => {
+          const store = memoryStore()
+          const processes = behind.map(ms =>
+            createSharedCount(
+              async (key, wanted) =>
+                store.transact(tx => {
+                  const late: Pick<Transaction, 'now' | 'get' | 'put' | 'delete' | 'expired'> = {
+                    now: tx.now - ms,
+                    get: (...asked) => tx.get(...asked),
+                    put: (...asked) => tx.put(...asked),
+                    delete: (...asked) => tx.delete(...asked),
+                    expired: (...asked) => tx.expired(...asked),
+                  }
+                  return takeRequests(late as Transaction, key, wanted, { max, windowMs: WINDOW_MS })
+                }),
+              { max, windowMs: WINDOW_MS },
+              ahead,
+            ),
+          )
+          let allowed = 0
+          for (const at of requests) if (await isAllowed(processes[at % processes.length]!, max)) allowed++
+          expect(allowed).toBeLessThanOrEqual(max)
+        },
+      ),
     ),
   )
 

@@ -9,6 +9,7 @@ import {
   createHandler,
   type Handler,
   type HandlerOptions,
+  type Identity,
   MetricsExporter,
   type Middleware,
   Registry,
@@ -33,7 +34,10 @@ const identified: Middleware = (_, context, next) => {
 const mayDecide: Authorize = ({ request, run }, { identity }) =>
   run.owner === identity?.id || (identity?.id === 'bob' && request.toolName === 'remove')
 
-/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `unstored`: without stored runs. */
+/**
+ * `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `known`: for
+ * everyone whom the middleware knows, who is `dev`. `unstored`: without stored runs.
+ */
 export function consoleHandler(settings = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
   if (settings === 'unstored') {
@@ -65,7 +69,10 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
       files(),
       sessions(),
       approvals({ authorize: mayDecide }),
-      webConsole(isGuarded ? { authenticate: (_, identity) => identity, title: 'Agents & <friends>' } : {}),
+      webConsole({
+        ...(settings !== 'open' && { authenticate: (_: Request, identity?: Identity) => identity }),
+        ...(isGuarded && { title: 'Agents & <friends>' }),
+      }),
     ],
   }
   return createHandler(options)

@@ -55,7 +55,10 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     return adminHandler(adminOptions(memoryState(), stdio))
   },
   async console() {
-    return (await import('../../../../../contracts/console/service.ts')).consoleHandler('open', memoryState())
+    return (await import('../../../../../contracts/console/service.ts')).consoleHandler(
+      'known',
+      memoryState(),
+    )
   },
   async metrics() {
     const { metricsHandler, metricsOptions } = await import('../../../../../contracts/metrics/service.ts')
