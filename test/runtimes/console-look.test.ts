@@ -334,6 +334,8 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 1003 }
     const numbers = { durationMs: 158, firstTextMs: 20, usage, cost: 0.0123, toolCalls: 2 }
     await page.route('**/api/runs?*', async route => {
+      if ((await route.request().headerValue('accept')) === 'text/event-stream')
+        return route.fulfill({ contentType: 'text/event-stream', body: '' })
       const { runs, nextCursor } = await (await route.fetch()).json()
       await route.fulfill({ json: { runs: [{ ...runs[0], ...numbers }], nextCursor } })
     })
