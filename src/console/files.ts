@@ -37,8 +37,7 @@ export function filesOf(
     if (file === undefined) throw new ServableError('not_found', 'There is no such file of the console')
     const headers = {
       'content-type': file.type,
-      // `no-transform`: some servers in front compress again what is compressed (RFC 9111, section 5.2.2.6).
-      'cache-control': 'public, max-age=31536000, immutable, no-transform',
+      'cache-control': 'public, max-age=31536000, immutable',
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-origin',
       vary: 'accept-encoding',

@@ -93,14 +93,18 @@ function wrong(what: string): ServableError {
 /**
  * The request at the address that the client asked for. Next's request has the name with which the server was started. With
  * that name, the event socket would refuse every page as foreign, and cards would show an address that clients cannot reach.
- * An invalid `Host` is dropped.
+ * An invalid `Host` is dropped. So is what a reader says of compression: Next compresses by itself, and drops the `content-encoding`
+ * of what is compressed already.
  */
 function asSent(request: Request): Request {
   const host = request.headers.get('host')
   const url = new URL(request.url)
-  if (host === null || host === url.host) return request
   const { method, body, signal } = request
+  const isSame = host === null || host === url.host
+  if (isSame && (body !== null || !request.headers.has('accept-encoding'))) return request
   const headers = new Headers(request.headers)
+  headers.delete('accept-encoding')
+  if (isSame) return new Request(request.url, { method, headers, signal })
   if (isHost(host)) {
     const asked = new URL(`${url.protocol}//${host}`)
     url.hostname = asked.hostname
