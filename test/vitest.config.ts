@@ -122,7 +122,7 @@ export default defineConfig({
         test: {
           name: 'contracts',
           include: contracts,
-          globalSetup: ['test/build-console.ts', 'test/runtimes/setup.ts'],
+          globalSetup: ['test/runtimes/setup.ts'],
           env: { VITEST_UNCOVERED: 'yes' },
           maxWorkers,
         },

@@ -105,7 +105,7 @@ function Approval({ request, isBusy, take }: RequestProps) {
         </label>
       )}
       {editable && edited === undefined && (
-        <button type="button" onClick={() => setEdited(JSON.stringify(args, null, 2))}>
+        <button type="button" onClick={() => setEdited(visible(JSON.stringify(args, null, 2) ?? ''))}>
           Edit arguments
         </button>
       )}

@@ -2,8 +2,35 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ROW, windowOf } from '../window.ts'
 
+/** A long list of buttons. One of them is chosen, or none. */
+export function ChoiceOfRows({
+  row,
+  chosen,
+  choose,
+  ...list
+}: Parameters<typeof Rows>[0] & {
+  chosen: number | undefined
+  choose: (index: number | undefined) => void
+}) {
+  return (
+    <Rows
+      {...list}
+      row={index => (
+        <button
+          type="button"
+          class="row"
+          aria-pressed={index === chosen}
+          onClick={() => choose(index === chosen ? undefined : index)}
+        >
+          {row(index)}
+        </button>
+      )}
+    />
+  )
+}
+
 /** A long list in a box that scrolls. Only the rows that can be seen are drawn. Each is as high as `ROW`. */
-export function Rows({
+function Rows({
   label,
   count,
   row,

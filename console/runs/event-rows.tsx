@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RunEvent } from '../../src/agents/contract.ts'
 import { JsonView } from '../parts/json-view.tsx'
-import { Rows } from '../parts/rows.tsx'
+import { ChoiceOfRows } from '../parts/rows.tsx'
 import { duration, visible } from '../text.ts'
 import type { RunLog } from './log.ts'
 
@@ -19,19 +19,12 @@ export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: 
         {events.length.toLocaleString()} events{!isWhole && ' so far'}
       </p>
       {events.length > 0 && (
-        <Rows
+        <ChoiceOfRows
           label="Events"
           count={events.length}
-          row={index => (
-            <button
-              type="button"
-              class="row"
-              aria-pressed={index === chosen}
-              onClick={() => choose(index === chosen ? undefined : index)}
-            >
-              <EventRow event={events[index]!} number={index + 1} />
-            </button>
-          )}
+          chosen={chosen}
+          choose={choose}
+          row={index => <EventRow event={events[index]!} number={index + 1} />}
         />
       )}
       {event && (

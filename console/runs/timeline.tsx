@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { JsonView } from '../parts/json-view.tsx'
-import { Rows } from '../parts/rows.tsx'
+import { ChoiceOfRows } from '../parts/rows.tsx'
 import { duration } from '../text.ts'
 import type { Bar } from './bars.ts'
 import type { RunLog } from './log.ts'
@@ -25,19 +25,12 @@ export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: num
       <p class="soft">
         {isTimed ? `${duration(end)} in all` : 'The events have no times: this is their order.'}
       </p>
-      <Rows
+      <ChoiceOfRows
         label="Timeline"
         count={all.length}
-        row={index => (
-          <button
-            type="button"
-            class="row"
-            aria-pressed={index === chosen}
-            onClick={() => choose(index === chosen ? undefined : index)}
-          >
-            {barRow(all[index]!, end, isTimed)}
-          </button>
-        )}
+        chosen={chosen}
+        choose={choose}
+        row={index => barRow(all[index]!, end, isTimed)}
       />
       {bar && (
         <section aria-label="The bar that is chosen">

@@ -145,8 +145,8 @@ export function checkConfig(config: unknown, what: string): void {
     throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
   }
   const { examples } = config as InputHints
-  if (examples === undefined || (examples.length > 0 && examplesIn(examples).length === examples.length))
-    return
+  const kept = examplesIn(examples).length
+  if (examples === undefined || (kept > 0 && kept === examples.length)) return
   throw new ServableError(
     'invalid_options',
     `\`new ${what}\`: \`examples\` must be 1 to ${MAX_EXAMPLES} texts of 1 to ${MAX_EXAMPLE_LENGTH} characters`,

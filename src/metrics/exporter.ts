@@ -7,7 +7,7 @@
 import type { BusPayload, EventBus } from '../agents/bus.ts'
 import type { Kind } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import type { Identity } from '../http/platform.ts'
+import type { Authenticate } from '../http/gate.ts'
 import { isPrice, type Pricing } from '../runs/pricing.ts'
 import { MetricsCore } from './core.ts'
 import { type MetricsJson, toMetricsJson } from './json.ts'
@@ -15,9 +15,7 @@ import { toPrometheus } from './prometheus.ts'
 import { decided, type RunCounter } from './run-counter.ts'
 
 /** Decides who may read the metrics. An identity may. A response is sent as it is. Undefined or a throw refuses. */
-export type AuthenticateScraper = (
-  request: Request,
-) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+export type AuthenticateScraper = Authenticate
 
 /** The options of a {@link MetricsExporter}. */
 export interface MetricsExporterOptions {

@@ -104,13 +104,18 @@ describe('GET /agents', () => {
     ])
   })
 
-  it.each([[[]], [['']], [['x'.repeat(2001)]], [Array.from({ length: 21 }, () => 'x')], ['text'], [[5]]])(
-    'refuses an agent with the examples %j',
-    examples => {
-      const make = () => new Agent({ name: 'a', register: false, run: () => {}, examples: untyped(examples) })
-      expect(make).toThrow('`examples` must be 1 to 20 texts of 1 to 2000 characters')
-    },
-  )
+  it.each([
+    [[]],
+    [['']],
+    [['x'.repeat(2001)]],
+    [Array.from({ length: 21 }, () => 'x')],
+    ['text'],
+    [[5]],
+    [null],
+  ])('refuses an agent with the examples %j', examples => {
+    const make = () => new Agent({ name: 'a', register: false, run: () => {}, examples: untyped(examples) })
+    expect(make).toThrow('`examples` must be 1 to 20 texts of 1 to 2000 characters')
+  })
 
   it('tells of an agent that says nothing of itself', async () => {
     expect(await list('agents', { agents: { a: bare } })).toEqual([
