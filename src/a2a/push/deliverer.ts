@@ -121,6 +121,8 @@ export class Deliverer {
       until: this.#leaseEnd(),
       maxWaitMs: this.#maxWaitMs,
       admits: (kept: KeptPush) => {
+        // Its worker finds a place by itself. The claim only goes on.
+        if (this.#held.has(kept.generation)) return true
         const place = places.get(kept.generation) ?? this.#lanes.enter(kept)
         if (place !== undefined) places.set(kept.generation, place)
         return place !== undefined
@@ -140,10 +142,10 @@ export class Deliverer {
     } finally {
       // A config whose claim was not written is not claimed.
       const isWritten = new Set(claimed.map(({ generation }) => generation))
-      for (const [generation, place] of places) if (!isWritten.has(generation)) place.leave()
+      for (const [generation, place] of places) if (!isWritten.has(generation)) this.#leave(place)
     }
-    // Each config has the place from its admission.
-    for (const kept of claimed) this.#start(kept, places.get(kept.generation)!)
+    // Each config has the place from its admission. A worker that has ended meanwhile left none.
+    for (const kept of claimed) this.#start(kept, places.get(kept.generation))
   }
 
   /** Runs `act`. If the store fails, a sweep is scheduled for later. */
@@ -155,8 +157,8 @@ export class Deliverer {
     }
   }
 
-  #start(kept: KeptPush, place: Place): void {
-    if (this.#held.has(kept.generation)) return place.leave()
+  #start(kept: KeptPush, place: Place | undefined): void {
+    if (this.#held.has(kept.generation)) return place && this.#leave(place)
     this.#held.add(kept.generation)
     // If the store cannot be written now, the config is due again when its lease ends.
     const work = this.#work(kept, place).catch(() => {})
@@ -164,7 +166,7 @@ export class Deliverer {
   }
 
   /** Sends a receiver everything that is new, and what follows while the task's agent works here. */
-  async #work(kept: KeptPush, place: Place): Promise<void> {
+  async #work(kept: KeptPush, place: Place | undefined): Promise<void> {
     try {
       await this.#tellAll(kept, place)
     } finally {
@@ -174,11 +176,11 @@ export class Deliverer {
     }
   }
 
-  async #tellAll(kept: KeptPush, first: Place): Promise<void> {
+  async #tellAll(kept: KeptPush, first: Place | undefined): Promise<void> {
     // The last entry that was read, even if there was nothing to send.
     let seen = kept.seq
     let told = kept
-    let place: Place | undefined = first
+    let place = first
     while (true) {
       place ??= this.#lanes.enter(told)
       if (place === undefined) {
@@ -206,6 +208,12 @@ export class Deliverer {
         await step.changed
       }
     }
+  }
+
+  /** Gives back a place that was not used. */
+  #leave(place: Place): void {
+    place.leave()
+    this.#room.fire()
   }
 
   /** Wakes those that wait for a place, and starts a sweep if due configs wait. */
