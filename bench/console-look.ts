@@ -63,7 +63,11 @@ try {
       const fetched = globalThis.fetch
       globalThis.fetch = (request, init) => {
         const isList = request instanceof Request && new URL(request.url).pathname.endsWith('/api/runs')
-        return isList ? Promise.resolve(new Response(body)) : fetched(request, init)
+        if (!isList) return fetched(request, init)
+        // The live list tells of nothing new.
+        const isLive = request.headers.get('accept') === 'text/event-stream'
+        const headers = { 'content-type': 'text/event-stream' }
+        return Promise.resolve(isLive ? new Response(new ReadableStream(), { headers }) : new Response(body))
       }
     },
     JSON.stringify({ runs, nextCursor: null }),

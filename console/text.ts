@@ -12,6 +12,14 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
+/** Made once: it takes longer to make one than to use it. */
+const numbers = new Intl.NumberFormat()
+
+/** A number as the reader writes it: `1,003`. */
+export function number(value: number): string {
+  return numbers.format(value)
+}
+
 /** A duration: `158 ms`, `3.2 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

@@ -2,6 +2,7 @@
  * Bodies at their bound, made of the smallest wrong items, at every place where a client may put them. What is counted is
  * work: how often anything looks at a value of the body.
  */
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
@@ -18,6 +19,7 @@ import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { openai } from '../src/openai/plugin.ts'
 import { sessions } from '../src/sessions/plugin.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
+import { eventually } from './eventually.ts'
 import { connect, settled } from './gateway/wire.ts'
 
 /** As many as the parser takes, with room for what stands around them: an item with a value inside it counts as two. */
@@ -386,7 +388,7 @@ describe.each(HOSTILE)('a body of %s', (_, hostile) => {
       const count = countLooks()
       wire.says(frame)
       await settled()
-      await vi.waitFor(() => expect(wire.got.length + (wire.closed ?? 0)).toBeGreaterThan(0))
+      await eventually(() => expect(wire.got.length + (wire.closed ?? 0)).toBeGreaterThan(0))
       vi.restoreAllMocks()
       expect(wire.got.join().length).toBeLessThan(3000)
       expect(count.looks).toBeLessThan(FEW_LOOKS)

@@ -1,6 +1,6 @@
 /** The default state in memory is bounded by bytes, whatever is kept in it. */
 
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import {
   Agent,
   createHandler,
@@ -12,6 +12,7 @@ import {
 import { appendSession, readSession, SESSIONS } from '../src/runs/sessions.ts'
 import type { MemoryStore } from '../src/state/memory.ts'
 import { messagesOf } from './contracts/http/client.ts'
+import { eventually } from './eventually.ts'
 import { connect, settled } from './gateway/wire.ts'
 
 const MIB = 1024 * 1024
@@ -105,7 +106,7 @@ function make(options: HandlerOptions = {}, memory: MemoryStateOptions = { maxBy
   const idOf = async (response: Response) => String((await response.json()).id)
   /** The record of a run once it has ended. */
   const ending = async (id: string) => {
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await (await ask(`/api/runs/${id}`)).json()).status).not.toBe('running')
     })
     return (await ask(`/api/runs/${id}`)).json()
@@ -261,7 +262,7 @@ describe('runs in memory', () => {
     const id = response.headers.get('x-run-id') ?? ''
     const reader = response.body!.getReader()
     await reader.read()
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await (await ask(`/api/runs/${id}`)).json()).status).toBe('completed'),
     )
     while ((await ask(`/api/runs/${id}`)).status === 200) {
@@ -358,10 +359,10 @@ describe('what else is kept in memory', () => {
     while ((await start('waits', '.'.repeat(100_000))).status === 202);
     const wire = await connect(handler)
     wire.says(JSON.stringify({ event: 'connect', data: {} }))
-    await vi.waitFor(() => expect(wire.got.join()).toContain('sid'))
+    await eventually(() => expect(wire.got.join()).toContain('sid'))
     const data = { name: 'waits', input: '.'.repeat(100_000), background: true }
     wire.says(JSON.stringify({ event: 'agent.run', data }))
-    await vi.waitFor(() => expect(wire.got.join()).toContain('state_full'))
+    await eventually(() => expect(wire.got.join()).toContain('state_full'))
     wire.close()
   })
 

@@ -1,15 +1,17 @@
 /** What the page about MCP shows does what it says. What it shows of the AI SDK is in `frameworks/page-of-mcp.test.ts`. */
+
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as agents from '../examples/agents.ts'
 import { createHandler, type Handler } from '../src/index.ts'
 import { mcp } from '../src/mcp/plugin.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
+import { eventually } from './eventually.ts'
 import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const DEV = 'http://127.0.0.1:8787'
@@ -164,7 +166,7 @@ it('a call becomes a task, which its client looks at', async () => {
   const params = { name: 'researcher', arguments: { input: 'bees' } }
   const { taskId, pollIntervalMs } = await askNow(handler, 'tools/call', params)
   expect(pollIntervalMs).toBe(5000)
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await askNow(handler, 'tasks/get', { taskId })).toMatchObject({
       status: 'completed',
       result: { content: [{ text: 'All about bees' }] },

@@ -1,11 +1,13 @@
 /** The commands of the page about work that goes on do what it says. */
+
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../src/index.ts'
 import type { RunRecord } from '../src/runs/record.ts'
 import { serve } from '../src/runtimes/node.ts'
+import { eventually } from './eventually.ts'
 import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const run = promisify(execFile)
@@ -44,7 +46,7 @@ describe('docs/resuming.md', () => {
   it('starts a run that is stored, and says what cannot go on or run again', async () => {
     const { id } = (await type(start)) as RunRecord
     const read = async () => (await fetch(`${server.url}/api/runs/${id}`)).json() as Promise<RunRecord>
-    await vi.waitFor(async () => expect((await read()).status).toBe('completed'))
+    await eventually(async () => expect((await read()).status).toBe('completed'))
     expect((await read()).result?.text).toBe(`charged for a shirt (${id}/charge), shipped`)
     const about = { RUN_ID: id, PROVIDER_KEY: 'a-key' }
     expect(await type(resume, about)).toMatchObject({ code: 'not_resumable' })

@@ -1,4 +1,5 @@
 /** A message that replaces an earlier one of its session: what is deleted, when, and that it happens once. */
+
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -28,6 +29,7 @@ import { copyTurns, pasteTurns } from '../src/sessions/turns.ts'
 import { memoryStore } from '../src/state/memory.ts'
 import { deferred } from '../src/wake.ts'
 import { newFolder } from './contracts/run-host/folder.ts'
+import { eventually } from './eventually.ts'
 import { key, serve, session, settings, turn } from './session-kit.ts'
 
 const CHANGED = expect.objectContaining({ code: 'session_changed' })
@@ -459,7 +461,7 @@ describe('a run that replaces a message', () => {
     await say('one', { messageId: 'm1' })
     const open = close('first')
     const first = say('first', { messageId: 'm2', replaces: 'm1' })
-    await vi.waitFor(() => expect(inputsOf(turns())).toEqual(['first']))
+    await eventually(() => expect(inputsOf(turns())).toEqual(['first']))
     const second = say('second', { messageId: 'm3', replaces: 'm1' })
     const third = say('third', { messageId: 'm4', replaces: 'm2' })
     open()
@@ -476,7 +478,7 @@ describe('a run that replaces a message', () => {
     const { say, turns } = serve(run, { sessions: { concurrency: 'interrupt' } })
     close('one')
     const first = say('one', { messageId: 'm1' })
-    await vi.waitFor(() => expect(turns()).toHaveLength(1))
+    await eventually(() => expect(turns()).toHaveLength(1))
     expect(await say('again', { messageId: 'm1', replaces: 'm1' })).toMatchObject({ text: 'again.' })
     expect(await first).toMatchObject({ finishReason: 'cancelled' })
     expect(turns()).toMatchObject([{ input: 'again', messageId: 'm1', status: 'completed' }])
@@ -539,7 +541,7 @@ describe('a run that replaces a message', () => {
     const open = close('one')
     const first = here?.say('one', { messageId: 'm1' })
     const turns = () => states[1]?.store.read(tx => turnsOf(tx, key))
-    await vi.waitFor(async () => expect(await turns()).toHaveLength(1))
+    await eventually(async () => expect(await turns()).toHaveLength(1))
     const second = there?.say('two', { messageId: 'm2', replaces: 'm1' })
     open()
     expect(await first).toMatchObject({ text: 'one.' })

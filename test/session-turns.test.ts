@@ -24,6 +24,7 @@ import {
   turnsOf,
 } from '../src/runs/sessions.ts'
 import { deferred } from '../src/wake.ts'
+import { eventually } from './eventually.ts'
 import { key, serve, session, settings, turn } from './session-kit.ts'
 
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms)
@@ -304,7 +305,7 @@ describe('a run with a session', () => {
     })
     const [first, second] = [new AbortController(), new AbortController()]
     const begun = post('agents/a/run', { input: 'one' }, { signal: first.signal })
-    await vi.waitFor(() => expect(turns()).toHaveLength(1))
+    await eventually(() => expect(turns()).toHaveLength(1))
     const waiting = post('agents/a/run', { input: 'two' }, { signal: second.signal })
     second.abort()
     await waiting
@@ -329,7 +330,7 @@ describe('a run with a session', () => {
       { sessions: { concurrency: 'interrupt' } },
     )
     const first = say('waits')
-    await vi.waitFor(() => expect(turns()).toHaveLength(1))
+    await eventually(() => expect(turns()).toHaveLength(1))
     expect(JSON.parse((await say('next')).text)).toEqual([
       { role: 'user', content: 'waits' },
       { role: 'assistant', content: 'Well' },
@@ -358,10 +359,10 @@ describe('a run with a session', () => {
       const { say, post, turns } = serve(() => '', { agents: { a }, sessions: { concurrency } })
       const { runId, requests } = await say('asks')
       const others = [say('holds')]
-      await vi.waitFor(() => expect(turns()).toHaveLength(2))
+      await eventually(() => expect(turns()).toHaveLength(2))
       if (concurrency === 'queue') for (let count = 0; count < 8; count++) others.push(say('waits'))
       const isFull = () => say('one more').then(({ code }) => expect(code).toBe('session_busy'))
-      await vi.waitFor(isFull)
+      await eventually(isFull)
       const answers = [{ id: requests[0].id, value: 'red' }]
       const goesOn = post(`runs/${runId}/answers`, { answers })
       setTimeout(() => gate.resolve('done'), 100)
@@ -404,7 +405,7 @@ describe('a run with a session', () => {
       tx.append(id, JSON.stringify({ type: 'text', text: 'Half' }))
     })
     expect((await handler(new Request(`http://127.0.0.1/api/runs/${id}`))).status).toBe(200)
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(turns()).toMatchObject([
         { runId: id, input: 'Hello', text: 'Half', status: 'interrupted', error: 'interrupted' },
       ]),

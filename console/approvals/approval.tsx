@@ -1,15 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Answer } from '../../src/agents/contract.ts'
 import type { Waiting } from '../../src/approvals/inbox.ts'
-import { type Acting, Action, useActing } from '../parts/action.tsx'
+import { type Acting, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { linkTo } from '../place.ts'
+import { Decision } from '../requests/decision.tsx'
+import { SchemaForm } from '../requests/schema-form.tsx'
 import { client, codeOf, providerKeys } from '../service.ts'
-import { typedValue, visible } from '../text.ts'
+import { visible } from '../text.ts'
 
 /** What a run asks, with the buttons that decide it. */
 export function Approval({
@@ -65,21 +67,47 @@ export function Approval({
 /** What is said to a request. */
 type Said = Answer extends infer One ? (One extends Answer ? Omit<One, 'id' | 'digest'> : never) : never
 
-interface Deciding {
-  readonly waiting: Waiting
-  readonly decide: (said: Said, word: string) => Promise<void>
-  readonly onChanged: () => Promise<void>
-}
-
-/** The buttons, or why there are none. */
-function Open({ isGone, ...deciding }: Deciding & { isGone: boolean }) {
-  const { request, run } = deciding.waiting
+/** The form that decides it, or why there is none. */
+function Open({
+  waiting: { request, run },
+  isGone,
+  decide,
+  onChanged,
+}: {
+  waiting: Waiting
+  isGone: boolean
+  decide: (said: Said, word: string) => Promise<void>
+  onChanged: () => Promise<void>
+}) {
+  const acting = useActing()
+  const { isBusy, act } = acting
   if (isGone) return <Notice>It waits no longer: it was decided elsewhere, or it has expired.</Notice>
   if (request.kind === 'client_tool')
     return <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
   if (run.isTask)
     return <Notice>An A2A task asks this. Answer it over A2A, with a message to the task {run.id}.</Notice>
-  return request.kind === 'question' ? <Question {...deciding} /> : <Decision {...deciding} />
+  return (
+    <>
+      {request.kind === 'question' ? (
+        <SchemaForm
+          id={request.id}
+          schema={request.schema}
+          action="Answer"
+          isBusy={isBusy}
+          take={value => void act(() => decide({ value }, '✓ Answered.'))}
+        />
+      ) : (
+        <Decision
+          request={request}
+          isBusy={isBusy}
+          take={said =>
+            void act(() => decide(said, said.decision === 'approve' ? '✓ Approved.' : '■ Denied.'))
+          }
+        />
+      )}
+      <Refused acting={acting} onChanged={onChanged} />
+    </>
+  )
 }
 
 function Outcome({ word, next }: { word: string; next: string | undefined }) {
@@ -90,74 +118,6 @@ function Outcome({ word, next }: { word: string; next: string | undefined }) {
     <p ref={said} tabIndex={-1} class="notice">
       {word} {next && <a href={linkTo('runs', [next])}>See how the run goes on</a>}
     </p>
-  )
-}
-
-function Decision({ waiting: { request }, decide, onChanged }: Deciding) {
-  const asked = visible(JSON.stringify(request.args, null, 2) ?? '')
-  const [args, setArgs] = useState<string>()
-  const [reason, setReason] = useState('')
-  const acting = useActing()
-  const approve = async () => {
-    const isEdited = args !== undefined && args !== asked
-    await decide({ decision: 'approve', ...(isEdited && { editedArgs: parse(args) }) }, '✓ Approved.')
-  }
-  const why = reason.trim()
-  const deny = () => decide({ decision: 'deny', ...(why !== '' && { reason: why }) }, '■ Denied.')
-  return (
-    <>
-      {request.editable &&
-        (args === undefined ? (
-          <button type="button" onClick={() => setArgs(asked)}>
-            Edit the arguments
-          </button>
-        ) : (
-          <label>
-            Arguments, as JSON
-            <textarea
-              rows={6}
-              spellcheck={false}
-              value={args}
-              onInput={({ currentTarget }) => setArgs(currentTarget.value)}
-            />
-          </label>
-        ))}
-      <label>
-        Reason, if you deny
-        <input value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
-      </label>
-      <p class="actions">
-        <Action kind="main" acting={acting} work={approve}>
-          Approve
-        </Action>
-        <Action acting={acting} work={deny}>
-          Deny
-        </Action>
-      </p>
-      <Refused acting={acting} onChanged={onChanged} />
-    </>
-  )
-}
-
-/** Asks for the value of an answer: text where the schema says so, else JSON, or text that is no JSON. */
-function Question({ waiting: { request }, decide, onChanged }: Deciding) {
-  const [text, setText] = useState('')
-  const acting = useActing()
-  const isText = Object(request.schema).type === 'string'
-  const answer = () => decide({ value: isText ? text : typedValue(text) }, '✓ Answered.')
-  return (
-    <>
-      <label>
-        Answer
-        <textarea rows={2} value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
-      </label>
-      <p class="actions">
-        <Action kind="main" acting={acting} work={answer}>
-          Answer
-        </Action>
-      </p>
-      <Refused acting={acting} onChanged={onChanged} />
-    </>
   )
 }
 
@@ -173,12 +133,4 @@ function Refused({ acting: { error, act }, onChanged }: { acting: Acting; onChan
       </button>
     </Notice>
   )
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Error('The arguments are no JSON.')
-  }
 }

@@ -3,7 +3,7 @@ import { memo } from '../memo.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
-import { duration, money, visible } from '../text.ts'
+import { duration, money, number, visible } from '../text.ts'
 import { AsCode } from './as-code.tsx'
 import type { Chat, Turn } from './chats.ts'
 import { Contents } from './file-view.tsx'
@@ -130,7 +130,7 @@ function factsOf({ usage, durationMs }: Answer): string {
 }
 
 function counted(count: number, what: string): string {
-  return `${count.toLocaleString()} ${what}${count === 1 ? '' : 's'}`
+  return `${number(count)} ${what}${count === 1 ? '' : 's'}`
 }
 
 function textOf({ parts }: Answer): string {

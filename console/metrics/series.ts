@@ -1,5 +1,7 @@
 /** What the charts of the last hour show. */
+
 import type { MetricsHistory, MetricsStep } from '../../src/metrics/history.ts'
+import { number } from '../text.ts'
 
 /** A chart: its title, its unit, and how each of its lines is read from a step. Null: there is nothing at that time. */
 export interface Chart {
@@ -57,5 +59,5 @@ export function lastMinutes({ steps, stepMs }: MetricsHistory, minutes: number):
 /** A number for a table: whole numbers as they are, others with the digits that matter. */
 export function shown(value: number | null): string {
   if (value === null) return '–'
-  return Number.isInteger(value) ? value.toLocaleString() : value.toPrecision(3)
+  return Number.isInteger(value) ? number(value) : value.toPrecision(3)
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { visible } from '../text.ts'
+import { number, visible } from '../text.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Most characters of a value that are shown at first. */
@@ -16,7 +16,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
       <figcaption>
         {!isWhole && text.length > SHORT && (
           <button type="button" onClick={() => setWhole(true)}>
-            Show all {text.length.toLocaleString()} characters
+            Show all {number(text.length)} characters
           </button>
         )}
         <CopyButton text={text} label={label} />

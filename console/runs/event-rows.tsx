@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { RunEvent } from '../../src/agents/contract.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { ChoiceOfRows } from '../parts/rows.tsx'
-import { duration, visible } from '../text.ts'
+import { duration, number, visible } from '../text.ts'
 import type { RunLog } from './log.ts'
 
 /** Most characters of an event in its row. */
@@ -16,7 +16,7 @@ export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: 
     <>
       <h3>Events</h3>
       <p class="soft" aria-busy={!isWhole}>
-        {events.length.toLocaleString()} events{!isWhole && ' so far'}
+        {number(events.length)} events{!isWhole && ' so far'}
       </p>
       {events.length > 0 && (
         <ChoiceOfRows

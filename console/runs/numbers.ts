@@ -1,6 +1,6 @@
 /** The numbers of runs in lists. */
 import type { RunSummary } from '../../src/client/index.ts'
-import { duration, money } from '../text.ts'
+import { duration, money, number } from '../text.ts'
 
 /** Milliseconds that a run took; undefined for one that has not ended. */
 export function tookMs({ durationMs, status, createdAt, updatedAt }: RunSummary): number | undefined {
@@ -22,7 +22,7 @@ const written = <T>(value: T | undefined, write: (value: T) => string) =>
 export const COLUMNS: readonly Column[] = [
   { title: 'Took', of: run => written(tookMs(run), duration) },
   { title: 'First text', of: run => written(run.firstTextMs, duration) },
-  { title: 'Tokens', of: run => written(run.usage?.totalTokens, tokens => tokens.toLocaleString()) },
+  { title: 'Tokens', of: run => written(run.usage?.totalTokens, tokens => number(tokens)) },
   { title: 'Cost', of: run => written(run.cost ?? run.usage?.cost, money) },
   { title: 'Tools', of: run => written(run.toolCalls, String) },
 ]

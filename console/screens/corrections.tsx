@@ -6,7 +6,7 @@ import { useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
-import { Failure } from '../parts/notice.tsx'
+import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, place } from '../place.ts'
 import { client } from '../service.ts'
@@ -19,19 +19,21 @@ const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
 export function Corrections() {
   const { value: agents, error, isLoading } = useLoaded('agents', signal => client.agents({ signal }))
   const [name] = place.value.path
+  const takers = agents?.filter(each => each.corrections || each.name === name)
   return (
     <>
       <h1 tabIndex={-1}>Corrections</h1>
       {error !== undefined && <Failure error={error} absent={NO_LIST} />}
       {isLoading && <p aria-busy="true">Loading…</p>}
-      {agents && (
+      {takers?.length === 0 && <Notice>No agent takes corrections. Give one `corrections: true`.</Notice>}
+      {takers && takers.length > 0 && (
         <label>
           Agent{' '}
           <select value={name ?? ''} onChange={event => goTo('corrections', [event.currentTarget.value])}>
             <option value="" disabled>
               Choose an agent
             </option>
-            {agents.map(({ name: each }) => (
+            {takers.map(({ name: each }) => (
               <option key={each}>{each}</option>
             ))}
           </select>

@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { platform } from '../../src/http/platform.ts'
 import { Agent, createHandler, type HandlerOptions, memoryState } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 
 /** A service whose agent waits until it is let go, then asks its client for more; two tasks of a client may be at work. */
 function make(more: HandlerOptions = {}) {
@@ -67,18 +68,18 @@ describe('tasks at work of clients without an identity', () => {
     const { send, release } = make()
     const waiting = [await send('192.0.2.1'), await send('192.0.2.1')]
     release()
-    await vi.waitFor(async () => expect(await send('192.0.2.1', waiting[0])).toBe(waiting[0]))
-    await vi.waitFor(async () => expect(await send('192.0.2.1')).toMatch(ID))
+    await eventually(async () => expect(await send('192.0.2.1', waiting[0])).toBe(waiting[0]))
+    await eventually(async () => expect(await send('192.0.2.1')).toMatch(ID))
     expect(await send('192.0.2.1', waiting[1])).toMatch(REFUSED)
     release()
-    await vi.waitFor(async () => expect(await send('192.0.2.1', waiting[1])).toBe(waiting[1]))
+    await eventually(async () => expect(await send('192.0.2.1', waiting[1])).toBe(waiting[1]))
   })
 
   it('keep nobody out while they wait for clients that never come back', async () => {
     const { send, release } = make({ a2a: { maxTasksPerOwner: 2 } })
     const waiting = [await send('192.0.2.1'), await send('192.0.2.1')]
     release()
-    await vi.waitFor(async () => expect(await send('192.0.2.2')).toMatch(ID))
+    await eventually(async () => expect(await send('192.0.2.2')).toMatch(ID))
     const again = [await send('192.0.2.1', waiting[0]), await send('192.0.2.1', waiting[1])]
     expect(again.filter(answer => answer === 'Task not found')).toHaveLength(1)
     // Those at work stay.

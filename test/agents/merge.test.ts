@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { type Merged, merge } from '../../src/agents/merge.ts'
+import { eventually } from '../eventually.ts'
 import { drain, never, turn } from '../support.ts'
 
 async function* say<T, R>(items: readonly T[], end: R): AsyncGenerator<T, R> {
@@ -77,7 +78,7 @@ describe('merge', () => {
     }
     await expect(reading()).rejects.toThrow(RangeError)
     expect(items).toContain('before')
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1))
+    await eventually(() => expect(closed).toHaveBeenCalledTimes(1))
   })
 
   it('throws undefined where a source throws undefined', async () => {

@@ -1,6 +1,8 @@
 /** Steps that are tried again, and whose time is limited. */
+
 import { describe, expect, it, vi } from 'vitest'
 import { type RunEvent, ServableError, type StepOptions, steps, Workflow } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { textIn } from '../support.ts'
 
 async function eventsOf(workflow: Workflow, signal?: AbortSignal): Promise<RunEvent[]> {
@@ -118,7 +120,7 @@ describe('the time of a step', () => {
       },
     })
     await expect(eventsOf(workflow)).rejects.toMatchObject({ code: 'step_timeout' })
-    await vi.waitFor(() => expect(closed).toBe(true))
+    await eventually(() => expect(closed).toBe(true))
   })
 
   it('is of each attempt, and leaves what is done in time alone', async () => {

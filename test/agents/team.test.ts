@@ -12,6 +12,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { startRun } from '../../src/runs/run.ts'
+import { eventually } from '../eventually.ts'
 import { drain, foreign, never, speaker, terminalsIn, textIn, turn, untyped } from '../support.ts'
 
 const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
@@ -138,7 +139,7 @@ describe('Team', () => {
     for (const strategy of [sequence, parallel, routeTo(() => 'a')]) {
       closed.mockClear()
       for await (const event of teamOf(strategy, endless).stream('hi')) if (event.type === 'text') break
-      await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1))
+      await eventually(() => expect(closed).toHaveBeenCalledTimes(1))
     }
   })
 
@@ -281,11 +282,11 @@ describe('parallel', () => {
     const reading = (async () => {
       for await (const event of teamOf(parallel, a.agent, b.agent, c.agent).stream('hi')) events.push(event)
     })()
-    await vi.waitFor(() => expect(stepsIn(events)).toEqual(['a started', 'b started', 'c started']))
+    await eventually(() => expect(stepsIn(events)).toEqual(['a started', 'b started', 'c started']))
     c.release()
-    await vi.waitFor(() => expect(stepsIn(events)).toContain('c completed'))
+    await eventually(() => expect(stepsIn(events)).toContain('c completed'))
     b.release()
-    await vi.waitFor(() => expect(stepsIn(events)).toContain('b completed'))
+    await eventually(() => expect(stepsIn(events)).toContain('b completed'))
     expect(textIn(events)).toBe('')
     a.release()
     await reading

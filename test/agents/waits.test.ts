@@ -1,4 +1,5 @@
 /** What a body may wait for, and how it goes on. */
+
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { RunWork } from '../../src/agents/work.ts'
@@ -18,6 +19,7 @@ import {
   Workflow,
   type WorkflowConfig,
 } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { foreign, textIn } from '../support.ts'
 import { type Talk, talk } from './talk.ts'
 
@@ -177,7 +179,7 @@ describe('ask', () => {
       }
     })
     const first = await talk(tidy)
-    await vi.waitFor(() => expect(order).toEqual(['tidied']))
+    await eventually(() => expect(order).toEqual(['tidied']))
     await first.say(1)
     expect(order).toEqual(['tidied', 'on', 'tidied'])
   })

@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   Agent,
   type RunEvent,
@@ -9,6 +9,7 @@ import {
   Workflow,
   type WorkflowConfig,
 } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { drain, speaker, textIn, untyped } from '../support.ts'
 import { talk } from './talk.ts'
 
@@ -164,7 +165,7 @@ describe('Workflow', () => {
       await events.next()
       await events.return?.()
     }
-    await vi.waitFor(() => expect(closed).toEqual(['closed', 'closed']))
+    await eventually(() => expect(closed).toEqual(['closed', 'closed']))
   })
 
   it('takes a run of its user instead of steps', async () => {

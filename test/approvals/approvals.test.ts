@@ -1,4 +1,5 @@
 /** The plugin in one process: its options, who may decide, and what of that is kept. */
+
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Waiting } from '../../src/approvals/inbox.ts'
@@ -8,6 +9,7 @@ import { coreOf } from '../../src/core/handler.ts'
 import { RUNS } from '../../src/runs/record.ts'
 import { ASKING } from '../../src/runs/waiting.ts'
 import { memoryStore } from '../../src/state/memory.ts'
+import { eventually } from '../eventually.ts'
 import { service } from './kit.ts'
 
 afterEach(() => {
@@ -96,7 +98,7 @@ describe('`authorize`', () => {
     const asking = waiting('ann')
     await vi.advanceTimersByTimeAsync(1000)
     const deciding = decide(await asking, 'bob')
-    await vi.waitFor(() => expect(isAsked).toBe(true))
+    await eventually(() => expect(isAsked).toBe(true))
     await vi.advanceTimersByTimeAsync(10_000)
     expect((await deciding).body.code).toBe('run_not_found')
     expect(logged.some(({ event }) => event === 'approvals.failed')).toBe(true)
@@ -144,7 +146,7 @@ describe('the inbox', () => {
     const before = service(undefined)
     const asked = await before.waiting('ann')
     const { ask } = service(byBob, { store: before.store })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { body } = await ask('approvals?whose=others', 'bob')
       expect((body as unknown as { approvals: Waiting[] }).approvals).toMatchObject([
         { request: { id: asked.request }, run: { id: asked.id, owner: 'ann' } },
@@ -199,7 +201,7 @@ describe('an approval that expires', () => {
     const gone = await waiting('ann')
     await store.write(tx => tx.delete(RUNS, gone.id))
     const asked = await waiting('ann')
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await ask('approvals', 'ann')
       expect((await ask(`runs/${asked.id}`, 'ann')).body.continuedBy).toBeDefined()
     })

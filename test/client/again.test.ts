@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { doing, restarting } from '../contracts/fixture/restarting.ts'
-import { eventually } from '../contracts/http/client.ts'
 import { countOf, openGate } from '../contracts/run-host/scripted.ts'
+import { eventually } from '../eventually.ts'
 import { clientOf, cutting, failure } from './kit.ts'
 
 const journalled = { kind: 'workflow', name: 'journalled' } as const

@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
+import { eventually } from '../eventually.ts'
 import { listenersOf } from '../support.ts'
 import { answering, clientOf, createService, cutting, failure } from './kit.ts'
 
@@ -51,7 +52,7 @@ describe('run', () => {
     const service = createService()
     const leaving = new AbortController()
     const running = failure(clientOf(service.fetch).agent('gated').run('x', { signal: leaving.signal }))
-    await vi.waitFor(() => expect(service.notes.began).toBe(1))
+    await eventually(() => expect(service.notes.began).toBe(1))
     leaving.abort('enough')
     expect(await running).toBe('enough')
     expect(service.notes).toEqual({ began: 1, stopped: 1 })
@@ -76,7 +77,7 @@ describe('run', () => {
       return 'before'
     })
     const running = clientOf(network).agent('gated').run('x')
-    await vi.waitFor(() => expect(service.requests.at(-1)).toMatch(/^GET .*stream$/))
+    await eventually(() => expect(service.requests.at(-1)).toMatch(/^GET .*stream$/))
     service.open()
     expect((await running).text).toBe('before after')
     expect(service.notes.began).toBe(1)

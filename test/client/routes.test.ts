@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { bearerAuth } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { drain, listenersOf, never } from '../support.ts'
 import { answering, clientOf, createService, cutting, failure, metrics } from './kit.ts'
 
@@ -36,7 +37,7 @@ describe('the other routes', () => {
     const open = clientOf(service.fetch)
     const events = open.metrics.stream()
     const first = events.next()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await open.agent('echo').run('x')
       expect(
         await Promise.race([first.then(() => true), new Promise(resolve => setTimeout(resolve, 5))]),

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createClient, ServableClientError } from '../../src/client/index.ts'
+import { eventually } from '../eventually.ts'
 import { drain, listenersOf, never, textIn, untimed } from '../support.ts'
 import { type Cut, clientOf, createService, cutting } from './kit.ts'
 
@@ -108,7 +109,7 @@ describe('stream', () => {
     const stream = clientOf(service.fetch).agent('gated').stream('x', { signal: leaving.signal })
     await stream.next()
     leaving.abort('enough')
-    await vi.waitFor(() => expect(service.notes.stopped).toBe(1))
+    await eventually(() => expect(service.notes.stopped).toBe(1))
     expect(await failure(stream.next())).toBe('enough')
   })
 
@@ -225,7 +226,7 @@ describe('stream, of a plain run', () => {
   it('ends the run when it is left', async () => {
     const service = createService()
     for await (const _ of clientOf(service.fetch).agent('gated').stream('x', { follow: false })) break
-    await vi.waitFor(() => expect(service.notes.stopped).toBe(1))
+    await eventually(() => expect(service.notes.stopped).toBe(1))
     expect(service.requests).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
 /** Files at their bounds, and how they go. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { memoryStore } from '../../src/state/memory.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { artifact, filePart, filesIn, NOTHING, ownStore, service } from './kit.ts'
 
 afterEach(() => void vi.useRealTimers())

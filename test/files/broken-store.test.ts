@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { FileStore } from '../../src/files/plugin.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { NearStore, Transaction } from '../../src/state/store.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { never } from '../support.ts'
 import { artifact, filesIn, NOTHING, ownStore, service } from './kit.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { directory } from '../../src/runtimes/node.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { untyped } from '../support.ts'
 import { artifact, service } from './kit.ts'
 

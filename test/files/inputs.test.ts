@@ -7,7 +7,7 @@ import { bound } from '../../src/state/bound.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Transaction } from '../../src/state/store.ts'
 import { bytesOf } from '../contracts/files/bytes.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { never } from '../support.ts'
 import { filePart, filesIn, NOTHING, ownStore, service } from './kit.ts'
 

@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createHandler, type GatewayOptions, textOf } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { connect, settled } from './wire.ts'
 
 /** A gateway whose `authenticate` answers when it is told to. */
@@ -79,7 +80,7 @@ describe('stored runs of clients without an identity', () => {
       const wire = await connect(handler, ip === undefined ? {} : { ip })
       const data = { name: 'waits', input: 'x', background: true, userId: crypto.randomUUID() }
       wire.says(JSON.stringify({ event: 'agent.run', data, id: 1 }))
-      await vi.waitFor(() => expect(wire.got.some(got => got.includes('"ack"'))).toBe(true))
+      await eventually(() => expect(wire.got.some(got => got.includes('"ack"'))).toBe(true))
       return JSON.parse(wire.got.find(got => got.includes('"ack"')) ?? '').data.code as string | undefined
     }
     const codes = []

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createHandler, type LogEntry, memoryState } from '../../src/index.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { connect } from './wire.ts'
 
 const SECRET = 'open-sesame'

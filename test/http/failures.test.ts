@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts'
 import { localState } from '../../src/runs/local-state.ts'
 import { memoryStore } from '../../src/state/memory.ts'
-import { eventually } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 import { speaker } from '../support.ts'
 
 const REQUEST_ID = 'request-7'

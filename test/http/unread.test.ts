@@ -1,7 +1,9 @@
 /** Runs that nobody waits for: their answer is kept back by middleware, or their client left before they began. */
+
 import { expect, it, vi } from 'vitest'
 import { platform } from '../../src/http/platform.ts'
 import { Agent, createHandler, MetricsExporter, type Middleware } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { speaker } from '../support.ts'
 
 const request = (path: string, body?: object) =>
@@ -30,7 +32,7 @@ it('a stream that is never written ends with its time-out, and is not counted as
   const metrics = async () => (await handler(request('metrics'))).text()
   expect(await metrics()).toMatch(/^service_open_streams 0$/m)
   expect(await metrics()).toMatch(/^service_agent_runs_active\{.*"echo".*\} 1$/m)
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await metrics()).toMatch(/^service_agent_runs_active\{.*"echo".*\} 0$/m),
   )
 })

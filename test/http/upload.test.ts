@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { platform } from '../../src/http/platform.ts'
 import { createHandler, type FileUploadOptions, type RunEvent } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 
 /** Takes one upload at a time; its agent `waits` ends when it is told to, or is left. */
 function make(timeoutMs?: number) {
@@ -45,7 +46,7 @@ describe('the place of an upload', () => {
     const refused = await ask('echo/run')
     expect([refused.status, (await refused.json()).code]).toEqual([429, 'rate_limited'])
     await reader.cancel()
-    await vi.waitFor(() => expect(stopped()).toBe(1))
+    await eventually(() => expect(stopped()).toBe(1))
     for (let upload = 0; upload < 3; upload++) expect((await ask('echo/run')).status).toBe(200)
   })
 

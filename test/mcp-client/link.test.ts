@@ -1,11 +1,12 @@
 import type { Transport } from '@modelcontextprotocol/client'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import type { KeptDefinition } from '../../src/agents/tool-servers.ts'
 import { ServableError } from '../../src/index.ts'
 import { type OpenStdio, ToolServerManager } from '../../src/mcp-client/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
+import { eventually } from '../eventually.ts'
 
 let server: RunningServer
 beforeAll(async () => {
@@ -125,10 +126,10 @@ describe('a link to a tool server', () => {
     }
     const { servers, manager } = open(false, () => silent)
     const adding = servers.add({ name: 'test', transport: 'stdio', command: 'silent' })
-    await vi.waitFor(() => expect(isAsked).toBe(true))
+    await eventually(() => expect(isAsked).toBe(true))
     const [added] = await servers.list()
     await servers.disconnect(added!.id)
-    await vi.waitFor(() => expect(isClosed).toBe(true))
+    await eventually(() => expect(isClosed).toBe(true))
     expect((await adding).status).toBe('disconnected')
     manager.close()
   })

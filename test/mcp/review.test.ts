@@ -1,4 +1,5 @@
 /** What becomes of calls whose clients leave, refuse, or send what nobody expects. */
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { platform } from '../../src/http/platform.ts'
 import { Agent, createHandler, type Handler, type HandlerOptions, memoryState } from '../../src/index.ts'
@@ -7,6 +8,7 @@ import { streamOf } from '../../src/mcp/progress.ts'
 import type { Reading } from '../../src/mcp/reading.ts'
 import { SessionCalls } from '../../src/mcp/sessions.ts'
 import { deferred } from '../../src/wake.ts'
+import { eventually } from '../eventually.ts'
 
 const FORMS = { elicitation: { form: {} } }
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
@@ -162,7 +164,7 @@ async function waitingTask() {
   const sent = { capabilities: { ...TASKS, ...FORMS } }
   const { taskId } = (await send(handler, modern('tools/call', call, sent))).result as { taskId: string }
   const ask = (method: string, more: object = {}) => send(handler, modern(method, { taskId, ...more }, sent))
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await ask('tasks/get')).toMatchObject({
       result: { status: 'input_required' },
     })
@@ -195,7 +197,7 @@ describe('a client that leaves', () => {
     const waitUntil = (promise: Promise<unknown>) => void kept.push(promise)
     const sent = { capabilities: TASKS, signal: gone.signal }
     void Promise.resolve(handler(modern('tools/call', call, sent), platform({ waitUntil }))).catch(() => {})
-    await vi.waitFor(() => expect(kept).toHaveLength(1))
+    await eventually(() => expect(kept).toHaveLength(1))
     await kept[0]
     await stopped
   })
@@ -251,7 +253,7 @@ describe('what a client chooses', () => {
     sessions.track(request, 1, cancel)
     end()
     sessions.cancel(request, 1)
-    await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce())
+    await eventually(() => expect(cancel).toHaveBeenCalledOnce())
   })
 })
 
@@ -279,7 +281,7 @@ describe('a call that takes hours', () => {
     expect(told.length).toBeGreaterThan(700)
     expect(waits).toHaveBeenCalledOnce()
     end.resolve({ result: 'done' })
-    await vi.waitFor(() => expect(told.slice(-2)).toEqual(['data: {"result":"done"}\n\n', 'end']))
+    await eventually(() => expect(told.slice(-2)).toEqual(['data: {"result":"done"}\n\n', 'end']))
     expect(vi.getTimerCount()).toBe(0)
   })
 })

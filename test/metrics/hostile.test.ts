@@ -5,6 +5,7 @@ import { LiveFeed } from '../../src/metrics/live.ts'
 import { createStoreKeeper } from '../../src/metrics/store-keeper.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
+import { eventually } from '../eventually.ts'
 
 function serve(agent: object, metricsExporter = new MetricsExporter()) {
   const handler = createHandler({
@@ -111,7 +112,7 @@ describe('a bus', () => {
     const detach = exporter.attach(agent)
     expect(exporter.attach(agent)).toBe(detach)
     const run = agent.run('x')
-    await vi.waitFor(async () => expect((await exporter.json()).byAgent.slow?.activeRuns).toBe(1))
+    await eventually(async () => expect((await exporter.json()).byAgent.slow?.activeRuns).toBe(1))
     detach()
     gate.resolve()
     await run

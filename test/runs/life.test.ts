@@ -4,6 +4,7 @@ import { createLife } from '../../src/runs/life.ts'
 import { createWorkingRuns } from '../../src/runs/working.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { LocalParts } from '../../src/state/state.ts'
+import { eventually } from '../eventually.ts'
 
 /** A state whose closing fails. */
 function make() {
@@ -33,7 +34,7 @@ describe('the end of a life', () => {
     await end()
     expect(onError).not.toHaveBeenCalled()
     working.delete(run)
-    await vi.waitFor(() => expect([onError.mock.calls, rejections.mock.calls].flat(2)).toContain(failure))
+    await eventually(() => expect([onError.mock.calls, rejections.mock.calls].flat(2)).toContain(failure))
     expect(rejections).not.toHaveBeenCalled()
     expect(onError).toHaveBeenCalledExactlyOnceWith(failure)
   })

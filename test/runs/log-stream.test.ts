@@ -4,6 +4,7 @@ import type { Follower } from '../../src/runs/host.ts'
 import { followerOf, streamOf } from '../../src/runs/log-stream.ts'
 import type { LogEntry } from '../../src/state/store.ts'
 import { deferred } from '../../src/wake.ts'
+import { eventually } from '../eventually.ts'
 
 /** Gives batches, then what `end` gives. */
 function follower(batches: LogEntry[][], end: () => Promise<undefined> = async () => undefined) {
@@ -49,7 +50,7 @@ describe('a log as a stream', () => {
     await reader.next()
     expect(reader.ready()).toEqual([])
     reader.leave()
-    await vi.waitFor(() => expect(leave).toHaveBeenCalledOnce())
+    await eventually(() => expect(leave).toHaveBeenCalledOnce())
   })
 
   it('writes empty lines while nothing comes, which are no entries, and none after it failed', async () => {

@@ -5,6 +5,7 @@ import type { RunFailure } from '../../src/runs/failures.ts'
 import { type RunSettings, startRun } from '../../src/runs/run.ts'
 import type { Target } from '../../src/runs/target.ts'
 import { breathe, deferred } from '../../src/wake.ts'
+import { eventually } from '../eventually.ts'
 import {
   drain as drainAll,
   listenersOf,
@@ -624,7 +625,7 @@ describe('a run that is left', () => {
     const run = stream(source, { signal: caller.signal })
     await run.next()
     const waiting = nextOf(run)
-    await vi.waitFor(() => expect(listenersOf(caller.signal)).toBe(1))
+    await eventually(() => expect(listenersOf(caller.signal)).toBe(1))
     caller.abort(new Error('gone'))
     expect(await waiting).toMatchObject({ value: { finishReason: 'cancelled' } })
     expect(signals[0]?.aborted).toBe(true)

@@ -1,4 +1,5 @@
 /** What is at work over one database file: who keeps it open, who ends it, and who is told. */
+
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ import { type Folder, newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, eventsIn, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
+import { eventually } from '../eventually.ts'
 
 let folder: Folder
 beforeEach(async () => {
@@ -176,14 +178,14 @@ it('a task whose next turn begins in the commit in which one ends can be cancell
   const sent = { taskId, owner: null, options: {}, mayWait: false }
   await host.deliver({ ...sent, message: message(), target })
   // From here on what is written is gathered, and written together.
-  await vi.waitFor(async () => expect((await host.get(taskId, null)).seq).toBeGreaterThan(2))
+  await eventually(async () => expect((await host.get(taskId, null)).seq).toBeGreaterThan(2))
   await new Promise(resolve => setTimeout(resolve, 20))
   void state.store.write(() => {})
   ends.resolve()
   for (let tick = 0; tick < 50; tick++) await undefined
   const next = await host.deliver({ ...sent, message: message(), target: undefined })
   expect(next).toMatchObject({ view: { task: { status: { state: 'working' } } } })
-  await vi.waitFor(() => expect(turns).toBe(2))
+  await eventually(() => expect(turns).toBe(2))
   expect((await host.cancel(taskId, null)).task.status.state).toBe('canceled')
   expect(stopped).toHaveBeenCalledOnce()
 })

@@ -15,8 +15,8 @@ import {
   wentOn,
 } from '../contracts/approvals/client.ts'
 import { expectGoesOn, socketOf, tell, WAYS } from '../contracts/approvals/ways.ts'
-import { eventually } from '../contracts/http/client.ts'
 import { list } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'

@@ -3,8 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { clientOf, ended, start, stock, textOf } from '../contracts/gateway/client.ts'
-import { eventually, jsonRequest, messagesOf, run } from '../contracts/http/client.ts'
+import { jsonRequest, messagesOf, run } from '../contracts/http/client.ts'
 import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
+import { eventually } from '../eventually.ts'
 import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>

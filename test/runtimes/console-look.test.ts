@@ -276,7 +276,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     await page.unroute(answers)
     await button(page, 'Show it as it is now').click()
     await page.getByText('The request has changed').waitFor({ state: 'detached' })
-    await page.getByLabel('Reason, if you deny').fill('not mine')
+    await page.getByLabel('Reason').fill('not mine')
     await button(page, 'Deny').click()
     await page.getByText('■ Denied.').waitFor()
     const { continuedBy = '' } = await client.runs.get(id)
@@ -309,7 +309,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     const opened = await open(`runs/${id}?view=json`)
     const { page } = opened
     await page.getByText('Which size').first().waitFor()
-    await page.getByLabel('Answer').fill('M')
+    await page.getByLabel('Answer').selectOption({ label: 'M' })
     await button(page, 'Answer').click()
     await expect.poll(() => page.url()).not.toContain(id)
     const { continuedBy = '' } = await client.runs.get(id)
@@ -356,6 +356,8 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
   it('lists and adds corrections', async () => {
     const opened = await open('corrections')
     const { page } = opened
+    const agents = await page.getByLabel('Agent').locator('option').allTextContents()
+    expect(agents).not.toContain('slow')
     await page.getByLabel('Agent').selectOption('helper')
     await page.getByLabel('What it was').fill('{"city": "Oslo"}')
     await page.getByLabel('What it should be').fill(HOSTILE)
@@ -422,6 +424,25 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     )
     expect(kept).not.toContain(ADMIN_TOKEN)
     expect(complaints.filter(each => !/40[01]/.test(each))).toEqual([])
+  })
+
+  it('lets an administrator call a tool', async () => {
+    const opened = await open('tools')
+    const { page } = opened
+    const card = page.getByRole('listitem').filter({ has: heading(page, 'calculate') })
+    await card.waitFor()
+    expect(await card.getByText('Call it').count()).toBe(0)
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    await card.getByText('Call it').click()
+    expect(await violationsOf(page)).toEqual([])
+    await card.getByLabel('expression').fill('6*7')
+    await card.getByRole('button', { name: 'Call calculate' }).click()
+    await card.getByText('It took').waitFor()
+    expect(await card.getByRole('region', { name: 'What calculate gave' }).locator('pre').textContent()).toBe(
+      '42',
+    )
+    check(opened)
   })
 
   it('forgets the admin token after 15 minutes', async () => {

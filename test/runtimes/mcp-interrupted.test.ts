@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { eventually } from '../contracts/http/client.ts'
 import {
   type Asked,
   accepted,
@@ -20,6 +19,7 @@ import {
   untilTold,
 } from '../contracts/mcp/client.ts'
 import { as, own, type Server } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
 

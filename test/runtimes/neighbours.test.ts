@@ -9,7 +9,6 @@ import {
   atWork as taskAtWork,
 } from '../contracts/a2a/client.ts'
 import { plain, start } from '../contracts/gateway/client.ts'
-import { eventually } from '../contracts/http/client.ts'
 import {
   accept,
   acceptGated,
@@ -24,6 +23,7 @@ import {
   post,
   type Server,
 } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { expectInterrupted, following, idsOf, RUNTIMES, street } from './neighbours.ts'
 
 /** All that one owner may have at work. */

@@ -4,6 +4,7 @@ import type { Platform } from '../../src/http/platform.ts'
 import { type Fetch, type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { jsonReply, sseReply } from '../../src/web/reply.ts'
 import { type PulledSource, pulled } from '../../src/web/sse.ts'
+import { eventually } from '../eventually.ts'
 import { never, turn } from '../support.ts'
 
 let server: RunningServer | undefined
@@ -94,10 +95,10 @@ describe('a reply on Node', () => {
     expect((await reader.read()).value).toBe(': open\n\n')
     waiting.shift()?.('data: 1\n\n')
     expect((await reader.read()).value).toBe('data: 1\n\n')
-    await vi.waitFor(() => expect(waiting).toHaveLength(1))
+    await eventually(() => expect(waiting).toHaveLength(1))
     waiting.shift()?.('data: 2\n\n')
     expect((await reader.read()).value).toBe('data: 2\n\n')
-    await vi.waitFor(() => expect(waiting).toHaveLength(1))
+    await eventually(() => expect(waiting).toHaveLength(1))
     waiting.shift()?.(undefined)
     expect((await reader.read()).done).toBe(true)
   })
@@ -107,16 +108,16 @@ describe('a reply on Node', () => {
     const url = await serving(respond => respond(sseReply(pulled(source))))
     const answer = await answerOf(url)
     let asked = -1
-    await vi.waitFor(() => {
+    await eventually(() => {
       const before = asked
       asked = source.next.mock.calls.length
       expect(asked).toBe(before)
     })
     expect(asked).toBeGreaterThan(0)
     answer.resume()
-    await vi.waitFor(() => expect(source.next.mock.calls.length).toBeGreaterThan(asked * 2))
+    await eventually(() => expect(source.next.mock.calls.length).toBeGreaterThan(asked * 2))
     answer.destroy()
-    await vi.waitFor(() => expect(source.cancel).toHaveBeenCalled())
+    await eventually(() => expect(source.cancel).toHaveBeenCalled())
   })
 
   it('leaves its source when the client leaves it', async () => {
@@ -125,7 +126,7 @@ describe('a reply on Node', () => {
     const answer = await answerOf(url)
     expect(source.cancel).not.toHaveBeenCalled()
     answer.destroy()
-    await vi.waitFor(() => expect(source.cancel).toHaveBeenCalledTimes(1))
+    await eventually(() => expect(source.cancel).toHaveBeenCalledTimes(1))
   })
 
   it('is a stream where middleware reads or wraps it', async () => {
@@ -144,7 +145,7 @@ describe('a reply on Node', () => {
     const url = await serving(respond => new Response(respond(sseReply(pulled(source))).body))
     const answer = await answerOf(url)
     answer.destroy()
-    await vi.waitFor(() => expect(source.cancel).toHaveBeenCalled())
+    await eventually(() => expect(source.cancel).toHaveBeenCalled())
     await turn()
   })
 })

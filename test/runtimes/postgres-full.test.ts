@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
-import { eventually } from '../contracts/http/client.ts'
 import {
   accept,
   as,
@@ -17,6 +16,7 @@ import {
   post,
   type Server,
 } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { following } from './neighbours.ts'
 import { cluster } from './postgres/cluster.ts'
 import { startPostgres } from './postgres/server.ts'

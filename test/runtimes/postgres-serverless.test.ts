@@ -1,8 +1,8 @@
 /** Functions over PostgreSQL: processes that are frozen between requests, and do not listen. */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
-import { eventually } from '../contracts/http/client.ts'
 import { accept, as, cancel, follow, get, openGate, own, type Server } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { following, idsOf } from './neighbours.ts'
 import { cluster, endless, START_FUNCTION } from './postgres/cluster.ts'

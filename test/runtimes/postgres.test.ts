@@ -1,4 +1,5 @@
 /** The store over PostgreSQL, on a real server. */
+
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
@@ -19,6 +20,7 @@ import { wasStopped } from '../contracts/run-host/scripted.ts'
 import { doc } from '../contracts/store/document.ts'
 import { here } from '../contracts/store/steps.ts'
 import { storeContract } from '../contracts/store.ts'
+import { eventually } from '../eventually.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 let server: PostgresServer
@@ -136,7 +138,7 @@ describe('runs of two processes', () => {
       return answer?.json()
     }
     const { runId: id } = await ask(0, 'agents/echo/run', { input: 'Hello', background: true })
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await ask(1, `runs/${id}`)).toMatchObject({ result: { text: 'Hello' } }),
     )
     expect((await ask(1, 'runs')).runs).toMatchObject([{ id, status: 'completed' }])
@@ -358,7 +360,7 @@ describe('a lease', () => {
     expect(await one.write(countUp)).toBe(1)
     const before = one.instance
     await one.close()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await other.read(tx => tx.count('c'))
       expect(other.isAlive(before)).toBe(false)
     })

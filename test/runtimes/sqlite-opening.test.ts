@@ -9,8 +9,9 @@ import { serve } from '../../src/runtimes/node.ts'
 import { openDatabase } from '../../src/runtimes/sqlite/driver.ts'
 import { adviceFor, runtimeName } from '../../src/runtimes/sqlite/module.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
-import { eventually, jsonRequest } from '../contracts/http/client.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { type Folder, newFolder } from '../contracts/run-host/folder.ts'
+import { eventually } from '../eventually.ts'
 import { root } from './process.ts'
 
 const echo = new Agent({

@@ -9,7 +9,7 @@ import {
   atWork as taskAtWork,
   list as tasksOf,
 } from '../contracts/a2a/client.ts'
-import { type Answer, eventually, jsonRequest, run, stream } from '../contracts/http/client.ts'
+import { type Answer, jsonRequest, run, stream } from '../contracts/http/client.ts'
 import {
   accept,
   acceptGated,
@@ -24,6 +24,7 @@ import {
   post,
   type Server,
 } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import { expectInterrupted, following, holdWriteLock, RUNTIMES, street } from './neighbours.ts'
 
 const { rpc1, rest1 } = TONGUES

@@ -1,4 +1,5 @@
 /** What is left of an owner, and of a session, once it is deleted. */
+
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { logOf } from '../../src/a2a/log-name.ts'
 import { forgetTask, type StoredTask, TASKS } from '../../src/a2a/task-record.ts'
@@ -18,6 +19,7 @@ import { ENDING_WORKS } from '../../src/sessions/ending.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import type { NearStore } from '../../src/state/store.ts'
 import { deferred } from '../../src/wake.ts'
+import { eventually } from '../eventually.ts'
 import { inMemory, inSqlite, type Kept, type Service, service } from './service.ts'
 
 const STORES: readonly (readonly [string, () => Kept])[] = [
@@ -34,7 +36,7 @@ async function live(
 ): Promise<void> {
   const stored = { prefer: 'respond-async' }
   const ended = async (id: string) => {
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { json } = await ask('GET', `/api/runs/${id}`, { user })
       expect(json().status).not.toBe('running')
     })
@@ -63,7 +65,7 @@ async function liveBeside({ ask }: Service, user: string, marker: string): Promi
     headers: { prefer: 'respond-async' },
   })
   const path = `/api/runs/${alone.json().id}/feedback`
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await ask('POST', path, { user, body: { score: -1, text: marker } })).status).toBe(200)
   })
   const correction = { originalValue: marker, correctedValue: marker }
@@ -117,7 +119,7 @@ describe('a run at work', () => {
   const turnsOf = async ({ ask }: Service): Promise<Turn[]> =>
     (await ask('GET', `${path}/messages`, { user: 'ada' })).json().turns
   const begun = (it: Service, input: string) =>
-    vi.waitFor(async () => expect((await turnsOf(it)).map(turn => turn.input)).toContain(input))
+    eventually(async () => expect((await turnsOf(it)).map(turn => turn.input)).toContain(input))
 
   it.each(['plain', 'stored'])('%s: keeps its session, unless it is to be cancelled', async how => {
     const it = service()
@@ -146,7 +148,7 @@ describe('a run at work', () => {
     await it.say('waits g', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
     void it.send('waits g', 'c', 'talks', 'ada').catch(() => {})
     await begun(it, 'waits g')
-    await vi.waitFor(() => expect(it.all()).toContain('task-at-work'))
+    await eventually(() => expect(it.all()).toContain('task-at-work'))
     expect((await it.ask('DELETE', '/api/users/me?running=cancel', { user: 'ada' })).status).toBe(204)
     for (const mark of ['ada', 'waits g']) expect(it.all()).not.toContain(mark)
   })
@@ -158,7 +160,7 @@ describe('a run at work', () => {
     const open = it.gate('g')
     const run = await it.say('waits g', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
     const task = it.send('waits g', 'c', 'talks', 'ada')
-    await vi.waitFor(() => expect(it.all()).toContain('"task-at-work",[{'))
+    await eventually(() => expect(it.all()).toContain('"task-at-work",[{'))
     const [at] = store.read(tx => tx.oldest<StoredTask>(TASKS, 1))
     await begun(it, 'waits g')
     store.write(tx => {
@@ -168,10 +170,10 @@ describe('a run at work', () => {
     })
     open()
     await task.catch(() => {})
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(store.read(tx => [tx.length(run), tx.length(logOf(at?.id ?? ''))])).toEqual([0, 0]),
     )
-    await vi.waitFor(async () => expect((await turnsOf(it)).map(turn => turn.status)).toEqual(['completed']))
+    await eventually(async () => expect((await turnsOf(it)).map(turn => turn.status)).toEqual(['completed']))
     expect(store.read(tx => [tx.length(run), tx.length(logOf(at?.id ?? ''))])).toEqual([0, 0])
   })
 
@@ -193,7 +195,7 @@ describe('a run at work', () => {
     const it = service(kept, { plugins: [sessions(), slow] })
     await it.say('OLD', 's', { user: 'ada' })
     await it.say('OLD', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
-    await vi.waitFor(async () => expect(await turnsOf(it)).toHaveLength(2))
+    await eventually(async () => expect(await turnsOf(it)).toHaveLength(2))
     const deletion = it.ask('DELETE', path, { user: 'ada' })
     await deleting.promise
     const plain = it.say('NEW', 's', { user: 'ada' })
@@ -201,7 +203,7 @@ describe('a run at work', () => {
     goOn.resolve()
     expect((await deletion).status).toBe(204)
     await plain
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { status, text } = await it.ask('GET', `/api/runs/${stored}`, { user: 'ada' })
       expect([status, JSON.parse(text).status]).toEqual([200, 'completed'])
     })
@@ -228,7 +230,7 @@ describe('a run at work', () => {
     const it = service(kept, { plugins: [sessions(), broken] })
     await it.say('MARKER', 's', { user: 'ada' })
     await it.say('MARKER', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
-    await vi.waitFor(async () => expect(await turnsOf(it)).toHaveLength(2))
+    await eventually(async () => expect(await turnsOf(it)).toHaveLength(2))
     for (const where of [path, '/api/users/me']) {
       expect((await it.ask('DELETE', where, { user: 'ada' })).status).toBe(500)
     }

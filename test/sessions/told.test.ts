@@ -1,32 +1,34 @@
 /** The list of an owner's sessions, where each session is elsewhere. */
-import { describe, expect, it, vi } from 'vitest'
+
+import { describe, expect, it } from 'vitest'
 import { partitionOf } from '../../src/runs/record.ts'
 import { idOf, NEW, type Session } from '../../src/runs/sessions.ts'
 import { listSessions } from '../../src/sessions/list.ts'
 import { SESSION_WORKS } from '../../src/sessions/transactions.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Document } from '../../src/state/store.ts'
+import { eventually } from '../eventually.ts'
 import { inObjects } from './kit.ts'
 
 describe('a list that is told', () => {
   it('has a session from its first turn on, and is told once a turn', async () => {
     const { say, titles, calls } = inObjects()
     await say('hello', 's')
-    await vi.waitFor(async () => expect(await titles()).toEqual(['hello']))
-    await vi.waitFor(() => expect(calls.filter(call => call === 'told')).toHaveLength(2))
+    await eventually(async () => expect(await titles()).toEqual(['hello']))
+    await eventually(() => expect(calls.filter(call => call === 'told')).toHaveLength(2))
     await say('again', 's')
-    await vi.waitFor(() => expect(calls.filter(call => call === 'told')).toHaveLength(3))
+    await eventually(() => expect(calls.filter(call => call === 'told')).toHaveLength(3))
   })
 
   it('is told again by the next turn where it could not be told', async () => {
     let isDown = true
     const { say, titles, logged } = inObjects(method => isDown && method === 'told')
     expect((await say('hello', 's')).status).toBe(200)
-    await vi.waitFor(() => expect(logged.filter(({ event }) => event === 'session.failed')).toHaveLength(2))
+    await eventually(() => expect(logged.filter(({ event }) => event === 'session.failed')).toHaveLength(2))
     expect(await titles()).toEqual([])
     isDown = false
     await say('again', 's')
-    await vi.waitFor(async () => expect(await titles()).toEqual(['hello']))
+    await eventually(async () => expect(await titles()).toEqual(['hello']))
   })
 
   it('hears of nobody who only claims to be someone', async () => {
@@ -42,7 +44,7 @@ describe('a list that is told', () => {
   it('loses a session that is gone once somebody asks for it', async () => {
     const { ask, say, titles, lose } = inObjects()
     await say('hello', 's')
-    await vi.waitFor(async () => expect(await titles()).toEqual(['hello']))
+    await eventually(async () => expect(await titles()).toEqual(['hello']))
     lose()
     expect((await ask('GET', '/agents/talks/sessions/s')).body.code).toBe('session_not_found')
     expect(await titles()).toEqual([])

@@ -7,6 +7,7 @@ import {
   type Socket,
   type SocketServerOptions,
 } from '../../src/socket/index.ts'
+import { eventually } from '../eventually.ts'
 import { turn } from '../support.ts'
 import { type OpenSocket, serve } from './served.ts'
 import { recordedSocket } from './sinks.ts'
@@ -403,11 +404,11 @@ describe('a client that joins and leaves while it is looked at', () => {
     client.says('41')
     client.says('40{"try":2}')
     answers[0]?.resolve({ data: 'first' })
-    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    await eventually(() => expect(answers).toHaveLength(2))
     await Promise.resolve()
     expect(client.closed).toEqual([])
     answers[1]?.resolve({ data: 'second' })
-    await vi.waitFor(() => expect(got(client).join()).toContain('40{'))
+    await eventually(() => expect(got(client).join()).toContain('40{'))
     client.says('427["who"]')
     expect(got(client).at(-1)).toBe('437["second"]')
   })

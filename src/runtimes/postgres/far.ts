@@ -37,7 +37,8 @@ export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Pr
   }
 }
 
-const NEWEST = 'ORDER BY at DESC, id DESC'
+const NEWEST = 'at DESC, id DESC'
+const OLDEST = 'at, id'
 
 /** What the function `look_1` answers: its clock in milliseconds, documents, logs and counts, each in the order of the questions. */
 type Known = readonly [clock: number, ...KnownAnswers]
@@ -57,6 +58,7 @@ class Look {
   readonly isUsual: boolean
   readonly #statement: Statement
   readonly #asks: readonly Ask[]
+  readonly #parts: ReturnType<typeof partsOf>
 
   constructor(s: string, asks: readonly Ask[]) {
     this.#asks = asks
@@ -73,9 +75,9 @@ class Look {
         ...{ collection: stored(collection), partition: partition === undefined ? null : stored(partition) },
       })),
     })
-    const others = asks.flatMap((ask, at) =>
-      isKnown(ask) ? [] : `, ${this.#statement.answerTo(ask)} AS "${at}"`,
-    )
+    const parts = partsOf(asks)
+    const others = parts.map((part, at) => `, ${this.#statement.answersTo(part)} AS "${at}"`)
+    this.#parts = parts
     this.isUsual = others.length === 0
     this.text = `SELECT ${s}.look_1(${given}) AS known${others.join('\n')}`
   }
@@ -86,16 +88,39 @@ class Look {
 
   /** The answers in the order of the questions. */
   answers(known: KnownAnswers, row: Readonly<Record<string, unknown>>): Answers[keyof Asks][] {
-    const next = [0, 0, 0]
-    return this.#asks.map((ask, at) => {
-      const place = KNOWN.indexOf(ask.what as (typeof KNOWN)[number])
-      return answerOf(ask, place < 0 ? row[at] : known[place]?.[next[place]!++])
-    })
+    const given = new Map<Ask, unknown>()
+    for (const [at, what] of KNOWN.entries()) {
+      for (const [place, ask] of of(this.#asks, what).entries()) given.set(ask, known[at]?.[place])
+    }
+    for (const [at, part] of this.#parts.entries()) {
+      const answers = row[at] as readonly unknown[]
+      for (const [place, ask] of part.entries()) given.set(ask, answers[place])
+    }
+    return this.#asks.map(ask => answerOf(ask, given.get(ask)))
   }
 }
 
-function isKnown({ what }: Ask): boolean {
-  return (KNOWN as readonly string[]).includes(what)
+/** A question about one partition. */
+type OfPartition = Ask<'list'> | (Ask<'oldest'> & { readonly partition: string })
+
+/**
+ * The questions that the function does not answer. The database plans each part of the statement anew, so questions that differ
+ * only in their partition are one part: a commit of many works may have hundreds of them.
+ */
+function partsOf(asks: readonly Ask[]): readonly (readonly Ask[])[] {
+  const parts = new Map<Ask | string, Ask[]>()
+  for (const ask of asks) {
+    if ((KNOWN as readonly string[]).includes(ask.what)) continue
+    const name = isOfPartition(ask) ? `${ask.what} ${ask.limit} ${ask.collection}` : ask
+    const part = parts.get(name)
+    if (part === undefined) parts.set(name, [ask])
+    else part.push(ask)
+  }
+  return [...parts.values()]
+}
+
+function isOfPartition(ask: Ask): ask is OfPartition {
+  return ask.what === 'list' ? ask.after === undefined : ask.what === 'oldest' && ask.partition !== undefined
 }
 
 function of<K extends keyof Asks>(asks: readonly Ask[], what: K): readonly Ask<K>[] {
@@ -127,11 +152,29 @@ class Statement {
     this.#s = s
   }
 
-  /** A part of the statement that answers a question with JSON. */
-  answerTo(ask: Ask): string {
+  /** A part of the statement that answers its questions with a JSON array: one question, or some that differ in their partition. */
+  answersTo(part: readonly Ask[]): string {
+    const [ask] = part as [Ask]
+    return part.length > 1 && isOfPartition(ask)
+      ? this.#ofPartitions(ask, part as readonly OfPartition[])
+      : `json_build_array(${this.#answerTo(ask)})`
+  }
+
+  #ofPartitions({ what, collection, limit }: OfPartition, part: readonly OfPartition[]): string {
+    const partitions = this.json(part.map(({ partition }) => stored(partition)))
+    const rows = many(
+      `SELECT ${DOCUMENT} AS j ${this.#from({ collection })} AND partition = x.p` +
+        ` ORDER BY ${what === 'list' ? NEWEST : OLDEST} LIMIT ${this.#limit(limit)}`,
+    )
+    return `(SELECT json_agg(${rows} ORDER BY x.n) FROM json_array_elements_text(${partitions}::json) WITH ORDINALITY AS x(p, n))`
+  }
+
+  #answerTo(ask: Ask): string {
     switch (ask.what) {
       case 'list':
-        return many(`SELECT ${DOCUMENT} AS j ${this.#in(ask)} ${NEWEST} LIMIT ${this.#limit(ask.limit)}`)
+        return many(
+          `SELECT ${DOCUMENT} AS j ${this.#in(ask)} ORDER BY ${NEWEST} LIMIT ${this.#limit(ask.limit)}`,
+        )
       case 'search':
         return this.#search(ask)
       case 'countMatching':
@@ -152,7 +195,7 @@ class Statement {
       case 'oldest': {
         const { collection, partition, limit } = ask
         const from = partition === undefined ? this.#from(ask) : this.#of(collection, partition)
-        return many(`SELECT ${DOCUMENT} AS j ${from} ORDER BY at, id LIMIT ${this.#limit(limit)}`)
+        return many(`SELECT ${DOCUMENT} AS j ${from} ORDER BY ${OLDEST} LIMIT ${this.#limit(limit)}`)
       }
       default:
         throw new TypeError(`look_1 answers ${ask.what}`)
@@ -171,14 +214,14 @@ class Statement {
     const tagged = this.#tagged(rest)
     const found = ways.map(
       way =>
-        `(SELECT * FROM (SELECT * ${way} ${NEWEST} LIMIT ${looks}) looked ${tagged} ${NEWEST} LIMIT ${more})`,
+        `(SELECT * FROM (SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks}) looked ${tagged} ORDER BY ${NEWEST} LIMIT ${more})`,
     )
     const last = ways.map(
-      way => `(SELECT json_build_array(at, id) AS j ${way} ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
+      way => `(SELECT json_build_array(at, id) AS j ${way} ORDER BY ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
     )
     return (
       `(WITH ${fewest} found AS MATERIALIZED (${found.join(' UNION ALL ')})` +
-      ` SELECT json_build_array(${many(`SELECT ${DOCUMENT} AS j FROM found ${NEWEST}`)},` +
+      ` SELECT json_build_array(${many(`SELECT ${DOCUMENT} AS j FROM found ORDER BY ${NEWEST}`)},` +
       ` CASE WHEN (SELECT count(*) FROM found) < ${more} THEN (SELECT j FROM (${last.join(' UNION ALL ')}) l) END))`
     )
   }
@@ -186,7 +229,7 @@ class Statement {
   #countMatching(ask: Asks['countMatching']): string {
     const { fewest, ways, rest } = this.#ways(ask, ask.looks)
     const looks = this.#limit(ask.looks)
-    const looked = ways.map(way => `(SELECT * ${way} ${NEWEST} LIMIT ${looks})`)
+    const looked = ways.map(way => `(SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks})`)
     return `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')}) SELECT to_json(count(*)) FROM looked ${this.#tagged(rest)})`
   }
 
@@ -210,7 +253,7 @@ class Statement {
     }
     const limit = this.#limit(Math.min(ask.looks, most))
     const counts = ways.map(
-      (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ${NEWEST} LIMIT ${limit}) rows))`,
+      (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ORDER BY ${NEWEST} LIMIT ${limit}) rows))`,
     )
     return {
       fewest: `fewest AS MATERIALIZED (SELECT way FROM (VALUES ${counts.join(', ')}) counted (way, n) ORDER BY n, way LIMIT 1),`,

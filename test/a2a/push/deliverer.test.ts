@@ -7,11 +7,12 @@ import { type StoredTask, TASKS, toDocument } from '../../../src/a2a/task-record
 import { memoryStore } from '../../../src/state/memory.ts'
 import type { Store, Transaction } from '../../../src/state/store.ts'
 import { createWake, later } from '../../../src/wake.ts'
+import { eventually } from '../../eventually.ts'
 
 /** As many notifications as one receiver may get at the same time. */
 const PLACES = 24
 
-const status = { state: 'TASK_STATE_WORKING', timestamp: '2026-01-01T00:00:00.000Z' } as const
+const status = { state: 'working', timestamp: '2026-01-01T00:00:00.000Z' } as const
 
 function addTask(tx: Transaction, id: string): void {
   const task: StoredTask = {
@@ -76,7 +77,7 @@ it('goes on with configs that it claims once more while they wait for a place', 
   })
   await say()
   deliverer.sweep()
-  await vi.waitFor(() => expect(sent).toBe(PLACES))
+  await eventually(() => expect(sent).toBe(PLACES))
 
   // Their claims end while they wait for their agents, and the next claim takes every place.
   now += PUSH_DEFAULTS.timeoutMs * 3
@@ -87,5 +88,5 @@ it('goes on with configs that it claims once more while they wait for a place', 
   changed.fire()
   await later(0)
   release()
-  await vi.waitFor(() => expect(sent).toBe(2 * PLACES))
+  await eventually(() => expect(sent).toBe(2 * PLACES))
 })

@@ -2,7 +2,8 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect } from 'vitest'
 import { type Dialect, type Json, messageOf, V1, V03, V03_REST } from '../../a2a/requests.ts'
-import { eventually, expectNothingInternal } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectNothingInternal } from '../http/client.ts'
 import type { Fields, Server } from '../runs/client.ts'
 
 export { as, own } from '../runs/client.ts'

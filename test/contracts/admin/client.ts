@@ -1,7 +1,8 @@
 /** Administers tool servers over loopback. */
 import { expect } from 'vitest'
 import type { ServerTool, ToolServer } from '../../../src/index.ts'
-import { type Answer, eventually, jsonRequest } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { type Answer, jsonRequest } from '../http/client.ts'
 import { ask, type Server } from '../runs/client.ts'
 import { ADMIN_TOKEN } from './service.ts'
 

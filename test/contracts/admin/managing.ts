@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
 import type { ToolServer } from '../../../src/index.ts'
-import { eventually, jsonRequest, run, stream } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { jsonRequest, run, stream } from '../http/client.ts'
 import { ask, post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { eventually, run } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { run } from '../http/client.ts'
 import { post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import {

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import { createClient } from '../../../src/client/index.ts'
 import type { InputRequest, RunRecord } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import type { Answer } from '../http/client.ts'
-import { eventually } from '../http/client.ts'
 import { as, ask, type Fields, get, own, post, type Server } from '../runs/client.ts'
 
 export { as, get, own, post, type Server }

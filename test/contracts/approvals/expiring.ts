@@ -1,6 +1,7 @@
 /** Approvals that nobody decides in time. */
 import { expect, it } from 'vitest'
-import { eventually, expectProblem } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectProblem } from '../http/client.ts'
 import { list } from '../runs/client.ts'
 import { as, asked, bobOf, decide, get, inbox, own, post, type Server, wentOn } from './client.ts'
 

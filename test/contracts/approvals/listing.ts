@@ -1,6 +1,7 @@
 /** What waits, in pages and as it changes. */
 import { expect, it } from 'vitest'
-import { eventually, expectProblem } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectProblem } from '../http/client.ts'
 import { watching } from '../http/watching.ts'
 import { ask, cancel } from '../runs/client.ts'
 import { as, asked, bobOf, clientOf, decide, get, inbox, own, type Server } from './client.ts'

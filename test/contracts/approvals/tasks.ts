@@ -1,7 +1,8 @@
 /** Decisions of others of what A2A tasks ask. */
 import { expect, it } from 'vitest'
 import type { InputRequest } from '../../../src/index.ts'
-import { eventually, jsonRequest } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { jsonRequest } from '../http/client.ts'
 import { type Asked, as, inbox, own, type Server } from './client.ts'
 
 interface SentTask {

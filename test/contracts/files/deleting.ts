@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it, vi } from 'vitest'
 import { toBase64 } from '../../../src/web/base64.ts'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { accept, type Server } from '../runs/client.ts'
 import { bytesOf } from './bytes.ts'
 import { addressIn, as, fetchFile, makes, own, sends } from './client.ts'

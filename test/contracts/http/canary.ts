@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { secret } from '../secrets.ts'
-import { ask, eventually, jsonRequest, post, type Server, toldOn } from './client.ts'
+import { ask, jsonRequest, post, type Server, toldOn } from './client.ts'
 import { misbehavingNames } from './failures.ts'
 import type { Host } from './host.ts'
 

@@ -95,11 +95,6 @@ export async function stream(
   return { headers: response.headers, messages, events: messages.map(({ event }) => event), comments }
 }
 
-/** Waits until `check` no longer throws. */
-export async function eventually(check: () => Promise<void> | void): Promise<void> {
-  await vi.waitFor(check, { timeout: 20_000, interval: 25 })
-}
-
 /** The notes of the fixture's agents. */
 export async function notesOf(server: Server): Promise<string[]> {
   return JSON.parse((await ask(server, '/probe/notes')).text)

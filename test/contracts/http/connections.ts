@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  eventually,
-  expectAlive,
-  jsonRequest,
-  messagesOf,
-  notesOf,
-  run,
-  type Server,
-  stream,
-} from './client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectAlive, jsonRequest, messagesOf, notesOf, run, type Server, stream } from './client.ts'
 
 /** Starts a stream of an agent that waits, and leaves it after its first event. */
 async function leaveStream(server: Server, path: string, id: string): Promise<void> {

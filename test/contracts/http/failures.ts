@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import { hostileIterators, misbehaving, SECRET } from '../fixture/misbehaving.ts'
-import { eventually, expectAlive, expectProblem, post, type Server, stream, toldOn } from './client.ts'
+import { expectAlive, expectProblem, post, type Server, stream, toldOn } from './client.ts'
 
 const mask = 'Internal server error'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { SECRET } from '../fixture/misbehaving.ts'
-import { ask, eventually, expectProblem, jsonRequest, post, run, type Server, stream } from './client.ts'
+import { ask, expectProblem, jsonRequest, post, run, type Server, stream } from './client.ts'
 import type { Host } from './host.ts'
 
 const echo = '/api/agents/echo/run'

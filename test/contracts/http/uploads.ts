@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunResult } from '../../../src/index.ts'
-import { type Answer, ask, chunk, eventually, expectProblem, post, raw, type Server } from './client.ts'
+import { eventually } from '../../eventually.ts'
+import { type Answer, ask, chunk, expectProblem, post, raw, type Server } from './client.ts'
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 const PDF = new TextEncoder().encode('%PDF-1.7 and so on')

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createHandler, memoryState } from '../../../src/index.ts'
 import { ToolServerManager } from '../../../src/mcp-client/index.ts'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { own } from '../runs/client.ts'
 import { type Server, TOKEN, tell } from './server.ts'
 

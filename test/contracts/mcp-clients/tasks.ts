@@ -1,7 +1,7 @@
 /** What a stock client of tasks gets of the service. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import type { Place, Tasks } from '../../frameworks/mcp-clients/way.ts'
-import { eventually } from '../http/client.ts'
 import { own } from '../runs/client.ts'
 import { openGate, type Server, TOKEN, tell } from './server.ts'
 

@@ -1,8 +1,8 @@
 /** What every stock client of MCP gets of the service. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import type { Block, Connect, Connected, Form, Result, Said, Say } from '../../frameworks/mcp-clients/way.ts'
 import { DOT } from '../ai-sdk-ui/agents.ts'
-import { eventually } from '../http/client.ts'
 import { own } from '../runs/client.ts'
 import { amountOfItsOwn, openGate, type Server, TOKEN, tell } from './server.ts'
 

@@ -1,6 +1,6 @@
 /** What runs ask, and how people answer through their clients. */
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { as, get, own, post, type Server } from '../runs/client.ts'
 import {
   type Asked,

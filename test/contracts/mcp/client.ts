@@ -1,6 +1,7 @@
 /** Speaks to the service as clients of MCP do: in revision 2026-07-28, and in those before it. */
 import { expect } from 'vitest'
-import { eventually, expectNothingInternal, jsonRequest, run } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectNothingInternal, jsonRequest, run } from '../http/client.ts'
 import { type Fields, type Server, withoutComments } from '../runs/client.ts'
 
 export const MODERN = '2026-07-28'

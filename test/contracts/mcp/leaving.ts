@@ -1,6 +1,6 @@
 /** What happens to a call whose client leaves, or does not want it any more. */
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { own, type Server } from '../runs/client.ts'
 import {
   type Asked,

@@ -1,6 +1,6 @@
 /** Whose a call is, and where its bounds are. */
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { as, own, type Server } from '../runs/client.ts'
 import { ask, begin, call, callOf, expectError, open, said, send, TASKS, told } from './client.ts'
 import { LIMITS } from './service.ts'

@@ -1,6 +1,6 @@
 /** Tasks: calls that outlive their connection. */
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { as, own, type Server, uuid } from '../runs/client.ts'
 import {
   type Asked,

@@ -1,7 +1,7 @@
 /** What the SDK of OpenAI does with responses that the service keeps, and with conversations. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import type { Item, Kept, Sdk, Stream, Told } from '../../frameworks/openai-clients/way.ts'
-import { eventually } from '../http/client.ts'
 import { own } from '../runs/client.ts'
 import { openGate, type Server, tell } from './server.ts'
 import { amountOfItsOwn } from './ways.ts'

@@ -1,7 +1,7 @@
 /** What every stock client of OpenAI's interface gets of the service, with Chat Completions and with Responses. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import type { Way } from '../../frameworks/openai-clients/way.ts'
-import { eventually } from '../http/client.ts'
 import { own } from '../runs/client.ts'
 import { DOT, type Server, tell } from './server.ts'
 

@@ -1,7 +1,8 @@
 /** What happens to a run whose client leaves, and to one that has none. */
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { readStrictly } from '../../openai/response-stream.ts'
-import { eventually, jsonRequest } from '../http/client.ts'
+import { jsonRequest } from '../http/client.ts'
 import { own, type Server } from '../runs/client.ts'
 import {
   expectError,

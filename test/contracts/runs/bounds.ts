@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, expectProblem, jsonRequest, run } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectProblem, jsonRequest, run } from '../http/client.ts'
 import {
   acceptGated,
   as,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { filesIn } from '../run-host/folder.ts'
 import { secret, secretHeaders } from '../secrets.ts'
 import { accept, as, ask, ended, type Fields, own, post, type Server } from './client.ts'

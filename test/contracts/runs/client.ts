@@ -1,11 +1,11 @@
 /** Starts, follows and reads stored runs over loopback. */
 import { expect } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import type { Runtime } from '../../runtimes/harness.ts'
 import {
   type Answer,
   ask as askInternally,
-  eventually,
   expectNothingInternal,
   jsonRequest,
   type Message,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { untimedText } from '../../support.ts'
-import { eventually, expectProblem, jsonRequest, run, stream } from '../http/client.ts'
+import { expectProblem, jsonRequest, run, stream } from '../http/client.ts'
 import type { Host } from '../http/host.ts'
 import { LARGE } from './agents.ts'
 import {

@@ -1,7 +1,8 @@
 /** Runs whose numbers are in their records: the service has `runs.measure`. */
 import { expect, it } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
-import { eventually, expectProblem } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { expectProblem } from '../http/client.ts'
 import { accept, as, ask, cancel, ended, list, own, post, type Server } from './client.ts'
 
 const amount = expect.any(Number)

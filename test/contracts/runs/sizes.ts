@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
-import { eventually, type Message, run } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { type Message, run } from '../http/client.ts'
 import { LARGE, measure, textOfLength } from './agents.ts'
 import { accept, follow, own, type Server } from './client.ts'
 

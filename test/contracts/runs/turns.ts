@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../../src/index.ts'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { accept, as, cancel, ended, get, noted, openGate, own, post, type Server } from './client.ts'
 
 const PATH = '/api/agents/talks/run'

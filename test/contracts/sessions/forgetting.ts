@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { accept, as, ask, ended, type Fields, list, own, post, type Server } from '../runs/client.ts'
 import { codeIn, fork, listed, look, make, pathOf, say, turnsOf } from './client.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toBase64 } from '../../../src/web/base64.ts'
+import { eventually } from '../../eventually.ts'
 import { bytesOf } from '../files/bytes.ts'
-import { eventually } from '../http/client.ts'
 import { accept, as, ask, own, post, type Server, uuid } from '../runs/client.ts'
 import { codeIn, fork, listed, look, make, pathOf, say, turnsOf } from './client.ts'
 

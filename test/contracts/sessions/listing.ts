@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { accept, as, ask, own, post, type Server, uuid } from '../runs/client.ts'
 import { allListed, codeIn, listed, look, make, pathOf, rename, say, turnPage, turnsOf } from './client.ts'
 

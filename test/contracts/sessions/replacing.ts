@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
 import { as, ask, own, post, type Server } from '../runs/client.ts'
 import { listed, pathOf, say, turnsOf } from './client.ts'
 

@@ -1,6 +1,8 @@
 /** The contract with the unmodified stock client. */
+
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import type { Server } from './client.ts'
 
 type Options = Partial<ManagerOptions & SocketOptions>
@@ -32,7 +34,7 @@ export function stockCases(server: Server): void {
       const socket = open('', { auth: { token: '123' } })
       expect(await once(socket, 'auth')).toEqual([{ token: '123' }])
       expect(socket.connected).toBe(true)
-      await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe(transport))
+      await eventually(() => expect(socket.io.engine.transport.name).toBe(transport))
       expect(await socket.emitWithAck('message-with-ack', 'on')).toBe('on')
     })
 
@@ -59,7 +61,7 @@ export function stockCases(server: Server): void {
         socket.emit('message', value)
         if (value % 10 === 0) await socket.emitWithAck('message-with-ack')
       }
-      await vi.waitFor(() => expect(got).toHaveLength(200))
+      await eventually(() => expect(got).toHaveLength(200))
       expect(got).toEqual(sent)
     })
 
@@ -81,7 +83,7 @@ export function stockCases(server: Server): void {
       const socket = open('', { forceBase64: true })
       const bytes = Buffer.from([0, 255, 128, 10])
       expect(await socket.emitWithAck('message-with-ack', { deep: [bytes] })).toEqual({ deep: [bytes] })
-      await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe(transport))
+      await eventually(() => expect(socket.io.engine.transport.name).toBe(transport))
       const frames: unknown[] = []
       socket.io.engine.on('packet', ({ data }) => frames.push(data))
       const raw = (
@@ -128,7 +130,7 @@ export function stockCases(server: Server): void {
         await back
         expect([socket.recovered, socket.id]).toEqual([true, id])
       }
-      await vi.waitFor(() => expect(got.length).toBeGreaterThanOrEqual(100))
+      await eventually(() => expect(got.length).toBeGreaterThanOrEqual(100))
       expect(got).toEqual(Array.from({ length: 100 }, (_item, i) => i + 1))
     })
 
@@ -140,7 +142,7 @@ export function stockCases(server: Server): void {
       socket.emit('count', 'x'.repeat(1_000_000))
       await back
       expect(socket.recovered).toBe(false)
-      await vi.waitFor(async () => expect(await socket.emitWithAck('departed', id)).toBe(true))
+      await eventually(async () => expect(await socket.emitWithAck('departed', id)).toBe(true))
     })
 
     it('or starts anew where it missed too much', async () => {
@@ -150,7 +152,7 @@ export function stockCases(server: Server): void {
       await socket.emitWithAck('fill')
       socket.io.reconnection(false)
       socket.io.engine.close()
-      await vi.waitFor(async () => expect(await witness.emitWithAck('filled', id)).toBe(true))
+      await eventually(async () => expect(await witness.emitWithAck('filled', id)).toBe(true))
       socket.connect()
       await once(socket, 'connect')
       expect([socket.recovered, socket.id === id]).toEqual([false, false])

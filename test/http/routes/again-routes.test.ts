@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
 import { doing, restarting } from '../../contracts/fixture/restarting.ts'
-import { eventually, messagesOf } from '../../contracts/http/client.ts'
+import { messagesOf } from '../../contracts/http/client.ts'
 import { identify } from '../../contracts/identify.ts'
 import type { JournalAct } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate } from '../../contracts/run-host/scripted.ts'
+import { eventually } from '../../eventually.ts'
 
 const KEY = { 'x-api-key': 'a-key-of-the-client' }
 const ADA = { 'x-test-user': 'ada' }

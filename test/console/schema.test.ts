@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Field, fieldsOf, formValue } from '../../console/chat/schema.ts'
+import { type Field, fieldsOf, formValue } from '../../console/requests/schema.ts'
 
 const given = (texts: Readonly<Record<string, string>>) => (field: Field) => texts[field.name] ?? ''
 
@@ -16,25 +16,39 @@ it.each([
   [{ type: 'object', properties: { deep: { type: 'object' } } }, 'json', '{}', {}],
   [null, 'json', 'null', null],
 ])('a question for %j has a field for %s', (schema, kind, text, value) => {
-  const fields = fieldsOf(schema)
+  const fields = fieldsOf(schema, 'Answer')
   expect(fields).toMatchObject([{ name: '', kind }])
   expect(formValue(fields, given({ '': text }))).toEqual(value)
 })
 
 it('has a field for each member of an object', () => {
-  const fields = fieldsOf({
-    type: 'object',
-    properties: {
-      size: { enum: ['S', 'M'], title: 'Size' },
-      count: { type: 'integer' },
-      gift: { type: 'boolean' },
+  const fields = fieldsOf(
+    {
+      type: 'object',
+      properties: {
+        size: { enum: ['S', 'M'], title: 'Size' },
+        count: { type: 'integer' },
+        gift: { type: 'boolean' },
+      },
+      required: ['size'],
     },
-    required: ['size'],
-  })
+    'Answer',
+  )
   expect(fields.map(({ label, kind, isRequired }) => [label, kind, isRequired])).toEqual([
     ['Size', 'choice', true],
     ['count', 'number', false],
     ['gift', 'boolean', false],
   ])
   expect(formValue(fields, given({ size: '0', gift: 'true' }))).toEqual({ size: 'S', gift: true })
+})
+
+it('has no field for an object without members', () => {
+  const fields = fieldsOf({ type: 'object', properties: {} }, 'Arguments')
+  expect(fields).toEqual([])
+  expect(formValue(fields, given({}))).toEqual({})
+})
+
+it('is named by its title, or else as it is asked', () => {
+  expect(fieldsOf({ type: 'string', title: 'City' }, 'Arguments')).toMatchObject([{ label: 'City' }])
+  expect(fieldsOf({ type: 'string' }, 'Arguments')).toMatchObject([{ label: 'Arguments' }])
 })

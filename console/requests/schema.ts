@@ -1,4 +1,4 @@
-/** Forms for the values that questions ask for. */
+/** Forms for values of a JSON Schema: what questions ask for, and the arguments of tools. */
 
 /** A field of a form. */
 export interface Field {
@@ -10,16 +10,16 @@ export interface Field {
   readonly isRequired: boolean
 }
 
-/** The fields that a JSON Schema asks for. What is too much for a form is one field for JSON. */
-export function fieldsOf(schema: unknown): readonly Field[] {
-  const { type, properties, required, title } = Object(schema) as Schema
-  if (type !== 'object' || properties === undefined) return [fieldOf('', title ?? 'Answer', schema, true)]
+/** The fields that a JSON Schema asks for. What is too much for a form is one field for JSON, with that name. */
+export function fieldsOf(schema: unknown, name: string): readonly Field[] {
+  const { type, properties, required, title = name } = Object(schema) as Schema
+  if (type !== 'object' || properties === undefined) return [fieldOf('', title, schema, true)]
   const fields = Object.entries(properties).map(([name, each]) => {
     const isRequired = Array.isArray(required) && required.includes(name)
     return fieldOf(name, String(Object(each).title ?? name), each, isRequired)
   })
-  const isSimple = fields.length > 0 && fields.every(({ kind }) => kind !== 'json')
-  return isSimple ? fields : [{ ...fieldOf('', 'Answer', {}, true), kind: 'json' }]
+  const isSimple = fields.every(({ kind }) => kind !== 'json')
+  return isSimple ? fields : [{ ...fieldOf('', name, {}, true), kind: 'json' }]
 }
 
 /** The value of a form. `read` gives the text of a field; of a box `true` or nothing. Throws for JSON that is none. */
