@@ -2,11 +2,13 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HAS_BROWSER, hostsOf, launch, visit } from '../runtimes/browser.ts'
+import { chatCases, TALKS, type Talks } from './console/chat.ts'
 import { served } from './served.ts'
 
 /** The console of a server: its page, its files and what it asks work there. */
 export function consoleContract(
   start: () => Promise<{ readonly url: string; stop(): Promise<unknown> }>,
+  talks: Talks = TALKS,
 ): void {
   describe.skipIf(!HAS_BROWSER)('the console', () => {
     const server = served(start)
@@ -28,6 +30,8 @@ export function consoleContract(
       expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
       expect(complaints).toEqual([])
     })
+
+    chatCases(server, () => browser, talks)
 
     it('has files that are compressed once, and kept for good', async () => {
       const page = await (

@@ -3,19 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PICTURE, talksToTool, Visitor } from '../contracts/console/visitor.ts'
 import { served } from '../contracts/served.ts'
-import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
-import {
-  freePort,
-  type Runtime,
-  startBun,
-  startDeno,
-  startNode,
-  startWorkerd,
-  startWrangler,
-} from './harness.ts'
+import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
+import { freePort, type Runtime, startNode } from './harness.ts'
 
 const NODE = 'test/runtimes/entries/console-node.ts'
 
@@ -25,83 +18,13 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-/** A chat with an agent, and what can be done in it. */
-class Visitor {
-  readonly page: Page
-  readonly opened: Opened
-
-  private constructor(opened: Opened) {
-    this.page = opened.page
-    this.opened = opened
-  }
-
-  static async at(url: string, agent: string): Promise<Visitor> {
-    const visitor = new Visitor(await visit(browser, `${url}/api/console#/chat/agent/${agent}`))
-    await visitor.page.getByRole('heading', { name: `Chat with ${agent}` }).waitFor()
-    return visitor
-  }
-
-  get field(): Locator {
-    return this.page.getByRole('textbox', { name: 'Message', exact: true })
-  }
-
-  /** The last answer. */
-  get answer(): Locator {
-    return this.page.getByRole('article', { name: /^Answer of/ }).last()
-  }
-
-  button(name: string): Locator {
-    return this.page.getByRole('button', { name, exact: true })
-  }
-
-  async say(text: string): Promise<void> {
-    await this.field.fill(text)
-    await this.field.press('Enter')
-  }
-
-  /** Waits until the line of the last answer says so. */
-  async isSaid(text: string): Promise<void> {
-    await this.page.getByRole('status').filter({ hasText: text }).waitFor()
-  }
-
-  /** The texts of all messages of the user. */
-  messages(): Promise<string[]> {
-    return this.page.getByRole('article', { name: 'Your message' }).allTextContents()
-  }
-
-  /** Expects no complaint of the page, and that it asked no other host. */
-  isClean(): void {
-    const { requests, complaints } = this.opened
-    expect(complaints).toEqual([])
-    expect(hostsOf(requests)).toEqual(new Set([new URL(this.page.url()).host]))
-  }
-}
-
-/** A chat with a tool call. */
-async function talksToTool(
-  url: string,
-  agent: string,
-  words: string,
-  tool: string,
-  said: string,
-): Promise<Visitor> {
-  const visitor = await Visitor.at(url, agent)
-  await visitor.say(words)
-  await visitor.isSaid('Answer complete, 1 tool call')
-  expect(await visitor.answer.textContent()).toMatch(new RegExp(`${tool}[^]*${said}`))
-  await visitor.answer.getByText(tool, { exact: true }).click()
-  await visitor.answer.getByText('Result', { exact: true }).waitFor()
-  expect(await visitor.answer.getAttribute('aria-busy')).toBe('false')
-  visitor.isClean()
-  return visitor
-}
-
 describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
   const server = served(() => startNode(NODE))
-  const at = (agent: string) => Visitor.at(server().url, agent)
+  const at = (agent: string) => Visitor.at(browser, server().url, agent)
 
   it('shows text and tool calls in their order, in any light and on a phone', async () => {
-    const visitor = await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
+    const visitor = await at('helper')
+    await talksToTool(visitor, 'Oslo', 'forecast', 'It will be clear in Oslo')
     const { page, answer } = visitor
     expect(await answer.getByRole('listitem').allTextContents()).toEqual(['one', 'two'])
     expect(await answer.locator('strong', { hasText: 'clear' }).count()).toBe(1)
@@ -296,6 +219,34 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     visitor.isClean()
   })
 
+  it('shows an output that is an object, to be copied', async () => {
+    const visitor = await at('clerk')
+    await visitor.say('Oslo')
+    await visitor.isSaid('Answer complete')
+    expect(JSON.parse((await visitor.answer.locator('figure pre').textContent()) ?? '')).toEqual({
+      city: 'Oslo',
+      size: { code: 'M' },
+    })
+    await visitor.answer.getByRole('button', { name: 'Copy output' }).waitFor()
+    visitor.isClean()
+  })
+
+  it('can be seen in forced colours, and moves nothing', async () => {
+    const visitor = await at('slow')
+    const { page } = visitor
+    await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
+    await visitor.say('1000')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    expect(await page.evaluate(() => document.getAnimations().length)).toBe(0)
+    const edgeOf = (all: Locator) => all.last().evaluate(each => getComputedStyle(each).borderTopStyle)
+    const edges = ['article.user', '.composer', '.targets a[aria-current]', 'button']
+    expect(await Promise.all(edges.map(each => edgeOf(page.locator(each))))).toEqual(edges.map(() => 'solid'))
+    expect(await violationsOf(page)).toEqual([])
+    await visitor.button('Stop').click()
+    await visitor.isSaid('Answer stopped')
+    visitor.isClean()
+  })
+
   it('says the code of a run that failed', async () => {
     const visitor = await at('failing')
     await visitor.say('x')
@@ -371,8 +322,9 @@ describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () =>
   const server = served(() => startNode(NODE, { env: { SETTINGS: 'unstored' } }))
 
   it('has plain runs, and stops them', async () => {
-    await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
-    const visitor = await Visitor.at(server().url, 'slow')
+    const helped = await Visitor.at(browser, server().url, 'helper')
+    await talksToTool(helped, 'Oslo', 'forecast', 'It will be clear in Oslo')
+    const visitor = await Visitor.at(browser, server().url, 'slow')
     await visitor.say('1000')
     await visitor.answer.getByText('1 2 3').waitFor()
     await visitor.button('Stop').click()
@@ -392,7 +344,7 @@ describe.skipIf(!HAS_BROWSER)('a chat with a server that is killed', () => {
     const start = () => startNode(NODE, { env })
     let server: Runtime = await start()
     onTestFinished(() => server.stop())
-    const visitor = await Visitor.at(server.url, 'slow')
+    const visitor = await Visitor.at(browser, server.url, 'slow')
     await visitor.say('1000')
     await visitor.answer.getByText('1 2 3').waitFor()
     await server.kill()
@@ -407,29 +359,4 @@ describe.skipIf(!HAS_BROWSER)('a chat with a server that is killed', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER).each([
-  ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
-  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
-  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
-])('the chat of the console of %s', { tags: ['elsewhere'] }, (_, start) => {
-  const server = served<Runtime>(start)
-
-  it('shows text and tool calls', async () => {
-    await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
-  })
-})
-
-describe.skipIf(!HAS_BROWSER)('the chat of the console of the dev server', { tags: ['elsewhere'] }, () => {
-  const server = served(() => startWrangler())
-
-  it('shows text and tool calls', async () => {
-    await talksToTool(server().url, 'calculator', '3 * (4 + 5)', 'calculate', '27')
-  })
-})
-
 const HTML = '<script>globalThis.hacked = 1</script>'
-
-const PICTURE = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)

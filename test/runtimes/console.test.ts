@@ -18,8 +18,13 @@ describe.each([
   ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
   ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
   ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
-  ['the dev server', () => startWrangler()],
 ])('%s', (_, start) => consoleContract(start))
+
+describe('the dev server', () =>
+  consoleContract(() => startWrangler(), {
+    tool: ['calculator', '3 * (4 + 5)', 'calculate', '27'],
+    approval: ['caterer', 'A dinner for 3', 'Ordered:'],
+  }))
 
 describe.skipIf(!HAS_BROWSER)('metrics', () => {
   const server = served(() => startNode('test/runtimes/entries/console-node.ts'))

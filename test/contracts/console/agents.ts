@@ -98,6 +98,17 @@ const maker = new Agent({
   },
 })
 
+/** Its output is an object. */
+const clerk = new Agent({
+  name: 'clerk',
+  register: false,
+  description: 'Writes an address down as an object',
+  async *run(input) {
+    yield 'Written down.'
+    return { structured: { city: textOf(input), size: { code: 'M' } } }
+  },
+})
+
 /** Says so many words slowly, until it is cancelled. */
 const slow = new Agent({
   name: 'slow',
@@ -194,6 +205,7 @@ export const agents = [
   remover,
   planner,
   maker,
+  clerk,
   slow,
   failing,
   hostile,
