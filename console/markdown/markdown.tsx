@@ -1,6 +1,6 @@
 import type { ComponentChild, VNode } from 'preact'
 import { useRef } from 'preact/hooks'
-import { finished, Growing } from './blocks.ts'
+import { type Block, finished, Growing } from './blocks.ts'
 import { drawn } from './elements.ts'
 
 /** Elements of a group. */
@@ -13,12 +13,22 @@ export function Markdown({ text, isWhole }: { text: string; isWhole: boolean }) 
   return <div class="markdown">{shown.current.of(text, isWhole)}</div>
 }
 
-/** What is shown of a text. Elements of closed blocks are made once, and stand in groups that are compared as one. */
+/** Blocks one after another. Preact skips a component that is the same as before, and compares elements even then. */
+function Group({ children }: { children: ComponentChild[] }) {
+  return <div>{children}</div>
+}
+
+/** A closed block. */
+function Closed({ block }: { block: Block }) {
+  return <>{drawn(block)}</>
+}
+
+/** What is shown of a text. Closed blocks are drawn once, and stand in groups that are skipped as one. */
 class Shown {
   #document = new Growing()
   #length = 0
   #groups: VNode[] = []
-  /** Elements of closed blocks that do not fill a group. */
+  /** Closed blocks that do not fill a group. */
   #last: ComponentChild[] = []
   #count = 0
   #isFinished = false
@@ -38,7 +48,7 @@ class Shown {
     }
     const document = this.#document
     for (const block of document.closed.slice(this.#count)) {
-      this.#last.push(drawn(block))
+      this.#last.push(<Closed block={block} />)
       if (this.#last.length === GROUP) this.#groups.push(this.#group(this.#last.splice(0)))
     }
     this.#count = document.closed.length
@@ -47,7 +57,7 @@ class Shown {
 
   /** A group keeps its key when it is full. */
   #group(elements: ComponentChild[]): VNode {
-    return <div key={this.#groups.length}>{elements}</div>
+    return <Group key={this.#groups.length}>{elements}</Group>
   }
 
   #restart(document: Growing): void {
