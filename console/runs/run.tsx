@@ -61,7 +61,7 @@ export function Run({ id }: { id: string }) {
 
 function Summary({ record }: { record: RunRecord }) {
   const { id, kind, name, status, createdAt, sessionId, userId, finishReason, error } = record
-  const { continuedFrom, continuedBy, model, transport } = record
+  const { continuedFrom, continuedBy, model, transport, taskId } = record
   const numbers = Object.fromEntries(COLUMNS.map(({ title, of }) => [title, of(record)]))
   const run = (other: string | undefined) => other && <a href={linkTo('runs', [other])}>{other}</a>
   return (
@@ -74,6 +74,7 @@ function Summary({ record }: { record: RunRecord }) {
         ...numbers,
         Model: model,
         Transport: transport,
+        'A2A task': taskId && <code>{taskId}</code>,
         User: userId,
         Session: sessionId && <a href={linkTo('sessions', [kind, name, sessionId])}>{sessionId}</a>,
         'Goes on from': run(continuedFrom),
@@ -90,9 +91,11 @@ function Summary({ record }: { record: RunRecord }) {
 
 function Actions({ record, reload }: { record: RunRecord; reload: () => void }) {
   const acting = useActing()
-  const { id, status, resumable } = record
+  const { id, status, resumable, taskId } = record
   const options = { keys: providerKeys.value }
   const query = Object.fromEntries(place.value.query)
+  // A task goes on over A2A.
+  if (taskId !== undefined) return null
   const isOpen = status === 'running' || (status === 'input_required' && !record.continuedBy)
   return (
     <>

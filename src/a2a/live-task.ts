@@ -6,8 +6,11 @@
 
 import type { RunOptions } from '../agents/contract.ts'
 import { isTerminal, isWaiting } from '../agents/event.ts'
+import type { Fold } from '../agents/fold.ts'
+import type { EndedRun } from '../runs/ended-run.ts'
 import { notStored } from '../runs/failures.ts'
 import { type LogWriting, writeLog } from '../runs/log-writer.ts'
+import { numbersOf } from '../runs/numbers.ts'
 import { type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import { continuedBy, type Waiting } from '../runs/waiting.ts'
@@ -54,6 +57,9 @@ export class LiveTask {
   readonly #store: Store
   readonly #writing: LogWriting
   readonly #opening: Opening
+  readonly #beganAt: number = Date.now()
+  /** What the run said in the end. */
+  #said: (Pick<EndedRun, 'event' | 'result'> & { readonly told: Fold }) | undefined
 
   constructor(begun: Begun, sent: TaskMessage, target: Target, options: LiveTaskOptions) {
     const { task, view } = begun
@@ -65,7 +71,7 @@ export class LiveTask {
     this.#run.onBegin = () => void this.#opening.begin()
     this.#run.onWait = () => this.#opening.wait()
     this.#writing = this.#write(begun, turn, { sent, target, ...options })
-    this.ended = this.#writing.ended
+    this.ended = this.#writing.ended.then(() => this.#record(begun, sent, target, options.settings))
     this.delivered = this.#opening.delivered.then(delivered => {
       if ('view' in delivered) {
         this.isTask = true
@@ -134,7 +140,8 @@ export class LiveTask {
         keepUp(entries.length)
         return entries.map(entry => JSON.stringify(entry))
       },
-      finish: (tx, event) => {
+      finish: (tx, event, result, told) => {
+        this.#said = { event, result, told }
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const waits = isWaiting(event) ? this.#run.waiting : undefined
         const waiting = waits && { ...waits, client: sent.client }
@@ -143,6 +150,38 @@ export class LiveTask {
         conclude(tx, status, entries.at(-1), waiting)
       },
     })
+  }
+
+  /** Lists the run, if the service lists those of tasks. Never rejects. */
+  async #record({ task }: Begun, sent: TaskMessage, target: Target, settings: TaskSettings) {
+    const { record, measure, costOf, onFailure } = settings
+    if (record === undefined || this.#said === undefined) return
+    const { event, result, told } = this.#said
+    const { id } = this.#run
+    const { model } = target.servable
+    const measured = measure && {
+      transport: 'a2a',
+      numbers: numbersOf(told, result?.durationMs ?? this.#run.durationMs, model, costOf),
+    }
+    const options = { sessionId: task.contextId, userId: sent.options.userId }
+    const { owner } = task
+    const { kind, name } = target
+    const ended = {
+      id,
+      target: { kind, name },
+      options,
+      owner,
+      client: sent.client,
+      taskId: task.id,
+      at: this.#beganAt,
+      event,
+      result,
+    }
+    try {
+      await record({ ...ended, ...measured })
+    } catch (thrown) {
+      onFailure?.(notStored(id, target, { options: sent.options, secrets: sent.secrets ?? [], thrown }))
+    }
   }
 }
 

@@ -10,7 +10,6 @@ import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
-import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
 import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../http/security.ts'
 import { MAX_PARTS } from '../runs/input.ts'
@@ -93,10 +92,9 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
     keepers: {
       run(seat, core) {
         const settings = settingsIn(core)
-        const { log, catalog } = core
         return createTaskKeeper(seat, {
-          settings: taskSettingsOf(settings, { runs: runsInObject(core), log }),
-          agents: offeredBy(settings, catalog),
+          settings: taskSettingsOf(settings, { ...core, runs: runsInObject(core) }),
+          agents: offeredBy(settings, core.catalog),
         })
       },
     },
@@ -112,7 +110,7 @@ export function offeredBy({ agents }: Pick<A2ASettings, 'agents'>, served: Catal
 /** The settings that apply to every task. */
 export function taskSettingsOf(
   { maxTasksPerOwner, maxHistory, maxSubscribers, push }: A2ASettings,
-  { runs, log }: { readonly runs: Core['runs']; readonly log: Log },
+  { runs, host, log }: Pick<Core, 'runs' | 'host' | 'log'>,
 ): TaskSettings {
   return {
     ...runs,
@@ -120,6 +118,7 @@ export function taskSettingsOf(
     maxHistory,
     maxFollowers: maxSubscribers,
     push,
+    record: runs.store === 'all' ? run => host.record(run) : undefined,
     onGivenUp: ({ id, owner }, why) =>
       log({
         level: 'warn',

@@ -7,6 +7,7 @@
 
 import type { RunOptions } from '../agents/contract.ts'
 import type { Asking } from '../runs/asking.ts'
+import type { EndedRun } from '../runs/ended-run.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
 import type { AnsweredBy } from '../runs/waiting.ts'
@@ -22,6 +23,8 @@ export interface TaskSettings extends HostSettings {
   readonly maxHistory: number
   /** Undefined if push notifications are off. */
   readonly push: PushSettings | undefined
+  /** Lists the run of each turn once it has ended. Undefined where runs of tasks are not listed. */
+  readonly record?: ((run: EndedRun) => Promise<void>) | undefined
   /** Is called when a receiver gets no more notifications. */
   readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
 }

@@ -39,6 +39,7 @@ export function noState(): NoState {
     createHost: () => ({
       start: unstored,
       keep: unstored,
+      record: unstored,
       answer: missing,
       resume: missing,
       asked: missing,

@@ -130,7 +130,8 @@ export interface RunsOptions {
   readonly clientSystem?: 'ignore' | 'append'
   /**
    * `none` refuses stored runs, so that no run leaves anything behind. `all` stores every run that is asked for over HTTP, a socket or
-   * a plugin, where it can be stored, so that lists have them all. Default: a run is stored if its client asks for that.
+   * a plugin, where it can be stored, so that lists have them all. It also lists each turn of an A2A task, once the turn has ended.
+   * Default: a run is stored if its client asks for that.
    */
   readonly store?: 'none' | 'all'
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */

@@ -143,6 +143,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'toolCalls?': { ...count, description: 'The number of tool calls' },
       'model?': { ...text, description: '`provider/id`' },
       'transport?': { ...text, description: 'How it was asked for: `http`, `sse`, `socket` or a plugin' },
+      'taskId?': { ...text, description: 'The A2A task whose turn it was' },
       'error?': object({ code: text, message: text }),
     }),
     DecidedRun: object({

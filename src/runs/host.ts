@@ -9,6 +9,7 @@ import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { Approvals } from './approvals.ts'
 import type { Asking } from './asking.ts'
+import type { EndedRun } from './ended-run.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
@@ -162,6 +163,8 @@ export interface RunHost {
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
   /** Keeps a plain run that waits for someone. Throws `too_many_runs`, `state_full` and `state_unavailable`. */
   keep(run: WaitingRun): Promise<void>
+  /** Keeps what is listed of a run that has ended. Throws `state_full` and `state_unavailable`. */
+  record(run: EndedRun): Promise<void>
   /** What a run that waits asks, whoever's it is; undefined for one that does not wait. */
   asking(id: string): Promise<Asking | undefined>
   /**

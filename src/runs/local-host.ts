@@ -16,6 +16,7 @@ import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { later } from '../wake.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import type { Asking } from './asking.ts'
+import type { EndedRun } from './ended-run.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
 import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
@@ -262,6 +263,16 @@ class LocalHost implements RunHost {
       tx.put(RUNS, toDocument(run), { thing: id })
       const keepMs = this.#keepMs({ ...target, owner }, true)
       sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals })
+    })
+  }
+
+  async record({ id, at, target, event, result, numbers, ...asked }: EndedRun): Promise<void> {
+    await this.#sweep()
+    await this.#store.write(tx => {
+      const run = newRun({ id, at, instance: this.#work.worker.own }, { target, key: undefined, ...asked })
+      tx.put(RUNS, toDocument(run), { thing: id })
+      const keepMs = this.#keepMs({ ...target, owner: asked.owner })
+      sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers })
     })
   }
 
@@ -623,8 +634,10 @@ export function newRun(
     key,
     continues,
     transport,
+    taskId,
   }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
+    readonly taskId?: string | undefined
   },
 ): StoredRun {
   const createdAt = new Date(at).toISOString()
@@ -642,6 +655,7 @@ export function newRun(
       ...(userId !== undefined && { userId }),
       ...(continues && { continuedFrom: continues.from }),
       ...(transport !== undefined && { transport }),
+      ...(taskId !== undefined && { taskId }),
     },
     owner,
     at,

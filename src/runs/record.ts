@@ -62,6 +62,8 @@ export interface RunRecord extends RunNumbers {
    * How it was asked for, with `runs.measure`: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin, such as `mcp`.
    */
   readonly transport?: string | undefined
+  /** The A2A task whose turn it was. */
+  readonly taskId?: string | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }

@@ -1,6 +1,7 @@
 /** The console in a real browser, on a server of its own. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
 import { HAS_BROWSER, hostsOf, launch, visit } from '../runtimes/browser.ts'
 import { chatCases, TALKS, type Talks } from './console/chat.ts'
 import { served } from './served.ts'
@@ -30,6 +31,37 @@ export function consoleContract(
       expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
       expect(complaints).toEqual([])
     })
+
+    // The dev server lists runs to known users only.
+    it.skipIf(talks !== TALKS)(
+      'lists the runs of A2A tasks beside the others, and their results',
+      async () => {
+        const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'over A2A' }] }
+        const sent = await fetch(`${server().url}/`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+        })
+        const { task } = (await sent.json()).result
+        const client = createClient({ baseUrl: `${server().url}/api` })
+        const find = async () => (await client.runs.list({})).runs.find(({ taskId }) => taskId === task.id)
+        await expect.poll(find).toMatchObject({
+          ...{
+            kind: 'agent',
+            name: 'echo',
+            status: 'completed',
+            transport: 'a2a',
+            sessionId: task.contextId,
+          },
+          durationMs: expect.any(Number),
+        })
+        const { id = '' } = (await find()) ?? {}
+        expect((await client.runs.get(id)).result?.text).toContain('over A2A')
+        const events: string[] = []
+        for await (const { type } of client.runs.stream(id)) events.push(type)
+        expect(events).toEqual(['finish'])
+      },
+    )
 
     chatCases(server, () => browser, talks)
 

@@ -1,13 +1,31 @@
 /** The option `runs.store: 'all'`. */
 import { expect, it } from 'vitest'
-import { Agent, createHandler, type HandlerOptions, memoryState } from '../../src/index.ts'
+import {
+  Agent,
+  createHandler,
+  type HandlerOptions,
+  type LogEntry,
+  memoryState,
+  ServableError,
+  type State,
+  textOf,
+} from '../../src/index.ts'
+import type { HostSettings } from '../../src/runs/host.ts'
 import type { RunSummary } from '../../src/runs/record.ts'
 
-function serving(runs: NonNullable<HandlerOptions['runs']>) {
+function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memoryState()) {
   const stopped: unknown[] = []
+  const logged: LogEntry[] = []
   const handler = createHandler({
     agents: {
-      echo: new Agent({ name: 'echo', register: false, run: input => String(input) }),
+      echo: new Agent({ name: 'echo', register: false, run: input => textOf(input) }),
+      failing: new Agent({
+        name: 'failing',
+        register: false,
+        run() {
+          throw new Error('the model is away')
+        },
+      }),
       endless: new Agent({
         name: 'endless',
         register: false,
@@ -19,9 +37,10 @@ function serving(runs: NonNullable<HandlerOptions['runs']>) {
       }),
     },
     registry: false,
-    logger: false,
-    state: memoryState(),
+    logger: entry => void logged.push(entry),
+    state,
     runs: { listAnonymous: true, measure: true, ...runs },
+    a2a: { default: 'echo' },
   })
   const url = 'http://127.0.0.1/api'
   const headers = { 'content-type': 'application/json' }
@@ -29,7 +48,23 @@ function serving(runs: NonNullable<HandlerOptions['runs']>) {
     handler(new Request(url + path, { method: 'POST', headers, body: '{"input":"x"}' }))
   const list = async (): Promise<readonly RunSummary[]> =>
     (await (await handler(new Request(`${url}/runs`))).json()).runs
-  return { post, list, stopped }
+  /** Asks a method of A2A: by default for a task of an agent. */
+  const ask = async (agent: string, configuration?: object, method = 'SendMessage', given?: object) => {
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'ROLE_USER',
+      parts: [{ text: 'x' }],
+      metadata: { agentName: agent },
+    }
+    const params = given ?? { message, configuration }
+    const request = new Request('http://127.0.0.1/', {
+      method: 'POST',
+      headers: { ...headers, 'a2a-version': '1.0' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    return (await (await handler(request)).json()).result
+  }
+  return { post, list, ask, stopped, logged }
 }
 
 it('plain runs leave nothing by default', async () => {
@@ -55,6 +90,43 @@ it('a run still ends when its client leaves', async () => {
   await reader.cancel()
   await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['cancelled'])
   expect(stopped).toHaveLength(1)
+})
+
+it('lists have each turn of an A2A task once it has ended, and not before `all`', async () => {
+  for (const store of [undefined, 'all'] as const) {
+    const { ask, list } = serving({ ...(store && { store }) })
+    const { task } = await ask('echo')
+    const taskId = task.id
+    if (store === undefined) expect(await list()).toEqual([])
+    else await expect.poll(list).toMatchObject([{ status: 'completed', taskId, sessionId: task.contextId }])
+  }
+})
+
+it('lists have a turn that failed, and one that was cancelled', async () => {
+  const { ask, list } = serving({ store: 'all' })
+  await ask('failing')
+  await expect.poll(list).toMatchObject([{ status: 'failed', error: { code: 'agent_failed' } }])
+  const { task } = await ask('endless', { returnImmediately: true })
+  await ask('endless', undefined, 'CancelTask', { id: task.id })
+  await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['cancelled', 'failed'])
+})
+
+it('a task ends as it does where its run cannot be listed, and the log says so', async () => {
+  const inner = memoryState()
+  const state = {
+    ...inner,
+    createHost(settings: HostSettings) {
+      const record = async () => {
+        throw new ServableError('state_full', 'There is no room')
+      }
+      return Object.assign(inner.createHost(settings), { record })
+    },
+  }
+  const { ask, logged } = serving({ store: 'all' }, state)
+  expect((await ask('echo')).task.status.state).toBe('TASK_STATE_COMPLETED')
+  await expect
+    .poll(() => logged.find(({ event }) => event === 'run.not_stored'))
+    .toMatchObject({ name: 'echo', message: 'There is no room' })
 })
 
 it('runs that cannot be stored are plain', async () => {

@@ -37,6 +37,7 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     keep: run => ask({ method: 'keep', run }),
+    record: run => ask({ method: 'record', run }),
     asking: id => ask({ method: 'asking', id }),
     answer: (id, viewer, answers, next, by) => ask({ method: 'answer', id, viewer, answers, next, by }),
     async follow(id, viewer, after) {

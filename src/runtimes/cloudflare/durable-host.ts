@@ -10,6 +10,7 @@ import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
 import type { Asking } from '../../runs/asking.ts'
+import type { EndedRun } from '../../runs/ended-run.ts'
 import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import type {
   Follower,
@@ -88,6 +89,11 @@ class DurableHost implements RunHost {
   keep(run: WaitingRun): Promise<void> {
     const { id, owner, client = partitionOf(owner) } = run
     return this.#run(id).keep({ ...run, listedBy: this.#indexes.of(owner, client) })
+  }
+
+  record(run: EndedRun): Promise<void> {
+    const { id, owner, client = partitionOf(owner) } = run
+    return this.#run(id).record({ ...run, listedBy: this.#indexes.of(owner, client) })
   }
 
   asking(id: string): Promise<Asking | undefined> {

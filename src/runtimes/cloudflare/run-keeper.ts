@@ -14,6 +14,7 @@ import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
 import type { Asking } from '../../runs/asking.ts'
+import type { EndedRun } from '../../runs/ended-run.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
@@ -59,6 +60,9 @@ export interface StartMessage {
 /** A plain run that waits, as it crosses from the Worker. */
 export type KeepMessage = WaitingRun & Pick<StartMessage, 'listedBy'>
 
+/** A run that has ended elsewhere, as it crosses. */
+export type RecordMessage = EndedRun & Pick<StartMessage, 'listedBy'>
+
 /** What a run's object answers. */
 export interface RunMethods {
   start(message: StartMessage): Promise<RunRecord>
@@ -66,6 +70,7 @@ export interface RunMethods {
   wait(viewer: Viewer): Promise<RunRecord>
   cancel(viewer: Viewer): Promise<RunRecord>
   keep(message: KeepMessage): Promise<void>
+  record(message: RecordMessage): Promise<void>
   asking(id: string): Promise<Asking | undefined>
   answer(
     viewer: Viewer,
@@ -199,6 +204,11 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
       keepListedBy(message)
       await host.keep(message)
+      await kept.settle()
+    },
+    async record(message) {
+      keepListedBy(message)
+      await host.record(message)
       await kept.settle()
     },
     async answer(viewer, answers, next, by) {

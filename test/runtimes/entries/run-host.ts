@@ -1,8 +1,10 @@
 /** A Worker with an endpoint for the run host of `durableState`, one call a request. */
+
 import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
+import type { EndedRun } from '../../../src/runs/ended-run.ts'
 import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { EventQuery } from '../../../src/runs/log-page.ts'
@@ -39,6 +41,7 @@ type Call =
   | { method: 'list'; owner: string | null; query: RunQuery }
   | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
   | { method: 'keep'; run: WaitingRun }
+  | { method: 'record'; run: EndedRun }
   | { method: 'asking'; id: string }
   | {
       method: 'answer'
@@ -86,6 +89,8 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.list(call.owner, call.query)
     case 'keep':
       return host.keep(call.run)
+    case 'record':
+      return host.record(call.run)
     case 'answer':
       return host.answer(call.id, call.viewer, call.answers, call.next, call.by)
     case 'asking':
