@@ -1,6 +1,6 @@
 /** Least and most milliseconds between two times. */
 const APART = 50
-const MOST_APART = 500
+const MOST_APART = 750
 
 /** So many times as long as the last time took to draw, the page does other things before the next one. */
 const REST = 8
