@@ -5,6 +5,7 @@ import { ASKS, logIn } from './service.ts'
 /** Asks for the credentials that the service wants. */
 export function Login({ isRefused }: { isRefused: boolean }) {
   const [isBusy, setBusy] = useState(false)
+  const [isUnsent, setUnsent] = useState(false)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
@@ -13,6 +14,9 @@ export function Login({ isRefused }: { isRefused: boolean }) {
       const value = (form.elements.namedItem(`credential-${index}`) as HTMLInputElement).value.trim()
       if (value !== '') given[header] = prefix + value
     }
+    const isSent = canBeSent(given)
+    setUnsent(!isSent)
+    if (!isSent) return
     setBusy(true)
     await logIn(given, (form.elements.namedItem('keep') as HTMLInputElement).checked)
     setBusy(false)
@@ -20,7 +24,10 @@ export function Login({ isRefused }: { isRefused: boolean }) {
   return (
     <main class="login">
       <h1>Log in</h1>
-      {isRefused && <Notice kind="error">The service did not accept this.</Notice>}
+      {isUnsent && (
+        <Notice kind="error">A header cannot hold this: it has characters that are not in Latin-1.</Notice>
+      )}
+      {isRefused && !isUnsent && <Notice kind="error">The service did not accept this.</Notice>}
       <form onSubmit={submit}>
         {ASKS.map(({ label, header }, index) => (
           <label key={header}>
@@ -42,4 +49,13 @@ export function Login({ isRefused }: { isRefused: boolean }) {
       </form>
     </main>
   )
+}
+
+/** Whether a request can have such headers. */
+function canBeSent(headers: Readonly<Record<string, string>>): boolean {
+  try {
+    return Boolean(new Headers({ ...headers }))
+  } catch {
+    return false
+  }
 }

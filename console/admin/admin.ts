@@ -6,12 +6,15 @@
  */
 
 import { signal } from '@preact/signals'
-import { ask } from '../service.ts'
+import { ask, codeOf } from '../service.ts'
 
 const KEPT_MS = 15 * 60_000
 
 /** Undefined until it is given. Empty where the service asks for none. */
 export const adminToken = signal<string | undefined>(undefined)
+
+/** The token was not accepted. */
+export const isRefused = signal(false)
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -19,12 +22,21 @@ let timer: ReturnType<typeof setTimeout> | undefined
 export function keepToken(token: string | undefined): void {
   clearTimeout(timer)
   adminToken.value = token
+  isRefused.value = false
   if (token !== undefined) timer = setTimeout(() => keepToken(undefined), KEPT_MS)
 }
 
-/** Asks one of the admin routes. */
-export function askAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
+/** Asks one of the admin routes. A token that is not accepted is forgotten. */
+export async function askAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
   const headers = new Headers(init.headers)
   if (adminToken.value) headers.set('authorization', `Bearer ${adminToken.value}`)
-  return ask(`/admin${path}`, { ...init, headers })
+  try {
+    return await ask(`/admin${path}`, { ...init, headers })
+  } catch (error) {
+    if (codeOf(error) === 'unauthorized') {
+      keepToken(undefined)
+      isRefused.value = true
+    }
+    throw error
+  }
 }

@@ -7,7 +7,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
-import { adminToken, askAdmin, keepToken } from './admin.ts'
+import { adminToken, askAdmin, isRefused, keepToken } from './admin.ts'
 import { definitionOf, type Typed } from './definition.ts'
 
 const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servable/mcp-client`.'
@@ -29,6 +29,7 @@ function TokenForm() {
         Tool servers and toolkits need the token of an administrator. The page forgets it after 15 minutes.
         Leave it empty if the admin routes ask for none.
       </p>
+      {isRefused.value && <Notice kind="error">The service did not accept the token.</Notice>}
       <label>
         Admin token
         <input type="password" name="token" autocomplete="off" />

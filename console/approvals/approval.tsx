@@ -48,7 +48,7 @@ export function Approval({
         facts={{
           'Asked by': run.owner === undefined ? 'you' : (run.owner ?? 'nobody known'),
           User: run.userId,
-          Run: <a href={linkTo('runs', [run.id])}>{run.id}</a>,
+          ...(run.isTask ? { 'A2A task': run.id } : { Run: <a href={linkTo('runs', [run.id])}>{run.id}</a> }),
           Expires: expiresAt && <Time at={expiresAt} />,
         }}
       />

@@ -1,6 +1,6 @@
 /**
- * What waits for the user, live while the page is open: a stream while the page is seen, and a look now and then while it is hidden, since
- * browsers keep few connections to a host.
+ * What waits for the user, while the page is open. The user's own requests come as a stream while the page is seen. Those of others, and
+ * all while the page is hidden, are looked at now and then, since browsers keep few connections to a host.
  *
  * @module
  */
@@ -17,7 +17,9 @@ import { type Inbox, inboxAfter } from './inbox.ts'
 const WHOSE = ['mine', 'others'] as const
 type Whose = (typeof WHOSE)[number]
 
-/** Milliseconds between two looks of a hidden page. */
+/** Milliseconds between two looks at those of others. A stream each would take two of the few connections. */
+const LOOK_MS = 5000
+/** The same in a hidden page. */
 const HIDDEN_MS = 15_000
 /** Milliseconds after which a lost stream is asked for again. */
 const AGAIN_MS = 2000
@@ -64,14 +66,15 @@ export async function lookAgain(): Promise<void> {
 async function watch(whose: Whose, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      if (document.hidden) await look(whose, signal)
-      else await stream(whose, signal)
+      if (whose === 'mine' && !document.hidden) await stream(whose, signal)
+      else await look(whose, signal)
       inboxError.value = undefined
     } catch (error) {
       if (!signal.aborted) inboxError.value = error
     }
     if (document.hidden) await pause(HIDDEN_MS, signal)
     else if (inboxError.value !== undefined) await pause(AGAIN_MS, signal)
+    else if (whose === 'others') await pause(LOOK_MS, signal)
   }
 }
 

@@ -9,8 +9,9 @@ import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/c
 import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
 import { goTo, linkTo, place } from '../place.ts'
 import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
+import type { FilePart } from './files.ts'
 import { eachFrame } from './frames.ts'
-import { type Answer, answerOf, fold, goingOn, NEW_ANSWER } from './parts.ts'
+import { type Answer, answerOf, continued, fold, goingOn, NEW_ANSWER, waitingFor } from './parts.ts'
 
 /** A message, and what was answered. */
 export interface Turn {
@@ -27,6 +28,9 @@ export interface Turn {
 /** The user that runs name, where the service knows nobody. */
 export const userId = signal('')
 
+/** Browsers keep six connections to a host over HTTP/1.1. The page needs four of them. */
+const MOST_AT_ONCE = 2
+
 /** Most turns of a session that are loaded at once. */
 const PAGE = 30
 
@@ -42,6 +46,8 @@ export class Chat {
   readonly earlier: Signal<string | null> = signal(null)
   /** The message that is edited, to be run again. */
   readonly edited: Signal<Turn | undefined> = signal(undefined)
+  /** The message that is being written. */
+  readonly draft: Signal<Draft> = signal(NO_DRAFT)
   /** The session, once there is one. */
   readonly sessionId: Signal<string | undefined>
 
@@ -86,8 +92,12 @@ export class Chat {
     const answer = signal(NEW_ANSWER)
     const turn = { key: nextKey++, input, messageId, answer, leaving: new AbortController() }
     const turns = this.turns.value
-    this.turns.value = [...turns.slice(0, replaced ? turns.indexOf(replaced) : undefined), turn]
+    const from = replaced ? turns.indexOf(replaced) : turns.length
+    this.turns.value = [...turns.slice(0, from), turn]
     try {
+      whyFull()
+      // What waits could still be approved, and would run then.
+      await Promise.all(turns.slice(from).map(giveUp))
       await this.#begin()
     } catch (error) {
       answer.value = failed(answer.value, error)
@@ -120,15 +130,25 @@ export class Chat {
   /** Answers what a run waits for. */
   async respond(turn: Turn, answers: readonly RequestAnswer[]): Promise<void> {
     const { answer } = turn
-    const { record, next } = await client.runs.answer(`${answer.value.runId}`, answers, {
-      keys: providerKeys.value,
-    })
-    if (next === undefined) {
-      answer.value = { ...answer.value, requests: record.requests ?? [] }
-      return
-    }
-    answer.value = goingOn(answer.value, next.id)
-    await follow(turn, next.stream())
+    const options = { keys: providerKeys.value }
+    const answered = await client.runs
+      .answer(`${answer.value.runId}`, answers, options)
+      .catch(async error => {
+        if (!(await this.lookAgain(turn))) throw error
+      })
+    if (!answered) return
+    const { record, next } = answered
+    if (next !== undefined) await goOnIn(turn, next.id, next.stream())
+    else answer.value = { ...answer.value, requests: record.requests ?? [] }
+  }
+
+  /** Reads again what a run waits for. True, and it is followed, if somebody else has answered all of it. */
+  async lookAgain(turn: Turn): Promise<boolean> {
+    const { answer } = turn
+    const { requests = [], continuedBy, status } = await client.runs.get(`${answer.value.runId}`)
+    if (continuedBy !== undefined) void goOnIn(turn, continuedBy, client.runs.stream(continuedBy))
+    else answer.value = { ...answer.value, requests, status: requests.length > 0 ? 'input_required' : status }
+    return continuedBy !== undefined
   }
 
   /** Begins a session, where the service has them. */
@@ -153,9 +173,44 @@ export class Chat {
     }
     if (status === 'input_required') {
       const { requests = [] } = await client.runs.get(runId)
-      answer.value = { ...answer.value, requests }
+      answer.value = waitingFor(answer.value, requests)
     }
   }
+}
+
+/** A message that is being written. */
+export interface Draft {
+  readonly text: string
+  readonly files: readonly { readonly part: FilePart; readonly name: string }[]
+}
+
+export const NO_DRAFT: Draft = { text: '', files: [] }
+
+/** Throws if so many answers are at work that the browser has no connection left for another one. */
+function whyFull(): void {
+  const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  if (page?.nextHopProtocol !== 'http/1.1') return
+  const isAtWork = ({ answer }: Turn) => answer.value.status === 'running' && answer.value.runId !== undefined
+  const atWork = [...chats.values()].flatMap(({ turns }) => turns.value.filter(isAtWork))
+  if (atWork.length >= MOST_AT_ONCE)
+    throw new Error(
+      `${atWork.length} answers are being written. The browser has no connection left for another one: wait for one of them, or stop it.`,
+    )
+}
+
+/** Cancels a run that waits. */
+async function giveUp({ answer }: Turn): Promise<void> {
+  const { runId, requests } = answer.value
+  if (runId === undefined || requests.length === 0) return
+  await client.runs.cancel(runId).catch(error => {
+    if (codeOf(error) !== 'run_ended') throw error
+  })
+}
+
+/** Shows the run that has what was waited for in the same answer. */
+function goOnIn(turn: Turn, runId: string, events: RunEvents): Promise<void> {
+  turn.answer.value = goingOn(turn.answer.value, runId)
+  return follow(turn, events)
 }
 
 let nextKey = 0
@@ -170,6 +225,11 @@ export function chatOf(kind: Kind, name: string, sessionId: string | undefined):
   const chat = chats.get(key) ?? new Chat(kind, name, sessionId)
   chats.set(key, chat)
   return chat
+}
+
+/** Forgets the chat of a session that was deleted. */
+export function forgetChat(kind: Kind, name: string, sessionId: string): void {
+  chats.delete(keyOf(kind, name, sessionId))
 }
 
 /** Begins a new chat. */
@@ -225,8 +285,7 @@ function turnsOf({ turns }: TurnPage): Turn[] {
     const before = all.at(-1)
     const answer = answerOf(each)
     if (before && each.continuedFrom !== undefined && before.answer.value.runId === each.continuedFrom) {
-      const parts = [...before.answer.value.parts, ...answer.parts].map((part, key) => ({ ...part, key }))
-      before.answer.value = { ...answer, parts, next: parts.length }
+      before.answer.value = continued(before.answer.value, answer)
     } else {
       const messageId = each.messageId ?? each.runId
       const leaving = new AbortController()

@@ -3,7 +3,7 @@ import type { RunInput } from '../../src/agents/contract.ts'
 import { Notice } from '../parts/notice.tsx'
 import { config, messageOf } from '../service.ts'
 import { size, visible } from '../text.ts'
-import type { Chat } from './chats.ts'
+import { type Chat, type Draft, NO_DRAFT } from './chats.ts'
 import { type FilePart, nameOf, partOf } from './files.ts'
 
 /** Bytes that the other fields of a body may need. */
@@ -11,22 +11,23 @@ const OTHER_FIELDS = 4096
 
 /** Where a message is written. Enter sends it, Shift and Enter break the line, and Escape stops the answer. */
 export function Composer({ chat }: { chat: Chat }) {
-  const [text, setText] = useState('')
-  const [files, setFiles] = useState<readonly Attached[]>([])
+  const { text, files } = chat.draft.value
+  const change = (part: Partial<Draft>) => {
+    chat.draft.value = { ...chat.draft.value, ...part }
+  }
   const [wrong, setWrong] = useState<string>()
   const field = useRef<HTMLTextAreaElement>(null)
   const edited = chat.edited.value
   const { isBusy } = chat
   useEffect(() => {
     if (edited === undefined) return
-    setText(textIn(edited.input))
-    setFiles(filesIn(edited.input).map(part => ({ part, name: nameOf(part) })))
+    const attached = filesIn(edited.input).map(part => ({ part, name: nameOf(part) }))
+    change({ text: textIn(edited.input), files: attached })
     field.current?.focus()
   }, [edited])
   const clear = () => {
     chat.edited.value = undefined
-    setText('')
-    setFiles([])
+    chat.draft.value = NO_DRAFT
     setWrong(undefined)
   }
   const send = () => {
@@ -49,7 +50,7 @@ export function Composer({ chat }: { chat: Chat }) {
       const more = await Promise.all(
         chosen.map(async file => ({ part: await partOf(file), name: file.name })),
       )
-      setFiles([...files, ...more])
+      change({ files: [...files, ...more] })
       setWrong(whyTooLarge(inputOf(text, [...files, ...more])))
     } catch (error) {
       setWrong(messageOf(error))
@@ -82,7 +83,11 @@ export function Composer({ chat }: { chat: Chat }) {
                 type="button"
                 class="quiet"
                 aria-label={`Remove ${each.name}`}
-                onClick={() => setFiles(files.filter(other => other !== each))}
+                onClick={() => {
+                  const left = files.filter(other => other !== each)
+                  change({ files: left })
+                  setWrong(whyTooLarge(inputOf(text, left)))
+                }}
               >
                 Remove
               </button>
@@ -97,7 +102,7 @@ export function Composer({ chat }: { chat: Chat }) {
           rows={2}
           value={text}
           aria-describedby="keys"
-          onInput={event => setText(event.currentTarget.value)}
+          onInput={event => change({ text: event.currentTarget.value })}
           onKeyDown={press}
         />
       </label>
@@ -133,16 +138,11 @@ export function Composer({ chat }: { chat: Chat }) {
   )
 }
 
-interface Attached {
-  readonly part: FilePart
-  readonly name: string
-}
-
 function stop(chat: Chat): void {
   for (const turn of chat.turns.value) if (turn.answer.value.status === 'running') chat.stop(turn)
 }
 
-function inputOf(text: string, files: readonly Attached[]): RunInput {
+function inputOf(text: string, files: Draft['files']): RunInput {
   if (files.length === 0) return text
   const parts = files.map(({ part }) => part)
   return text.trim() === '' ? parts : [{ type: 'text', text }, ...parts]

@@ -19,6 +19,7 @@ export function waysToShow(mimeType: string): 'image' | 'audio' | 'text' | undef
 
 /** A chosen file as a part of a message. */
 export async function partOf(file: File): Promise<FilePart> {
+  if (file.size === 0) throw new Error(`The file ${file.name} is empty.`)
   const mimeType = file.type || 'application/octet-stream'
   const data = await base64Of(file)
   const [type] = mimeType.split('/')

@@ -61,7 +61,11 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
         </Notice>
       )}
       {requests.length > 0 && (
-        <Requests requests={requests} respond={answers => chat.respond(turn, answers)} />
+        <Requests
+          requests={requests}
+          respond={answers => chat.respond(turn, answers)}
+          lookAgain={() => chat.lookAgain(turn)}
+        />
       )}
       <p class="soft">
         <Status status={status} /> {factsOf(answer)}

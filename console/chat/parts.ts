@@ -99,6 +99,23 @@ export function answerOf(turn: TurnPage['turns'][number]): Answer {
   return { ...fold(NEW_ANSWER, events), runId: turn.runId }
 }
 
+/** An answer that waits: the calls that it asks for have not ended. */
+export function waitingFor(answer: Answer, requests: readonly InputRequest[]): Answer {
+  const asked = new Set(requests.map(({ toolCallId }) => toolCallId))
+  const parts = answer.parts.map(part =>
+    part.kind === 'tool' && asked.has(part.id) ? { ...part, isDone: false } : part,
+  )
+  return { ...answer, parts, requests }
+}
+
+/** The answer of a run that waited, with that of the run that went on. A call that waited is told by both. */
+export function continued(before: Answer, after: Answer): Answer {
+  const again = new Set(after.parts.flatMap(part => (part.kind === 'tool' ? [part.id] : [])))
+  const kept = before.parts.filter(part => part.kind !== 'tool' || !again.has(part.id))
+  const parts = [...kept, ...after.parts].map((part, key) => ({ ...part, key }))
+  return { ...after, parts, next: parts.length }
+}
+
 /** The same answer, while the run works that has what was waited for. Its times begin anew. */
 export function goingOn(answer: Answer, runId: string): Answer {
   const parts = answer.parts.map(part => (part.kind === 'tool' ? { ...part, startedAt: undefined } : part))

@@ -1,5 +1,6 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Answer, InputRequest } from '../../src/agents/contract.ts'
+import { inboxes } from '../approvals/live.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { type Decided, Decision } from '../requests/decision.tsx'
@@ -13,14 +14,17 @@ type Given = Decided | { readonly value: unknown } | { readonly result: unknown 
 export function Requests({
   requests,
   respond,
+  lookAgain,
 }: {
   requests: readonly InputRequest[]
   respond: (answers: readonly Answer[]) => Promise<void>
+  lookAgain: () => Promise<unknown>
 }) {
   const [isTogether, setTogether] = useState(false)
   const [kept, setKept] = useState<readonly Answer[]>([])
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
+  useLeaving(requests, () => void (isBusy || lookAgain().catch(setError)))
   const section = useRef<HTMLElement>(null)
   const send = async (answers: readonly Answer[]) => {
     setBusy(true)
@@ -56,6 +60,17 @@ export function Requests({
       {error !== undefined && <Failure error={error} />}
     </section>
   )
+}
+
+/** Says that requests have left the inbox, in which they were: somebody else has decided them. */
+function useLeaving(requests: readonly InputRequest[], onLeft: () => void): void {
+  const { mine } = inboxes.value
+  const wasThere = useRef(false)
+  const isThere = mine !== undefined && requests.some(({ id }) => mine.has(id))
+  useEffect(() => {
+    if (wasThere.current && !isThere) onLeft()
+    wasThere.current = isThere
+  }, [isThere])
 }
 
 /** What is to be used next: the form of the next request, or else the field for a new message. */

@@ -6,6 +6,7 @@ import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../place.ts'
 import { client } from '../service.ts'
+import { pause } from '../waiting.ts'
 import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
 import { columnsOf, merged } from './numbers.ts'
 
@@ -98,17 +99,25 @@ function useNews(
   const [isLive, setLive] = useState(false)
   useEffect(() => {
     const controller = new AbortController()
+    const { signal } = controller
     const watch = async () => {
       const query = { ...askedOf(filters), limit: WATCHED }
-      for await (const event of client.runs.watch(query, { signal: controller.signal })) {
+      for await (const event of client.runs.watch(query, { signal })) {
         setLive(true)
         if (event.type === 'all') tell(event.runs)
         else if (event.type === 'removed') drop(event.id)
         else tell([event.run])
       }
     }
-    // Why there is no list is said where it is loaded.
-    void watch().catch(() => setLive(false))
+    const stay = async () => {
+      while (!signal.aborted) {
+        // Why there is no list is said where it is loaded.
+        await watch().catch(() => {})
+        if (!signal.aborted) setLive(false)
+        await pause(LOOK_MS, signal)
+      }
+    }
+    void stay()
     return () => controller.abort()
   }, [JSON.stringify(filters)])
   return isLive

@@ -18,7 +18,11 @@ export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: num
   const { all, end, isTimed } = bars
   const bar = chosen === undefined ? undefined : all[chosen]
   if (all.length === 0)
-    return <p aria-busy={!isWhole}>{isWhole ? 'Nothing happened in this run.' : 'No events yet…'}</p>
+    return (
+      <p aria-busy={!isWhole}>
+        {isWhole ? 'Nothing that took time is known of this run.' : 'No events yet…'}
+      </p>
+    )
   return (
     <>
       <h3>Timeline</h3>

@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
 import type { RunTarget, TurnPage } from '../../src/client/index.ts'
+import { forgetChat } from '../chat/chats.ts'
 import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
@@ -38,6 +39,7 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
   }
   const remove = async (running?: 'cancel') => {
     await client.sessions.delete(of, id, { ...(running && { running }) })
+    forgetChat(of.kind, of.name, id)
     onChanged()
     goTo('sessions')
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
 import { PICTURE, talksToTool, Visitor } from '../contracts/console/visitor.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
@@ -21,6 +22,7 @@ afterAll(() => browser?.close())
 describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
   const server = served(() => startNode(NODE))
   const at = (agent: string) => Visitor.at(browser, server().url, agent)
+  const client = () => createClient({ baseUrl: `${server().url}/api` })
 
   it('shows text and tool calls in their order, in any light and on a phone', async () => {
     const visitor = await at('helper')
@@ -74,15 +76,72 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     visitor.isClean()
   })
 
+  it('gives up what waits when its message runs again, so that nothing runs twice', async () => {
+    const visitor = await at('remover')
+    await visitor.say('Paris')
+    await visitor.isSaid('The agent waits for you: 1 request')
+    const waiting = () => client().approvals.list({ whose: 'mine' })
+    const before = (await waiting()).approvals.length
+    await visitor.button('Run again').click()
+    await visitor.isSaid('The agent waits for you: 1 request')
+    await expect.poll(async () => (await waiting()).approvals.length).toBe(before)
+    expect(await visitor.button('Approve').count()).toBe(1)
+    await visitor.button('Deny').click()
+    await visitor.isSaid('Answer complete')
+    visitor.isClean()
+  })
+
+  it('follows a request that is decided elsewhere', async () => {
+    const visitor = await at('remover')
+    await visitor.say('Quito')
+    await visitor.isSaid('The agent waits for you: 1 request')
+    const { approvals } = await client().approvals.list({ whose: 'mine' })
+    const { run, request } = approvals.find(({ request }) => Object(request.args).city === 'Quito')!
+    // The page has heard of it.
+    await visitor.page.getByRole('status').getByText('New approval: remover').waitFor({ state: 'attached' })
+    await client().runs.answer(run.id, [{ id: request.id, decision: 'approve' }])
+    await visitor.answer.getByText('removed Quito').waitFor()
+    expect(await visitor.button('Approve').count()).toBe(0)
+    visitor.isClean()
+  })
+
+  it('keeps what is being written with its conversation', async () => {
+    const visitor = await at('echo')
+    const { page } = visitor
+    await visitor.field.fill('not sent yet')
+    await page.getByRole('link', { name: 'Tools' }).click()
+    await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor()
+    await page.goBack()
+    await expect.poll(() => visitor.field.inputValue()).toBe('not sent yet')
+    await visitor.button('New session').click()
+    await expect.poll(() => visitor.field.inputValue()).toBe('')
+  })
+
+  it('begins no third answer where the browser has no connection left for it', async () => {
+    const visitor = await at('slow')
+    for (let count = 0; count < 2; count++) {
+      await visitor.say('1000')
+      await visitor.answer.getByText('1 2 3').waitFor()
+      await visitor.button('New session').click()
+      await expect.poll(() => visitor.messages()).toEqual([])
+    }
+    await visitor.say('1000')
+    await visitor.answer.getByText('The browser has no connection left').waitFor()
+    visitor.isClean()
+  })
+
   it('asks again after a reload for what a run waits for', async () => {
     const visitor = await at('remover')
     await visitor.say('Bergen')
     await visitor.isSaid('The agent waits for you: 1 request')
     await visitor.page.reload()
+    await visitor.button('Approve').waitFor()
+    await visitor.answer.getByText('not ended').waitFor()
     await visitor.button('Approve').click()
     await visitor.answer.getByText('removed Bergen').waitFor()
     await visitor.page.reload()
     await visitor.answer.getByText('removed Bergen').waitFor()
+    expect(await visitor.answer.getByText('remove', { exact: true }).count()).toBe(1)
     expect(await visitor.messages()).toEqual(['Bergen'])
     visitor.isClean()
   })

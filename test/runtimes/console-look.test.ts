@@ -223,6 +223,21 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     check(opened)
   })
 
+  it('shows nothing of a session that was deleted', async () => {
+    await run('echo', 'words to forget', 'forgotten')
+    const { page } = await open('chat/agent/echo?session=forgotten')
+    await page.getByText('words to forget').first().waitFor()
+    await page.evaluate(() => {
+      location.hash = '#/sessions/agent/echo/forgotten'
+    })
+    await button(page, 'Delete').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => page.url()).toMatch(/#\/sessions$/)
+    await page.goto(`${server().url}/api/console#/chat/agent/echo?session=forgotten`)
+    await heading(page, 'Chat with echo').waitFor()
+    expect(await page.getByText('words to forget').count()).toBe(0)
+  })
+
   it('deletes a session whose run is at work once that is cancelled', async () => {
     await start('slow', '600', 'busy')
     const { page } = await open('sessions/agent/slow/busy')
@@ -398,8 +413,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     const { page, complaints } = await open('tools')
     await page.getByLabel('Admin token').fill('another')
     await button(page, 'Open').click()
-    await page.getByText('unauthorized').first().waitFor()
-    await button(page, 'Forget the admin token').click()
+    await page.getByText('The service did not accept the token.').waitFor()
     await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
     await button(page, 'Open').click()
     await heading(page, 'arithmetic').waitFor()
