@@ -226,7 +226,8 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
   it('shows nothing of a session that was deleted', async () => {
     await run('echo', 'words to forget', 'forgotten')
     const { page } = await open('chat/agent/echo?session=forgotten')
-    await page.getByText('words to forget').first().waitFor()
+    const message = page.getByRole('article', { name: 'Your message' })
+    await message.getByText('words to forget').waitFor()
     await page.evaluate(() => {
       location.hash = '#/sessions/agent/echo/forgotten'
     })
@@ -235,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     await expect.poll(() => page.url()).toMatch(/#\/sessions$/)
     await page.goto(`${server().url}/api/console#/chat/agent/echo?session=forgotten`)
     await heading(page, 'Chat with echo').waitFor()
-    expect(await page.getByText('words to forget').count()).toBe(0)
+    expect(await message.count()).toBe(0)
   })
 
   it('deletes a session whose run is at work once that is cancelled', async () => {
