@@ -44,7 +44,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
         <span class="soft">{isLive && `● live, ${running.length} running`}</span>
       </p>
       {items.length > 0 && (
-        <table class="list runs" style={{ '--numbers': ' 5rem'.repeat(columns.length) }}>
+        <table class="list runs" style={{ '--numbers': ' 6rem'.repeat(columns.length) }}>
           <thead>
             <tr>
               <th scope="col">Status</th>
