@@ -32,38 +32,9 @@ export function consoleContract(
       expect(complaints).toEqual([])
     })
 
-    // The dev server lists runs to known users only.
-    it.skipIf(talks !== TALKS)(
-      'lists the runs of A2A tasks beside the others, and their results',
-      async () => {
-        const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'over A2A' }] }
-        const sent = await fetch(`${server().url}/`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
-        })
-        const { task } = (await sent.json()).result
-        const client = createClient({ baseUrl: `${server().url}/api` })
-        const find = async () => (await client.runs.list({})).runs.find(({ taskId }) => taskId === task.id)
-        await expect.poll(find).toMatchObject({
-          ...{
-            kind: 'agent',
-            name: 'echo',
-            status: 'completed',
-            transport: 'a2a',
-            sessionId: task.contextId,
-          },
-          durationMs: expect.any(Number),
-        })
-        const { id = '' } = (await find()) ?? {}
-        expect((await client.runs.get(id)).result?.text).toContain('over A2A')
-        const events: string[] = []
-        for await (const { type } of client.runs.stream(id)) events.push(type)
-        expect(events).toEqual(['finish'])
-      },
-    )
-
     chatCases(server, () => browser, talks)
+    // The dev server lists runs to known users only.
+    if (talks === TALKS) taskCases(server)
 
     it('has files that are compressed once, and kept for good', async () => {
       const page = await (
@@ -78,5 +49,33 @@ export function consoleContract(
       // Compressed once, it is the script.
       expect(await file.text()).toMatch(/^(var|import|const|let|function)\b/)
     })
+  })
+}
+
+/** The runs of A2A tasks, where everyone may see them. */
+function taskCases(server: () => { readonly url: string }): void {
+  it('lists the runs of A2A tasks beside the others, and their results', async () => {
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'over A2A' }] }
+    const sent = await fetch(`${server().url}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+    })
+    const { task } = (await sent.json()).result
+    const client = createClient({ baseUrl: `${server().url}/api` })
+    const find = async () => (await client.runs.list({})).runs.find(({ taskId }) => taskId === task.id)
+    await expect.poll(find).toMatchObject({
+      kind: 'agent',
+      name: 'echo',
+      status: 'completed',
+      transport: 'a2a',
+      sessionId: task.contextId,
+      durationMs: expect.any(Number),
+    })
+    const { id = '' } = (await find()) ?? {}
+    expect((await client.runs.get(id)).result?.text).toContain('over A2A')
+    const events: string[] = []
+    for await (const { type } of client.runs.stream(id)) events.push(type)
+    expect(events).toEqual(['finish'])
   })
 }

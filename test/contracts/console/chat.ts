@@ -63,8 +63,9 @@ export function chatCases(
     visitor.isClean()
   })
 
-  it.skipIf(slow === undefined)('stops an answer', async () => {
-    const visitor = await at(slow!)
+  if (slow === undefined) return
+  it('stops an answer', async () => {
+    const visitor = await at(slow)
     await visitor.say('1000')
     await visitor.answer.getByText('1 2 3').waitFor()
     await visitor.button('Stop').click()
