@@ -9,7 +9,7 @@ const server = await startNode('test/runtimes/entries/console-node.ts')
 const browser = await launch()
 try {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await browser.newPage({ colorScheme, viewport: { width: 1200, height: 900 } })
+    const page = await browser.newPage({ colorScheme, viewport: { width: 1200, height: 960 } })
     await page.goto(`${server.url}/api/console#/chat/agent/remover`)
     const field = page.getByRole('textbox', { name: 'Message', exact: true })
     await field.fill('Bergen')
