@@ -1,14 +1,15 @@
 /** The chat of the console in a real browser. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { PICTURE, talksToTool, Visitor } from '../contracts/console/visitor.ts'
+import { onDisk } from '../contracts/run-host/folder.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
+import { CONSOLES } from './console-servers.ts'
 import { freePort, type Runtime, startNode } from './harness.ts'
 
 const NODE = 'test/runtimes/entries/console-node.ts'
@@ -395,27 +396,30 @@ describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () =>
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('a chat with a server that is killed', () => {
-  it('goes on when the server is back', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'servable-console-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const env = { DATABASE: join(folder, 'state.db'), PORT: String(await freePort()) }
-    const start = () => startNode(NODE, { env })
-    let server: Runtime = await start()
-    onTestFinished(() => server.stop())
-    const visitor = await Visitor.at(browser, server.url, 'slow')
-    await visitor.say('1000')
-    await visitor.answer.getByText('1 2 3').waitFor()
-    await server.kill()
-    server = await start()
-    // The run is gone with its process, and the client finds that out.
-    await visitor.isSaid('Answer failed: interrupted')
-    await visitor.button('Run again').click()
-    await visitor.answer.getByText('1 2 3').waitFor()
-    await visitor.field.press('Escape')
-    await visitor.isSaid('Answer stopped')
-    expect(await visitor.messages()).toEqual(['1000'])
-  })
-})
+describe.skipIf(!HAS_BROWSER).each(CONSOLES)(
+  'a chat with a server that is killed on %s',
+  (_, startServer) => {
+    it('goes on when the server is back', async () => {
+      const folder = await mkdtemp(join(onDisk(), 'servable-console-'))
+      onTestFinished(() => rm(folder, { recursive: true, force: true }))
+      const env = { DATABASE: join(folder, 'state.db'), PORT: String(await freePort()) }
+      const start = () => startServer(env)
+      let server: Runtime = await start()
+      onTestFinished(() => server.stop())
+      const visitor = await Visitor.at(browser, server.url, 'slow')
+      await visitor.say('1000')
+      await visitor.answer.getByText('1 2 3').waitFor()
+      await server.kill()
+      server = await start()
+      // The run is gone with its process, and the client finds that out.
+      await visitor.isSaid('Answer failed: interrupted')
+      await visitor.button('Run again').click()
+      await visitor.answer.getByText('1 2 3').waitFor()
+      await visitor.field.press('Escape')
+      await visitor.isSaid('Answer stopped')
+      expect(await visitor.messages()).toEqual(['1000'])
+    })
+  },
+)
 
 const HTML = '<script>globalThis.hacked = 1</script>'

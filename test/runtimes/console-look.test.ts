@@ -8,6 +8,7 @@ import { ADMIN_TOKEN } from '../contracts/console/service.ts'
 import { served } from '../contracts/served.ts'
 import { layLine } from './broken-line.ts'
 import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
+import { CONSOLES } from './console-servers.ts'
 import { startNode } from './harness.ts'
 
 const ENTRY = 'test/runtimes/entries/console-node.ts'
@@ -525,8 +526,8 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('the console of two users', () => {
-  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'guarded' } }))
+describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of two users on %s', (_, startServer) => {
+  const server = served(() => startServer({ SETTINGS: 'guarded' }))
 
   const logIn = async (user: string, place: string) => {
     const { page } = await visit(browser, `${server().url}/api/console#/${place}`)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { consoleContract } from '../contracts/console.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
+import { CONSOLES } from './console-servers.ts'
 import { startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 
 let browser: Browser
@@ -75,10 +76,8 @@ describe.skipIf(!HAS_BROWSER)('metrics', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('the console of a guarded service', () => {
-  const server = served(() =>
-    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'guarded' } }),
-  )
+describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of a guarded service on %s', (_, start) => {
+  const server = served(() => start({ SETTINGS: 'guarded' }))
 
   it('asks for the token, says that one is refused, and keeps it nowhere', async () => {
     const { page, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
