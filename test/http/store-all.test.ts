@@ -12,6 +12,7 @@ import {
 } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/host.ts'
 import type { RunSummary } from '../../src/runs/record.ts'
+import { lateState } from '../contracts/store/late.ts'
 
 function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memoryState()) {
   const stopped: unknown[] = []
@@ -92,15 +93,21 @@ it('a run still ends when its client leaves', async () => {
   expect(stopped).toHaveLength(1)
 })
 
-it('lists have each turn of an A2A task once it has ended, and not before `all`', async () => {
-  for (const store of [undefined, 'all'] as const) {
-    const { ask, list } = serving({ ...(store && { store }) })
-    const { task } = await ask('echo')
-    const taskId = task.id
-    if (store === undefined) expect(await list()).toEqual([])
-    else await expect.poll(list).toMatchObject([{ status: 'completed', taskId, sessionId: task.contextId }])
-  }
-})
+it.each([
+  ['in memory', memoryState],
+  ['that answers late', lateState],
+])(
+  'lists of a store %s have each turn of an A2A task once it has ended, and not before `all`',
+  async (_, makeState) => {
+    for (const store of [undefined, 'all'] as const) {
+      const { ask, list } = serving({ ...(store && { store }) }, makeState())
+      const { task } = await ask('echo')
+      const taskId = task.id
+      if (store === undefined) expect(await list()).toEqual([])
+      else await expect.poll(list).toMatchObject([{ status: 'completed', taskId, sessionId: task.contextId }])
+    }
+  },
+)
 
 it('lists have a turn that failed, and one that was cancelled', async () => {
   const { ask, list } = serving({ store: 'all' })
