@@ -130,6 +130,12 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof ServableClientError ? error.code : undefined
 }
 
+/** Whether the service refuses a request, so that asking the same again is of no use. */
+export function isRefusal(error: unknown): boolean {
+  const { status = 0 } = error instanceof ServableClientError ? error : {}
+  return status >= 400 && status < 500 && status !== 429
+}
+
 function keptCredentials(): Readonly<Record<string, string>> {
   try {
     return JSON.parse(sessionStorage.getItem(KEPT) ?? '{}')

@@ -29,11 +29,13 @@ export function keepToken(token: string | undefined): void {
 /** Asks one of the admin routes. A token that is not accepted is forgotten. */
 export async function askAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
   const headers = new Headers(init.headers)
-  if (adminToken.value) headers.set('authorization', `Bearer ${adminToken.value}`)
+  const token = adminToken.value
+  if (token) headers.set('authorization', `Bearer ${token}`)
   try {
     return await ask(`/admin${path}`, { ...init, headers })
   } catch (error) {
-    if (codeOf(error) === 'unauthorized') {
+    // A late answer says nothing of a token that was given since.
+    if (codeOf(error) === 'unauthorized' && adminToken.value === token) {
       keepToken(undefined)
       isRefused.value = true
     }

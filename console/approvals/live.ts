@@ -10,7 +10,7 @@ import { useEffect } from 'preact/hooks'
 import type { InboxEvent } from '../../src/approvals/watch.ts'
 import { client, config } from '../service.ts'
 import { visible } from '../text.ts'
-import { pause } from '../waiting.ts'
+import { AGAIN_MS, pause } from '../waiting.ts'
 import { type Inbox, inboxAfter } from './inbox.ts'
 
 /** Whose requests: of the user's own runs, or of those of others that the user may decide. */
@@ -21,8 +21,6 @@ type Whose = (typeof WHOSE)[number]
 const LOOK_MS = 5000
 /** The same in a hidden page. */
 const HIDDEN_MS = 15_000
-/** Milliseconds after which a lost stream is asked for again. */
-const AGAIN_MS = 2000
 
 /** What waits, of each kind. Undefined until it is known. */
 export const inboxes = signal<Readonly<Partial<Record<Whose, Inbox>>>>({})

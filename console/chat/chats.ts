@@ -21,6 +21,8 @@ export interface Turn {
   /** By what the session knows it: the id that this page gave it, or that of its run. */
   readonly messageId: string | undefined
   readonly answer: Signal<Answer>
+  /** The session has an earlier message with this id, in whose place this one is to come. */
+  readonly replaces: boolean
   /** Ends a run that nobody stores. */
   readonly leaving: AbortController
 }
@@ -90,12 +92,15 @@ export class Chat {
     this.edited.value = undefined
     const messageId = replaced?.messageId ?? newId()
     const answer = signal(NEW_ANSWER)
-    const turn = { key: nextKey++, input, messageId, answer, leaving: new AbortController() }
+    // A message whose run never began is not in the session, but the one that it was to replace is.
+    const replaces =
+      replaced !== undefined && (replaced.replaces || replaced.answer.value.runId !== undefined)
+    const turn = { key: nextKey++, input, messageId, answer, replaces, leaving: new AbortController() }
     const turns = this.turns.value
     const from = replaced ? turns.indexOf(replaced) : turns.length
     this.turns.value = [...turns.slice(0, from), turn]
     try {
-      whyFull()
+      checkConnections()
       // What waits could still be approved, and would run then.
       await Promise.all(turns.slice(from).map(giveUp))
       await this.#begin()
@@ -105,13 +110,11 @@ export class Chat {
     }
     const { kind, name } = this
     const sessionId = this.sessionId.value
-    // A message whose run never began is not in the session.
-    const wasKept = sessionId !== undefined && replaced?.answer.value.runId !== undefined
     const options = {
       signal: turn.leaving.signal,
       keys: providerKeys.value,
       userId: userId.value || undefined,
-      ...(sessionId !== undefined && { sessionId, messageId, replaces: wasKept ? messageId : undefined }),
+      ...(sessionId !== undefined && { sessionId, messageId, replaces: replaces ? messageId : undefined }),
     }
     const servable: ServableClient = client[kind](name)
     const events = isStored()
@@ -145,7 +148,10 @@ export class Chat {
   /** Reads again what a run waits for. True, and it is followed, if somebody else has answered all of it. */
   async lookAgain(turn: Turn): Promise<boolean> {
     const { answer } = turn
-    const { requests = [], continuedBy, status } = await client.runs.get(`${answer.value.runId}`)
+    const { runId } = answer.value
+    const { requests = [], continuedBy, status } = await client.runs.get(`${runId}`)
+    // It was followed meanwhile: whoever answers and whoever hears of it may both look.
+    if (answer.value.runId !== runId) return true
     if (continuedBy !== undefined) void goOnIn(turn, continuedBy, client.runs.stream(continuedBy))
     else answer.value = { ...answer.value, requests, status: requests.length > 0 ? 'input_required' : status }
     return continuedBy !== undefined
@@ -187,7 +193,7 @@ export interface Draft {
 export const NO_DRAFT: Draft = { text: '', files: [] }
 
 /** Throws if so many answers are at work that the browser has no connection left for another one. */
-function whyFull(): void {
+function checkConnections(): void {
   const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   if (page?.nextHopProtocol !== 'http/1.1') return
   const isAtWork = ({ answer }: Turn) => answer.value.status === 'running' && answer.value.runId !== undefined
@@ -289,7 +295,10 @@ function turnsOf({ turns }: TurnPage): Turn[] {
     } else {
       const messageId = each.messageId ?? each.runId
       const leaving = new AbortController()
-      all.push({ key: nextKey++, input: each.input, messageId, answer: signal(answer), leaving })
+      all.push({
+        ...{ key: nextKey++, input: each.input, messageId, answer: signal(answer) },
+        ...{ replaces: false, leaving },
+      })
     }
   }
   return all

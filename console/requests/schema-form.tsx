@@ -45,7 +45,7 @@ export function SchemaForm({
     }
   }
   return (
-    <form class="fields" onSubmit={submit}>
+    <form onSubmit={submit}>
       {children}
       {fields.map(field => (
         <div key={field.name} class={field.kind === 'boolean' ? 'check' : undefined}>

@@ -5,8 +5,8 @@ import { More } from '../parts/more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../place.ts'
-import { client } from '../service.ts'
-import { pause } from '../waiting.ts'
+import { client, isRefusal } from '../service.ts'
+import { AGAIN_MS, pause } from '../waiting.ts'
 import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
 import { columnsOf, merged } from './numbers.ts'
 
@@ -111,10 +111,12 @@ function useNews(
     }
     const stay = async () => {
       while (!signal.aborted) {
+        const failure = await watch().catch(error => error)
+        if (signal.aborted) return
+        setLive(false)
         // Why there is no list is said where it is loaded.
-        await watch().catch(() => {})
-        if (!signal.aborted) setLive(false)
-        await pause(LOOK_MS, signal)
+        if (isRefusal(failure)) return
+        await pause(AGAIN_MS, signal)
       }
     }
     void stay()

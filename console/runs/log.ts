@@ -7,11 +7,8 @@
 import type { RunEvent } from '../../src/agents/contract.ts'
 import type { RunRecord } from '../../src/client/index.ts'
 import { client, codeOf } from '../service.ts'
-import { pause } from '../waiting.ts'
+import { AGAIN_MS, pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
-
-/** Milliseconds after which a lost stream is asked for again. */
-const AGAIN_MS = 2000
 
 /** Milliseconds between two drawings while events come. */
 const DRAW_MS = 50

@@ -154,7 +154,7 @@ export class LiveTask {
 
   /** Lists the run, if the service lists those of tasks. Never rejects. */
   async #record({ task }: Begun, sent: TaskMessage, target: Target, settings: TaskSettings) {
-    const { record, measure, costOf, onFailure } = settings
+    const { record, measure, costOf, onFailure } = settingsOf(task.id, settings)
     if (record === undefined || this.#said === undefined) return
     const { event, result, told } = this.#said
     const { id } = this.#run
@@ -172,7 +172,7 @@ export class LiveTask {
       options,
       owner,
       client: sent.client,
-      taskId: task.id,
+      taskId: this.isMessageOnly ? undefined : task.id,
       at: this.#beganAt,
       event,
       result,

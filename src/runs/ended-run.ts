@@ -10,7 +10,8 @@ export interface EndedRun {
   readonly owner: string | null
   /** Whose index lists it, where there is no owner. Default: that of all. */
   readonly client?: string | undefined
-  readonly taskId: string
+  /** Absent for an answer that is a bare message: then there is no task. */
+  readonly taskId?: string | undefined
   readonly transport?: string | undefined
   /** Milliseconds since 1970 at which it began. */
   readonly at: number

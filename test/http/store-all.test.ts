@@ -20,6 +20,14 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
   const handler = createHandler({
     agents: {
       echo: new Agent({ name: 'echo', register: false, run: input => textOf(input) }),
+      brief: new Agent({
+        name: 'brief',
+        register: false,
+        capabilities: ['message'],
+        async *run() {
+          yield { type: 'message', parts: [{ type: 'text', text: 'hello' }] }
+        },
+      }),
       failing: new Agent({
         name: 'failing',
         register: false,
@@ -108,6 +116,13 @@ it.each([
     }
   },
 )
+
+it('lists have a bare message, which is of no task', async () => {
+  const { ask, list } = serving({ store: 'all' })
+  expect((await ask('brief')).message).toBeDefined()
+  await expect.poll(list).toMatchObject([{ name: 'brief', status: 'completed' }])
+  expect((await list())[0]).not.toHaveProperty('taskId')
+})
 
 it('lists have a turn that failed, and one that was cancelled', async () => {
   const { ask, list } = serving({ store: 'all' })

@@ -6,7 +6,7 @@ import { consoleContract } from '../contracts/console.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
-import { startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
+import { startNode, startWorkerd, startWrangler } from './harness.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -15,11 +15,9 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 describe.each([
-  ['Node', () => startNode('test/runtimes/entries/console-node.ts')],
-  ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
-  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
-  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
-])('%s', (_, start) => consoleContract(start))
+  ...CONSOLES,
+  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')] as const,
+])('%s', (_, start) => consoleContract(() => start({})))
 
 describe('the dev server', () =>
   consoleContract(() => startWrangler(), {
