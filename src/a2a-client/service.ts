@@ -1,0 +1,121 @@
+/**
+ * One remote service, as the official client reaches it.
+ *
+ * @module
+ */
+
+import type { Message, StreamResponse, Task } from '@a2a-js/sdk'
+import {
+  type Client,
+  ClientFactory,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+  ServiceParameters,
+  withA2AExtensions,
+} from '@a2a-js/sdk/client'
+import type { ChosenInterface } from './choose.ts'
+import { failed } from './failure.ts'
+import type { RemoteFetch } from './fetch.ts'
+import type { RemoteSettings } from './options.ts'
+
+/** What a remote agent says: a task, a message, or a change of the task. */
+export type Payload = NonNullable<StreamResponse['payload']>
+
+/** A remote service. Every method rejects with what the client or the fetch throws. */
+export interface RemoteService {
+  readonly hasStreams: boolean
+  /** Sends a message. Answers with the task as it is now, or with a message. */
+  send(message: Message, signal: AbortSignal): Promise<Payload>
+  /** Sends a message and reads what comes of it. */
+  stream(message: Message, signal: AbortSignal): AsyncGenerator<Payload>
+  subscribe(id: string, signal: AbortSignal): AsyncGenerator<Payload>
+  get(id: string, signal: AbortSignal): Promise<Task>
+  cancel(id: string, signal: AbortSignal): Promise<void>
+  /** The newest tasks of a context, with their messages. Rejects where the service cannot list tasks, as in 0.3. */
+  list(contextId: string, signal: AbortSignal): Promise<readonly Task[]>
+}
+
+/** Tasks, and messages of a task, that are looked through for a message. */
+const LISTED = 100
+
+/** Opens the service at the chosen address. */
+export async function openService(
+  { url, binding, version, tenant: named = '', hasStreams }: ChosenInterface,
+  { tenant = named, extensions }: RemoteSettings,
+  fetch: RemoteFetch,
+): Promise<RemoteService> {
+  const fetchImpl = answering(fetch) as typeof globalThis.fetch
+  const common = { fetchImpl, legacyCompat: { enabled: true } }
+  const transports = [new JsonRpcTransportFactory(common), new RestTransportFactory(common)]
+  const factory = new ClientFactory({ transports })
+  // Of the card the client uses this alone. The rest of it is never passed on.
+  const client: Client = await factory.createFromAgentCard({
+    ...EMPTY_CARD,
+    supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version, tenant }],
+    capabilities: { streaming: hasStreams, extensions: [] },
+  })
+  const serviceParameters =
+    extensions.length > 0 ? ServiceParameters.create(withA2AExtensions(...extensions)) : {}
+  const withSignal = (signal: AbortSignal) => ({ signal, serviceParameters })
+  const request = (message: Message, returnImmediately: boolean) => ({
+    tenant,
+    message,
+    configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately },
+    metadata: undefined,
+  })
+  return {
+    hasStreams,
+    async send(message, signal) {
+      const answer = await client.sendMessage(request(message, true), withSignal(signal))
+      return 'messageId' in answer ? { $case: 'message', value: answer } : { $case: 'task', value: answer }
+    },
+    stream: (message, signal) =>
+      payloadsOf(client.sendMessageStream(request(message, false), withSignal(signal))),
+    subscribe: (id, signal) => payloadsOf(client.resubscribeTask({ tenant, id }, withSignal(signal))),
+    get: (id, signal) => client.getTask({ tenant, id }, withSignal(signal)),
+    async cancel(id, signal) {
+      await client.cancelTask({ tenant, id, metadata: undefined }, withSignal(signal))
+    },
+    async list(contextId, signal) {
+      const listed = { pageSize: LISTED, pageToken: '', historyLength: LISTED, includeArtifacts: false }
+      const filter = { contextId, status: ANY_STATE, statusTimestampAfter: undefined }
+      return (await client.listTasks({ tenant, ...filter, ...listed }, withSignal(signal))).tasks
+    },
+  }
+}
+
+/** Refuses answers that are neither A2A nor one of its errors, of which the client would repeat all. */
+function answering(fetch: RemoteFetch): RemoteFetch {
+  const call = async (url: string | URL, init?: RequestInit) => {
+    const response = await fetch(url, init)
+    const { status, ok, headers } = response
+    const isRefused = status === 401 || status === 403
+    if (ok || (!isRefused && headers.get('content-type')?.includes('json'))) return response
+    throw failed(
+      isRefused
+        ? `The remote agent answered ${status}: it needs other credentials, which \`headers\` gives`
+        : `The remote agent answered ${status}`,
+    )
+  }
+  return Object.assign(call, { secrets: fetch.secrets })
+}
+
+/** `TASK_STATE_UNSPECIFIED`: the package's own names would bring half of it with them. */
+const ANY_STATE = 0
+
+const EMPTY_CARD = {
+  name: '',
+  description: '',
+  version: '',
+  provider: undefined,
+  securitySchemes: {},
+  securityRequirements: [],
+  defaultInputModes: [],
+  defaultOutputModes: [],
+  skills: [],
+  signatures: [],
+}
+
+async function* payloadsOf(responses: AsyncIterable<StreamResponse>): AsyncGenerator<Payload> {
+  for await (const { payload } of responses) if (payload !== undefined) yield payload
+}
