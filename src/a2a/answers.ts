@@ -10,9 +10,12 @@ import { AnswersSchema } from '../runs/answers.ts'
 import { isObject, validate } from '../validation.ts'
 import type { Message, Part } from './model.ts'
 
-/** Requests as parts of a message: the questions for people, then the requests as data. */
-export function askingParts(requests: readonly InputRequest[]): readonly Part[] {
-  return [{ text: requests.map(questionOf).join('\n') }, { data: { requests } }]
+/** Requests as parts of a message: the questions for people, or what the agent says in their place, then the requests as data. */
+export function askingParts(
+  requests: readonly InputRequest[],
+  said: readonly Part[] = [{ text: requests.map(questionOf).join('\n') }],
+): readonly Part[] {
+  return [...said, { data: { requests } }]
 }
 
 /**

@@ -7,6 +7,7 @@
 
 import { ServableError } from '../errors.ts'
 import { placeOf, takePlace } from '../runs/admission.ts'
+import { checkPermit } from '../runs/permit.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Recovery } from '../runs/recovery.ts'
 import type { Target } from '../runs/target.ts'
@@ -52,11 +53,14 @@ export interface Begun {
   readonly view: TaskView
   /** What goes on, where all that the agent asked is answered. */
   readonly waited?: Waiting | undefined
+  /** The message was sent before: nothing begins. */
+  readonly isRepeated?: true
 }
 
 /** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
-export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, by: Beginning): Begun {
-  const { taskId, message, owner } = sent
+export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by: Beginning): Begun {
+  const { taskId, message, owner, tenant } = sent
+  const { kind, name } = target
   const earlier = tx.get<StoredTask>(TASKS, taskId)
   if (earlier !== undefined) throw atWork()
   for (const { id } of tx.expired<StoredTask>(TASKS, tx.now, 100)) forgetTask(tx, id)
@@ -64,20 +68,29 @@ export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, b
   const contextId = message.contextId ?? crypto.randomUUID()
   const status = statusNow('submitted')
   const instance = by.worker.own
-  return begin(
-    tx,
-    { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
-    sent,
-    by,
-  )
+  const whose = {
+    ...(kind !== 'agent' && { kind }),
+    agent: name,
+    owner,
+    ...(tenant !== undefined && { tenant }),
+  }
+  const task = { id: taskId, contextId, status, ...whose, isAtWork: false, instance, turns: 0 }
+  return begin(tx, task, sent, by)
 }
 
 /** A task that waits for its client goes on, or says what it still waits for. Throws what `deliver` of a task host does. */
 export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
   const { taskId, message } = sent
+  checkPermit(sent.by?.only, { kind: task.kind ?? 'agent', name: task.agent })
   const { contextId = task.contextId } = message
   if (contextId !== task.contextId) {
     throw new ServableError('invalid_params', '`message.contextId` differs from the context of the task')
+  }
+  const isFull = task.turns * 2 >= by.settings.maxHistory
+  const gathering = by.views.readApart(tx, taskId)
+  const waiting = waitingIn(tx, taskId)
+  if (isRepeated(gathering, sent) && !needsKey(waiting)) {
+    return { task, view: viewOf(task, gathering), isRepeated: true }
   }
   if (isTerminalState(task.status.state)) {
     throw new ServableError(
@@ -86,21 +99,34 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
     )
   }
   if (task.isAtWork) throw atWork()
-  const isFull = task.turns * 2 >= by.settings.maxHistory
-  const gathering = isFull ? undefined : by.views.readApart(tx, taskId)
-  if (gathering === undefined || isTooLarge(gathering)) {
+  if (isFull || isTooLarge(gathering)) {
     throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new task')
   }
-  const waiting = waitingIn(tx, taskId)
   if (waiting === undefined) return begin(tx, task, sent, by, gathering)
   if (sent.by?.change === undefined) by.settings.approvals?.check(waiting, tx.now)
   const answers = answersIn(message, openOf(waiting))
-  const waited = answered(waiting, answers, crypto.randomUUID(), sent.by)
+  const waited = answered(waiting, answers, sent.options.runId ?? crypto.randomUUID(), sent.by)
   if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)
   dropWaiting(tx, taskId)
   // It takes the place of whoever it is for.
   const { client = sent.client } = sent.by?.isOther ? waited : sent
   return { ...begin(tx, task, { ...sent, client }, by, gathering), waited }
+}
+
+/**
+ * Whether its owner has sent this very message before: a client that heard no answer sends it again. Answers of others are no
+ * messages of the owner.
+ */
+function isRepeated({ history }: Gathering, { message, by }: TaskMessage): boolean {
+  if (by?.isOther) return false
+  const { messageId, parts } = message
+  const same = history.filter(each => each.role === 'user' && each.messageId === messageId)
+  return same.some(each => JSON.stringify(each.parts) === JSON.stringify(parts))
+}
+
+/** Whether all is answered but the key of the client: the same message may come again with it. */
+function needsKey(waiting: Waiting | undefined): boolean {
+  return waiting !== undefined && openOf(waiting).length === 0
 }
 
 /** Not all is answered: the task says what it still waits for. */

@@ -11,6 +11,7 @@ import {
   securitySchemesV1,
   securitySchemesV03,
 } from './card-security.ts'
+import type { AgentExtension } from './extensions.ts'
 import { compact } from './wire/record.ts'
 
 /** The content of a card, independent of its form. */
@@ -47,6 +48,8 @@ export interface CardInterface {
   readonly url: string
   readonly binding: 'JSONRPC' | 'HTTP+JSON'
   readonly version: '1.0' | '0.3'
+  /** What clients of 1.0 name in each request. */
+  readonly tenant?: string | undefined
 }
 
 /** What a server can do besides answering messages (section 4.4.3). */
@@ -54,6 +57,7 @@ export interface CardCapabilities {
   readonly streaming: boolean
   readonly pushNotifications: boolean
   readonly extendedAgentCard: boolean
+  readonly extensions: readonly AgentExtension[]
 }
 
 /** What an agent can do (section 4.4.5). */
@@ -102,6 +106,10 @@ export function encodeCard(card: CardDescription, writing: CardWriting): AgentCa
   return FORMS[writing](card)
 }
 
+function extensionsOf({ capabilities }: CardDescription): Json[] {
+  return capabilities.extensions.map(extension => compact({ ...extension }))
+}
+
 /** The members that both forms share. */
 function common(card: CardDescription): Json {
   const { documentationUrl, iconUrl, signatures } = card
@@ -121,12 +129,15 @@ function common(card: CardDescription): Json {
 function cardV1(card: CardDescription): Json {
   return {
     ...common(card),
-    supportedInterfaces: [...of(card, '1.0'), ...of(card, '0.3')].map(({ url, binding, version }) => ({
-      url,
-      protocolBinding: binding,
-      protocolVersion: version,
-    })),
-    capabilities: { ...card.capabilities },
+    supportedInterfaces: [...of(card, '1.0'), ...of(card, '0.3')].map(
+      ({ url, binding, version, tenant }) => ({
+        url,
+        protocolBinding: binding,
+        protocolVersion: version,
+        ...(tenant !== undefined && { tenant }),
+      }),
+    ),
+    capabilities: compact({ ...card.capabilities, extensions: extensionsOf(card) }),
     ...securityOf({
       securitySchemes: securitySchemesV1(card.securitySchemes),
       securityRequirements: securityRequirementsV1(card.security),
@@ -144,7 +155,7 @@ function cardV03(card: CardDescription): Json {
     protocolVersion: '0.3.0',
     ...(preferred && { url: preferred.url, preferredTransport: preferred.transport }),
     additionalInterfaces: interfaces,
-    capabilities: { streaming, pushNotifications },
+    capabilities: compact({ streaming, pushNotifications, extensions: extensionsOf(card) }),
     supportsAuthenticatedExtendedCard: extendedAgentCard,
     ...securityOf({ securitySchemes: securitySchemesV03(card.securitySchemes), security: card.security }),
   }

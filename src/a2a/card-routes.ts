@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Kind } from '../agents/contract.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import { joinPath } from '../http/router.ts'
 import { sha256 } from '../web/digest.ts'
@@ -11,12 +12,15 @@ import type { AgentCard, CardGeneration } from './card-forms.ts'
 import { type Cards, signed } from './cards.ts'
 import { versionOf } from './endpoint.ts'
 import type { A2ASettings, SignCard } from './options.ts'
+import { PLACES } from './skills.ts'
+import type { Tenants } from './tenants.ts'
 
 /** What the card routes need. */
 export interface CardRoutesOptions {
   readonly settings: A2ASettings
   readonly publicUrl: string | undefined
   readonly cards: Cards
+  readonly tenants: Tenants
 }
 
 const NAMES = ['.well-known/agent-card.json', '.well-known/agent.json']
@@ -24,31 +28,45 @@ const NAMES = ['.well-known/agent-card.json', '.well-known/agent.json']
 /** Seconds for which clients may cache a card. A client may see a new agent only after that time. */
 const MAX_AGE = 300
 
-/** Returns the card routes: at the root, under the base path, and for each agent. */
+/** Returns the card routes: at the root, under the base path, for each servable, and for each tenant. */
 export function cardRoutes(options: CardRoutesOptions): Route[] {
   const { basePath, sign } = options.settings
   const stamp = createStamp(sign)
   const bases = basePath === '/' ? ['/'] : ['/', basePath]
-  const route = (base: string, name: string): Route => ({
-    method: 'GET',
-    path: joinPath(base, name),
-    part: 'card',
-    isOpen: true,
-    endpoint: (request, state) => answerCard(request, state, options, stamp),
-  })
-  return [...bases, joinPath(basePath, 'agents/:agent')].flatMap(base => NAMES.map(name => route(base, name)))
+  const routes = (base: string, kind?: Kind): Route[] =>
+    NAMES.map(name => ({
+      method: 'GET',
+      path: joinPath(base, name),
+      part: 'card',
+      isOpen: true,
+      endpoint: (request, state) => answerCard(request, state, kind, options, stamp),
+    }))
+  // Who may read a tenant's card is asked as for its tasks.
+  const ofTenants = () =>
+    routes(joinPath(basePath, ':tenant')).map(route => ({ ...route, part: 'a2a', isOpen: false }))
+  return [
+    ...bases.flatMap(base => routes(base)),
+    ...PLACES.flatMap(([kind, place]) => routes(joinPath(basePath, place, ':agent'), kind)),
+    ...(options.tenants.isOn ? ofTenants() : []),
+  ]
 }
 
 async function answerCard(
   request: Request,
-  { params: { agent } }: RequestState,
-  { settings, publicUrl, cards }: CardRoutesOptions,
+  state: RequestState,
+  kind: Kind | undefined,
+  { settings, publicUrl, cards, tenants }: CardRoutesOptions,
   stamp: Stamp,
 ): Promise<Response> {
   const form: CardGeneration = versionOf(request) ?? settings.cardForm
-  const { etag, lastModified, body } = await stamp(await cards({ request, agent, form }), form)
+  const { params, identity } = state
+  const agent = kind && { kind, name: params.agent ?? '' }
+  const { tenant } = params
+  if (tenant !== undefined) await tenants.admit(tenant, { identity, state, request })
+  const { etag, lastModified, body } = await stamp(await cards({ request, agent, tenant, form }), form)
+  const isShared = publicUrl !== undefined && tenant === undefined
   const headers = {
-    'cache-control': `${publicUrl === undefined ? 'private' : 'public'}, max-age=${MAX_AGE}`,
+    'cache-control': `${isShared ? 'public' : 'private'}, max-age=${MAX_AGE}`,
     vary: publicUrl === undefined ? 'A2A-Version, Host' : 'A2A-Version',
     etag,
     'last-modified': lastModified,

@@ -17,7 +17,9 @@ import {
   encodeCard,
 } from './card-forms.ts'
 import type { CardSecuritySchemes } from './card-security.ts'
+import type { AgentExtension } from './extensions.ts'
 import { BASIC_MODES } from './modes.ts'
+import { skillId } from './skills.ts'
 
 /** The members of an agent that a card describes. Every servable has this shape. */
 export interface CardSubject {
@@ -26,6 +28,8 @@ export interface CardSubject {
   readonly description?: string | undefined
   /** Become the tags of the agent's skill. `vision` and `audio` add image and audio types to the skill's input modes. */
   readonly capabilities?: readonly string[] | undefined
+  /** Example prompts. */
+  readonly examples?: readonly string[] | undefined
 }
 
 /** The members of a card that do not come from its agents. */
@@ -45,6 +49,10 @@ export interface CardOptions {
   readonly outputModes?: readonly string[] | undefined
   /** The bindings that are served. Default: both, with JSON-RPC preferred. */
   readonly bindings?: readonly CardInterface['binding'][] | undefined
+  /** The tenant that clients of 1.0 name in each request. Default: none. */
+  readonly tenant?: string | undefined
+  /** Extensions of the protocol. Default: none. */
+  readonly extensions?: readonly AgentExtension[] | undefined
   /** Whether answers can be streamed. Default: true. */
   readonly streaming?: boolean | undefined
   /** Whether updates are pushed to webhooks. Default: false. */
@@ -60,6 +68,21 @@ export interface CardOptions {
   /** Signatures of the finished card. */
   readonly signatures?: readonly CardSignature[] | undefined
 }
+
+/** The fields in which the card of known users, or of a tenant, may differ from the open card. */
+export type CardText = Partial<
+  Pick<
+    CardOptions,
+    | 'name'
+    | 'description'
+    | 'version'
+    | 'provider'
+    | 'documentationUrl'
+    | 'iconUrl'
+    | 'inputModes'
+    | 'outputModes'
+  >
+>
 
 /** The form of the card. */
 export interface CardForm {
@@ -97,9 +120,9 @@ export function agentCards(
 
 function subjectOf(
   name: string,
-  { kind, description, capabilities }: Omit<CardSubject, 'name'>,
+  { kind, description, capabilities, examples }: Omit<CardSubject, 'name'>,
 ): CardSubject {
-  return { name, kind, description, capabilities }
+  return { name, kind, description, capabilities, examples }
 }
 
 /** The content of the card of these agents. {@link encodeCard} writes it. */
@@ -117,11 +140,12 @@ export function describeCard(agents: readonly CardSubject[], options: CardOption
     description: options.description ?? only?.description ?? `Agents: ${names}`,
     version: options.version ?? '1.0.0',
     provider: provider && { organization: provider.organization, url: provider.url ?? url },
-    interfaces: interfacesOf(url, options.bindings),
+    interfaces: interfacesOf(url, options),
     capabilities: {
       streaming: options.streaming ?? true,
       pushNotifications: options.pushNotifications ?? false,
       extendedAgentCard: options.extendedAgentCard ?? false,
+      extensions: options.extensions ?? [],
     },
     skills,
     inputModes: options.inputModes ?? BASIC_MODES,
@@ -136,23 +160,28 @@ export function describeCard(agents: readonly CardSubject[], options: CardOption
 
 /**
  * The interfaces of a card. All have the same address. Clients of 0.3 add `/v1/message:send` to it, clients of 1.0 add
- * `/message:send`.
+ * `/message:send`. Clients of 0.3 name no tenant, so the address of their interfaces has it. Below the root only HTTP+JSON is
+ * served there.
  */
 function interfacesOf(
   url: string,
-  bindings: readonly CardInterface['binding'][] = ['JSONRPC', 'HTTP+JSON'],
+  { bindings = ['JSONRPC', 'HTTP+JSON'], tenant }: CardOptions,
 ): CardInterface[] {
-  const versions = ['1.0', '0.3'] as const
-  return versions.flatMap(version => bindings.map(binding => ({ url, binding, version })))
+  const own = bindings.map(binding => ({ url, binding, version: '1.0', tenant }) as const)
+  const below = tenant === undefined ? url : `${url}/${encodeURIComponent(tenant)}`
+  const isRoot = tenant !== undefined && new URL(url).pathname === '/'
+  const older = bindings.filter(binding => !isRoot || binding === 'HTTP+JSON')
+  return [...own, ...older.map(binding => ({ url: below, binding, version: '0.3' }) as const)]
 }
 
-function skillOf({ name, kind = 'agent', description, capabilities = [] }: CardSubject): CardSkill {
+function skillOf({ name, kind = 'agent', description, capabilities = [], examples }: CardSubject): CardSkill {
   const modes = capabilities.flatMap(capability => MODES_OF_CAPABILITY.get(capability) ?? [])
   return {
-    id: name,
+    id: skillId({ kind, name }),
     name,
     description: description || `The ${kind} ${name}`,
     tags: capabilities.length > 0 ? capabilities : [kind],
+    examples,
     inputModes: modes.length > 0 ? [...BASIC_MODES, ...new Set(modes)] : undefined,
   }
 }

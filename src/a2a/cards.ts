@@ -9,9 +9,11 @@ import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
 import { joinPath } from '../http/router.ts'
-import { type CardSubject, describeCard } from './card.ts'
+import { type CardSubject, type CardText, describeCard } from './card.ts'
 import { type AgentCard, type CardWriting, encodeCard } from './card-forms.ts'
-import type { A2ASettings, ExtendedCardOptions, ExtendedCardText, SignCard } from './options.ts'
+import type { A2ASettings, ExtendedCardOptions, SignCard } from './options.ts'
+import { type Skill, skillId, skillPath } from './skills.ts'
+import type { Tenants } from './tenants.ts'
 
 /** What the cards are made from. */
 export interface CardsOptions {
@@ -19,16 +21,18 @@ export interface CardsOptions {
   /** The public address of the server. Undefined: the address of the request. */
   readonly publicUrl: string | undefined
   /** Returns the agents that are offered. It is called for each card. */
-  readonly subjects: () => readonly CardSubject[]
-  /** Names of agents that appear only on extended cards. */
+  readonly subjects: () => readonly (CardSubject & Skill)[]
+  /** Ids of skills that appear only on extended cards. */
   readonly hidden: ReadonlySet<string>
+  readonly tenants: Tenants
 }
 
 /** Selects a card. */
 export interface CardRequest {
   readonly request: Request
-  /** The agent of the card. Undefined: the card of all agents. */
-  readonly agent: string | undefined
+  /** The servable of the card. Undefined: the card of all. */
+  readonly agent: Skill | undefined
+  readonly tenant: string | undefined
   readonly form: CardWriting
   /** The user that an extended card is for. */
   readonly identity?: Identity
@@ -38,7 +42,7 @@ export interface CardRequest {
 export type Cards = (wanted: CardRequest) => Promise<AgentCard>
 
 /** Creates the function that makes cards. */
-export function createCards({ settings, publicUrl, subjects, hidden }: CardsOptions): Cards {
+export function createCards({ settings, publicUrl, subjects, hidden, tenants }: CardsOptions): Cards {
   // The card of a single agent has the agent's name and description, not the ones from the options.
   const { name, description, push, extendedCard, ...rest } = settings
   const shared = {
@@ -46,15 +50,20 @@ export function createCards({ settings, publicUrl, subjects, hidden }: CardsOpti
     pushNotifications: push !== undefined,
     extendedAgentCard: extendedCard !== undefined,
   }
-  return async ({ request, agent, form, identity }) => {
-    const shown = subjects()
-      .filter(({ name }) => agent === undefined || name === agent)
-      .filter(({ name }) => identity !== undefined || !hidden.has(name))
+  return async ({ request, agent, tenant, form, identity }) => {
+    const own = agent === undefined ? undefined : skillId(agent)
+    const skills = await tenants.skillsOf(tenant)
+    const shown = subjects().filter(subject => {
+      const id = skillId(subject)
+      if (own !== undefined && own !== id) return false
+      return (identity !== undefined || !hidden.has(id)) && skills?.has(id) !== false
+    })
     if (shown.length === 0) throw new ServableError('not_found', 'There is no such agent')
     const url = (publicUrl ?? new URL(request.url).origin) + pathOf(settings.basePath, agent)
-    const own = agent === undefined ? { name: name ?? nameOf(shown), description } : {}
-    const more = identity && (await textFor(extendedCard, identity))
-    return encodeCard(describeCard(shown, { ...shared, ...own, ...more, url }), form)
+    const label = agent === undefined ? { name: name ?? nameOf(shown), description } : {}
+    const ofTenant = checked(await tenants.textOf(tenant), 'a2a.tenants.card')
+    const more = identity && checked(await textFor(extendedCard, identity), 'a2a.extendedCard.card')
+    return encodeCard(describeCard(shown, { ...shared, ...label, ...ofTenant, ...more, url, tenant }), form)
   }
 }
 
@@ -84,21 +93,21 @@ const TextSchema = v.strictObject({
   outputModes: texts,
 })
 
-async function textFor(
-  options: ExtendedCardOptions | undefined,
-  identity: Identity,
-): Promise<ExtendedCardText> {
+async function textFor(options: ExtendedCardOptions | undefined, identity: Identity): Promise<unknown> {
   const { card = {} } = options ?? {}
-  const text: unknown = typeof card === 'function' ? await card(identity) : card
+  return typeof card === 'function' ? card(identity) : card
+}
+
+function checked(text: unknown, option: string): CardText {
   const result = v.safeParse(TextSchema, text)
-  if (result.success) return result.output as ExtendedCardText
-  throw new ServableError('internal_error', '`a2a.extendedCard.card` must return fields of a card')
+  if (result.success) return result.output as CardText
+  throw new ServableError('internal_error', `\`${option}\` must return fields of a card`)
 }
 
 function nameOf(subjects: readonly CardSubject[]): string | undefined {
   return subjects.length === 1 ? subjects[0]?.name : 'servable'
 }
 
-function pathOf(basePath: string, agent: string | undefined): string {
-  return agent === undefined ? joinPath(basePath) : joinPath(basePath, 'agents', encodeURIComponent(agent))
+function pathOf(basePath: string, agent: Skill | undefined): string {
+  return agent === undefined ? joinPath(basePath) : joinPath(basePath, skillPath(agent))
 }

@@ -1,32 +1,44 @@
 import { ServableError } from '../errors.ts'
 import type { Target } from '../runs/target.ts'
 import type { SendRequest } from './model.ts'
+import { skillId } from './skills.ts'
 
-/** The agents that A2A offers. */
+/** What A2A offers. */
 export interface AgentDirectory {
-  /** Returns undefined if there is no agent of that name. */
-  find(name: string): Target | undefined
-  /** Names of the agents on open cards. The list is made at each call. */
-  names(): readonly string[]
+  /** Returns undefined if there is no skill of that id. */
+  find(id: string): Target | undefined
+  /** Ids of the skills on open cards, agents first. The list is made at each call. */
+  ids(): readonly string[]
+}
+
+/** Where a message came in. */
+export interface Entrance {
+  /** The servable of the endpoint, if it belongs to one. */
+  readonly agent: Target | undefined
+  /** Ids of the skills of the tenant. Undefined: all. */
+  readonly skills: ReadonlySet<string> | undefined
 }
 
 /**
- * Chooses the agent that answers a message. If the choice is not clear, it throws `invalid_params` with the names of the
- * agents.
+ * Chooses the servable that answers a message. If the choice is not clear, it throws `invalid_params` with the ids of the
+ * skills.
  */
-export type AgentChooser = (request: SendRequest, endpointAgent: string | undefined) => Target
+export type AgentChooser = (request: SendRequest, entrance: Entrance) => Target
 
 /**
- * Makes the chooser. It takes the first of these that is given: the endpoint's own agent, the agent that the message names
- * (`metadata.agentName`, or a skill in `metadata.skillId`), the default agent, the only agent.
+ * Makes the chooser. It takes the first of these that is given: the endpoint's own servable, the one that the message names
+ * (`metadata.agentName`, or a skill in `metadata.skillId`), the default, the only agent, the only skill.
  */
-export function createAgentChooser(agents: AgentDirectory, defaultAgent: string | undefined): AgentChooser {
-  return ({ message, metadata }, endpointAgent) => {
-    const named = endpointAgent ?? nameIn(message.metadata) ?? nameIn(metadata) ?? defaultAgent
-    const agent = agents.find(named ?? onlyOne(agents.names()) ?? '')
-    if (agent !== undefined) return agent
-    const shown = agents
-      .names()
+export function createAgentChooser(agents: AgentDirectory, defaultId: string | undefined): AgentChooser {
+  return ({ message, metadata }, { agent, skills }) => {
+    const mayUse = (id: string) => skills?.has(id) !== false
+    const offered = () => agents.ids().filter(mayUse)
+    if (agent !== undefined && mayUse(skillId(agent))) return agent
+    const usual = defaultId !== undefined && mayUse(defaultId) ? defaultId : undefined
+    const id = nameIn(message.metadata) ?? nameIn(metadata) ?? usual ?? onlyOne(offered()) ?? ''
+    const found = agent === undefined && mayUse(id) ? agents.find(id) : undefined
+    if (found !== undefined) return found
+    const shown = offered()
       .slice(0, 50)
       .map(name => `\`${name}\``)
     throw new ServableError(
@@ -36,8 +48,11 @@ export function createAgentChooser(agents: AgentDirectory, defaultAgent: string 
   }
 }
 
-function onlyOne(names: readonly string[]): string | undefined {
-  return names.length === 1 ? names[0] : undefined
+/** The only agent; where there is none, the only skill. */
+function onlyOne(ids: readonly string[]): string | undefined {
+  const agents = ids.filter(id => !/^(team|workflow)\//.test(id))
+  const [only, ...others] = agents.length > 0 ? agents : ids
+  return others.length === 0 ? only : undefined
 }
 
 function nameIn(metadata: SendRequest['metadata']): string | undefined {

@@ -5,29 +5,56 @@
  * @module
  */
 
+import type { Kind } from '../agents/contract.ts'
 import type { Builders, BuiltInDescription, Operation, Paths, Schema, Secured } from '../core/builders.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { joinPath } from '../http/router.ts'
 import type { A2ASettings } from './options.ts'
+import { PLACES } from './skills.ts'
 
-/** The base path of some operations, the suffix of their ids, and their common parameters. */
+/** The base path of some operations, the suffix of their ids, whose they are, and their common parameters. */
 interface Place {
   readonly base: string
   readonly suffix: string
+  readonly whose: string
   readonly parameters: readonly Schema[]
 }
 
-/** Describes the operations of all agents at `basePath`, and the operations of each agent below it. */
+const SUFFIXES: Readonly<Record<Kind, string>> = {
+  agent: 'OfAgent',
+  team: 'OfTeam',
+  workflow: 'OfWorkflow',
+}
+
+/** Describes the operations of all at `basePath`, and those of each servable and tenant below it. */
 export function describeA2A(
-  { basePath, push, extendedCard }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard'>,
+  {
+    basePath,
+    push,
+    extendedCard,
+    tenants,
+  }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard' | 'tenants'>,
   build: Builders,
 ): BuiltInDescription {
-  const all: Place = { base: joinPath(basePath), suffix: '', parameters: [] }
-  const each: Place = {
-    base: joinPath(basePath, 'agents/{name}'),
-    suffix: 'OfAgent',
-    parameters: [build.nameOf('agent')],
+  const all: Place = { base: joinPath(basePath), suffix: '', whose: 'the agents', parameters: [] }
+  const each = PLACES.map(([kind, place]): Place => {
+    const parameters = [build.nameOf(kind)]
+    const base = joinPath(basePath, place, '{name}')
+    return { base, suffix: SUFFIXES[kind], whose: `one ${kind}`, parameters }
+  })
+  const tenant: Place = {
+    base: joinPath(basePath, '{tenant}'),
+    suffix: 'OfTenant',
+    whose: 'a tenant',
+    parameters: [build.parameter('path', 'tenant', 'Name of the tenant')],
   }
+  const hasRpc = all.base !== '/'
+  const ofTenants = (): Paths => ({
+    // It is not open to all, as the others are.
+    [joinPath(tenant.base, CARD)]: { get: card('getAgentCard', tenant, build, {}) },
+    ...(hasRpc && { [tenant.base]: { post: jsonRpc(tenant, build) } }),
+    ...binding(tenant),
+  })
   // A challenge begins with the name of its authentication scheme (RFC 9110, section 11.6.1).
   const scheme = extendedCard?.challenge?.split(' ', 1)[0]?.toLowerCase()
   const what = 'Token that may read the extended card (`a2a.extendedCard.authenticate`)'
@@ -35,13 +62,19 @@ export function describeA2A(
   const binding = (place: Place) => bindingOf(place, push !== undefined, token, build)
   return {
     paths: {
-      '/.well-known/agent-card.json': { get: card('getAgentCard', all, build) },
+      [joinPath(CARD)]: { get: card('getAgentCard', all, build) },
       '/.well-known/agent.json': { get: card('getAgentCardByOldName', all, build) },
-      [joinPath(each.base, '.well-known/agent-card.json')]: { get: card('getAgentCard', each, build) },
       [all.base]: { post: jsonRpc(all, build) },
-      [each.base]: { post: jsonRpc(each, build) },
       ...binding(all),
-      ...binding(each),
+      ...Object.assign(
+        {},
+        ...each.map(place => ({
+          [joinPath(place.base, CARD)]: { get: card('getAgentCard', place, build) },
+          [place.base]: { post: jsonRpc(place, build) },
+          ...binding(place),
+        })),
+      ),
+      ...(tenants && ofTenants()),
     },
     securitySchemes: token?.securitySchemes ?? {},
   }
@@ -49,17 +82,24 @@ export function describeA2A(
 
 const object: Schema = { type: 'object' }
 
+const CARD = '.well-known/agent-card.json'
+
 /** The schema of an object that the A2A specification defines. Its members are not repeated here. */
 const ofA2A = ({ json }: Builders, what: string, example?: unknown) =>
   json({ ...object, description: `${what} of the A2A specification` }, example)
 
-function card(id: string, { suffix, parameters }: Place, build: Builders): Operation {
-  const summary = `The A2A card of ${suffix ? 'one agent' : 'the agents'}`
+function card(
+  id: string,
+  { suffix, whose, parameters }: Place,
+  build: Builders,
+  secured: Secured = build.open,
+): Operation {
+  const summary = `The A2A card of ${whose}`
   return build.operation('discovery', id + suffix, summary, {
     parameters,
     responses: { 200: build.answer('The card', ofA2A(build, 'AgentCard')) },
     problems: [400, 404],
-    ...build.open,
+    ...secured,
   })
 }
 

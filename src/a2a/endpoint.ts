@@ -9,13 +9,15 @@ import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
+import { isObject } from '../validation.ts'
 import { readJson } from '../web/body.ts'
 import { type Reply, sseReply } from '../web/reply.ts'
 import { counted, type PulledSource, pulled, type StreamCount } from '../web/sse.ts'
+import { type AgentExtension, activate } from './extensions.ts'
 import type { TaskUpdate } from './model.ts'
-import type { Call, Operations } from './operations.ts'
+import type { Call, OperationName, Operations } from './operations.ts'
+import type { Tenants } from './tenants.ts'
 import type { UpdateSource } from './updates.ts'
-import type { Wire } from './wire/wire.ts'
 
 /** What both bindings need. */
 export interface BindingOptions {
@@ -29,6 +31,9 @@ export interface BindingOptions {
   readonly hasExtendedCard: boolean
   /** Throws `unsupported_operation` if a task of this request could not be found by later requests. */
   readonly checkServed: (state: RequestState) => void
+  /** Extensions that a request may activate. */
+  readonly extensions: readonly AgentExtension[]
+  readonly tenants: Tenants
 }
 
 /** The protocol generation of a request. */
@@ -60,25 +65,43 @@ export async function readParams(request: Request, maxBytes: number): Promise<un
   }
 }
 
-/** Makes the call of an operation from a request. Throws the error of `checkServed`. */
-export function callOf(
+/** What a binding has read of a request. */
+export interface RequestRead extends Pick<Call, 'wire' | 'params' | 'agent'> {
+  readonly operation: OperationName
+}
+
+/**
+ * Makes the call of an operation from a request. Throws the error of `checkServed`, and `forbidden` for a tenant that is not the
+ * caller's.
+ */
+export async function callOf(
   request: Request,
   state: RequestState,
-  { wire, params, agent }: { wire: Wire; params: unknown; agent: string | undefined },
-  { readKeys, checkServed }: BindingOptions,
-): Call {
+  { operation, ...read }: RequestRead,
+  { readKeys, checkServed, extensions, tenants }: BindingOptions,
+): Promise<Call> {
   checkServed(state)
+  const { identity } = state
   const last = request.headers.get('last-event-id')
+  const namedTenant = state.params.tenant ?? tenantIn(read)
+  // The extended card asks for itself who the caller is.
+  const isAsked = operation !== 'extendedCard'
+  const tenant = isAsked ? await tenants.admit(namedTenant, { identity, state, request }) : undefined
   return {
     request,
     state,
-    wire,
-    params,
-    agent,
-    owner: state.owner,
+    ...read,
+    viewer: { owner: state.owner, tenant },
+    namedTenant,
+    extensions: activate(request, state.responseHeaders, extensions),
     asker: new RequestAsker(request, state, readKeys),
     lastEventId: last !== null && /^\d{1,15}$/.test(last) ? Number(last) : undefined,
   }
+}
+
+/** The tenant in the parameters. Only those of 1.0 have one. */
+function tenantIn({ wire, params }: Pick<Call, 'wire' | 'params'>): unknown {
+  return wire.version === '1.0' && isObject(params) ? params.tenant : undefined
 }
 
 /** How a binding writes the events of a stream. */

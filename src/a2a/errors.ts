@@ -36,8 +36,9 @@ export interface RestError {
 export interface LegacyRestError {
   readonly status: number
   readonly body: JsonRpcError & {
-    /** The name of the error. Some clients identify errors by it. */
+    /** The name of the error. Some clients identify errors by it, some by `type`. */
     readonly error?: string
+    readonly type?: string
   }
 }
 
@@ -98,12 +99,15 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_header: INVALID_PARAMS,
   invalid_query: INVALID_PARAMS,
   idempotency_mismatch: { ...INVALID_PARAMS, http: 422 },
+  input_refused: { ...INVALID_PARAMS, http: 422 },
+  output_refused: { rpc: REFUSED, http: 422, status: 'FAILED_PRECONDITION' },
   body_too_large: { ...INVALID_REQUEST, http: 413 },
   // Here the content type of the request itself is wrong. RFC 9110 defines a status of its own for that.
   unsupported_media_type: { ...CONTENT_TYPE, http: 415 },
   method_not_allowed: { ...UNKNOWN_METHOD, http: 405, status: 'UNIMPLEMENTED' },
   unauthorized: { rpc: REFUSED, http: 401, status: 'UNAUTHENTICATED' },
   forbidden: { rpc: REFUSED, http: 403, status: 'PERMISSION_DENIED' },
+  insufficient_scope: { rpc: REFUSED, http: 403, status: 'PERMISSION_DENIED' },
   cross_site_request: { rpc: REFUSED, http: 403, status: 'PERMISSION_DENIED' },
   not_found: UNKNOWN_METHOD,
   agent_not_found: UNKNOWN_NAME,
@@ -115,6 +119,9 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   tool_server_not_found: UNKNOWN_NAME,
   tool_server_exists: { rpc: REFUSED, http: 409, status: 'ALREADY_EXISTS' },
   too_many_tool_servers: TOO_MANY,
+  caller_key_not_found: UNKNOWN_NAME,
+  caller_key_revoked: { rpc: REFUSED, http: 409, status: 'FAILED_PRECONDITION' },
+  too_many_caller_keys: TOO_MANY,
   tool_servers_not_configured: UNKNOWN_NAME,
   address_refused: INVALID_PARAMS,
   tool_failed: INTERNAL,
@@ -133,9 +140,13 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   session_busy: TOO_MANY,
   session_not_found: UNKNOWN_NAME,
   file_not_found: UNKNOWN_NAME,
+  webhook_not_found: UNKNOWN_NAME,
+  delivery_not_found: UNKNOWN_NAME,
+  too_many_webhooks: TOO_MANY,
   runs_not_stored: UNSUPPORTED,
   upload_too_slow: { ...INVALID_REQUEST, http: 408, status: 'ABORTED' },
   too_many_runs: TOO_MANY,
+  budget_exceeded: { ...TOO_MANY, reason: 'BUDGET_EXCEEDED' },
   too_many_followers: TOO_MANY,
   state_full: TOO_MANY,
   rate_limited: TOO_MANY,
@@ -143,6 +154,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   internal_error: INTERNAL,
   agent_failed: INTERNAL,
   invalid_event: INTERNAL,
+  guard_failed: INTERNAL,
   run_too_large: INTERNAL,
   interrupted: INTERNAL,
   workflow_changed: INTERNAL,
@@ -189,7 +201,10 @@ export function restError(report: ErrorReport): RestError {
 export function legacyRestError(report: ErrorReport): LegacyRestError {
   const body = jsonRpcError(report)
   const error = LEGACY_NAMES[body.code]
-  return { status: ROWS[report.code].http, body: { ...body, ...(error !== undefined && { error }) } }
+  return {
+    status: ROWS[report.code].http,
+    body: { ...body, ...(error !== undefined && { error, type: error }) },
+  }
 }
 
 function detailsOf({ code, issues }: ErrorReport): ErrorDetail[] {

@@ -7,6 +7,7 @@
 
 import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../errors.ts'
 import type { Answer, RequestState } from '../http/context.ts'
+import type { Target } from '../runs/target.ts'
 import { requireJson } from '../web/body.ts'
 import { discard, jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
@@ -63,7 +64,7 @@ export async function answerJsonRpc(
   request: Request,
   state: RequestState,
   options: BindingOptions,
-  agentOf: (state: RequestState) => string | undefined,
+  agentOf: (state: RequestState) => Target | undefined,
 ): Promise<Answer> {
   const progress: Progress = { id: null, method: undefined }
   try {
@@ -78,7 +79,9 @@ export async function answerJsonRpc(
   } catch (error) {
     if (!isServableError(error)) throw error
     if (isUntold(error)) state.tellThrown('request.failed', error, request)
-    return answerError(reportError(error, options.production, 'internal_error'), progress)
+    const report = reportError(error, options.production, 'internal_error')
+    state.rpc = { ...state.rpc, code: report.code }
+    return answerError(report, progress)
   }
 }
 
@@ -108,14 +111,15 @@ async function perform(
   request: Request,
   state: RequestState,
   options: BindingOptions,
-  agent: string | undefined,
+  agent: Target | undefined,
 ): Promise<Answer> {
   versionOf(request)
   const found = METHODS.get(method)
   if (found === undefined) throw new ServableError('method_not_found', 'There is no such method')
-  const [wire, name] = found
-  const call = callOf(request, state, { wire, params, agent }, options)
-  const answer = await options.operations[name](call)
+  state.rpc = { method }
+  const [wire, operation] = found
+  const call = await callOf(request, state, { wire, params, agent, operation }, options)
+  const answer = await options.operations[operation](call)
   if ('response' in answer) return answer.response
   if ('value' in answer) return jsonReply({ jsonrpc: '2.0', id, result: answer.value })
   return streamResponse(
@@ -147,10 +151,10 @@ function requireRpcJson(request: Request): void {
   }
 }
 
-/** Returns the id for the answer. Null if the body has no valid id. */
+/** Returns the id for the answer. Null if the body has no valid id, or one that JSON does not give unchanged. */
 function idIn(body: unknown): Id {
   const { id } = Object(body) as { id?: unknown }
-  return isShortText(id) || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+  return isShortText(id) || (typeof id === 'number' && Math.abs(id) <= Number.MAX_SAFE_INTEGER) ? id : null
 }
 
 /** Most characters of an id. Each event of a stream repeats the id. */
@@ -165,11 +169,11 @@ function checkRpc(body: unknown): RpcRequest {
   if (Array.isArray(body))
     throw new ServableError('invalid_request', 'Batches are not supported: send one request at a time')
   const { jsonrpc, id, method, params } = Object(body) as Record<string, unknown>
-  const isId = id === undefined || id === null || isShortText(id) || Number.isInteger(id)
+  const isId = id === undefined || id === null || isShortText(id) || Number.isSafeInteger(id)
   if (jsonrpc !== '2.0') throw new ServableError('invalid_request', '`jsonrpc` must be "2.0"')
   if (typeof method !== 'string') throw new ServableError('invalid_request', '`method` must be text')
   if (!isId) {
-    const text = `\`id\` must be text of at most ${MAX_ID} characters, a whole number or null`
+    const text = `\`id\` must be text of at most ${MAX_ID} characters, a whole number below 2^53 or null`
     throw new ServableError('invalid_request', text)
   }
   if (params !== undefined && (typeof params !== 'object' || params === null)) {

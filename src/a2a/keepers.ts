@@ -13,26 +13,27 @@ import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Asking } from '../runs/asking.ts'
 import { stillAtWork } from '../runs/feedback.ts'
-import type { Viewer } from '../runs/host.ts'
 import { streamOf } from '../runs/log-stream.ts'
 import { partitionOf } from '../runs/record.ts'
 import { type AnsweredBy, WAITING } from '../runs/waiting.ts'
+import type { Asked } from './context.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { isSettledState, type Message, type Task } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import { nextDue, PUSH } from './push/kept.ts'
+import type { Skill } from './skills.ts'
 import { BODIES } from './task-body.ts'
-import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView } from './task-host.ts'
+import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView, TaskViewer } from './task-host.ts'
 import { taskIndexAt } from './task-index.ts'
-import { AT_WORK, forgetTask, type StoredTask, TASKS } from './task-record.ts'
+import { AT_WORK, forgetTask, type StoredTask, skillOf, TASKS } from './task-record.ts'
 
 /** A message as the Worker sends it to the object. Keys stay in memory on both sides. */
-export interface DeliverMessage {
+export interface DeliverMessage extends TaskViewer {
   readonly taskId: string
   readonly message: Message
-  /** The agent of a new task. Undefined if the message continues a task. */
-  readonly agent: string | undefined
-  readonly owner: Viewer
+  /** What works on a new task. Undefined if the message continues a task. */
+  readonly skill: Skill | undefined
+  readonly asked?: Asked | undefined
   /** The client that the running task counts against. */
   readonly client: string
   readonly mayWait: boolean
@@ -45,15 +46,15 @@ export interface DeliverMessage {
 /** The methods of a task's object. */
 export interface TaskMethods {
   deliver(message: DeliverMessage): Promise<Delivered>
-  get(viewer: Viewer): Promise<TaskView>
-  asking(id: string): Promise<Asking | undefined>
-  settled(viewer: Viewer): Promise<Task>
-  cancel(viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  get(viewer: TaskViewer): Promise<TaskView>
+  asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
+  settled(viewer: TaskViewer): Promise<Task>
+  cancel(viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
   /** Returns the task of the object, whoever owns it, or an empty list. */
   find(id: string): Promise<readonly FoundTask[]>
-  follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
-  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
-  delete(viewer: Viewer): Promise<void>
+  follow(viewer: TaskViewer, after: number): Promise<ReadableStream<Uint8Array> | undefined>
+  push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
+  delete(viewer: TaskViewer): Promise<void>
 }
 
 /** Milliseconds that an object may take to report an end. */
@@ -66,12 +67,13 @@ export function createTaskKeeper(
 ): Keeper {
   const { store } = seat
   const index = taskIndexAt(seat.reach)
-  const agentOf = (name: string) => resolveInObject(agents, 'agent', name)
+  const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)
   const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
   const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
 
   /** Tells the list of all that asks, if the task asks something or may have. */
-  async function tellAsking({ id, turns, status, agent, owner }: StoredTask): Promise<void> {
+  async function tellAsking(task: StoredTask): Promise<void> {
+    const { id, turns, status, owner } = task
     const { approvals } = settings
     if (approvals === undefined) return
     const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
@@ -80,7 +82,7 @@ export function createTaskKeeper(
       await approvals.tell(asking)
       if (asking.expiresAt !== undefined) await seat.wakeBy(asking.expiresAt)
     } else if (hasAsked) {
-      const run = { id, kind: 'agent', name: agent, owner } as const
+      const run = { id, ...skillOf(task), owner }
       await approvals.tell({ run, requests: [], open: [], createdAt: 0 })
     }
   }
@@ -100,7 +102,7 @@ export function createTaskKeeper(
     },
     // If an eviction interrupted the agent, the host ends the task before it answers anything about the task.
     async look({ id, value }) {
-      await host.get(id, value.owner)
+      await host.get(id, value)
       await host.resume?.()
     },
     forget: (tx, { id }) => forgetTask(tx, id),
@@ -111,7 +113,7 @@ export function createTaskKeeper(
     store,
     settings,
     retention: {},
-    agentOf,
+    targetOf,
     onStatus: () => seat.waitUntil(kept.settle()),
     upkeep: {
       keepAlive: work => seat.waitUntil(work),
@@ -120,11 +122,11 @@ export function createTaskKeeper(
   })
 
   const methods: TaskMethods = {
-    async deliver({ agent, ...message }) {
-      const isNew = agent !== undefined
+    async deliver({ skill, ...message }) {
+      const isNew = skill !== undefined
       // If the message continues a task that does not exist, nothing is written.
       if (!isNew) await kept.id()
-      const target = isNew ? agentOf(agent) : undefined
+      const target = isNew ? targetOf(skill) : undefined
       const { taskId: id, owner, client } = message
       const list = partitionOf(owner)
       let isTaken = false
@@ -148,9 +150,9 @@ export function createTaskKeeper(
       if (kept.isUntold()) await kept.settle()
       return view
     },
-    async asking(id) {
+    async asking(id, tenant) {
       await kept.expire()
-      return kept.document() && host.asking(id)
+      return kept.document() && host.asking(id, tenant)
     },
     async find(id) {
       await kept.expire()
@@ -162,7 +164,10 @@ export function createTaskKeeper(
       return task
     },
     push: async (viewer, request) => host.push(viewer, { ...request, taskId: await kept.id() }),
-    follow: async (viewer, after) => streamOf(await host.follow(await kept.id(), viewer, after)),
+    async follow(viewer, after) {
+      const follower = await host.follow(await kept.id(), viewer, after)
+      return follower && streamOf(follower)
+    },
     async cancel(viewer) {
       const canceled = await host.cancel(await kept.id(), viewer)
       await kept.settle()

@@ -1,31 +1,84 @@
-import { encodeCursor } from '../runs/cursor.ts'
-import type { Viewer } from '../runs/host.ts'
+import { ServableError } from '../errors.ts'
+import { decodeCursor, encodeCursor } from '../runs/cursor.ts'
 import { MAX_LOOKS, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import { sizeOf } from '../state/size.ts'
-import type { Reader } from '../state/store.ts'
+import type { Filter, Reader } from '../state/store.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
-import { type StoredTask, TASKS, toDocument, withHistory } from './task-record.ts'
+import type { TaskViewer } from './task-host.ts'
+import { type StoredTask, TASKS, tagsOf, toDocument, withHistory } from './task-record.ts'
 
 /** A page of tasks as their stored documents. */
 export interface StoredPage {
   readonly tasks: readonly StoredTask[]
   readonly nextPageToken: string
   readonly totalSize: number
+  /** Stands for the filter in page tokens. */
+  readonly mark: string
 }
 
-/** Returns a page of an owner's tasks, newest status first. Throws `invalid_query` for an invalid page token. */
-export function listTasks(tx: Reader, owner: Viewer, request: ListRequest): StoredPage {
-  const { contextId, state, pageSize, pageToken, updatedAfter } = request
-  const tags: Record<string, string> = {}
+/** Returns a page of an owner's tasks, newest status first. Throws `invalid_params` for an invalid page token. */
+export function listTasks(tx: Reader, { owner, tenant }: TaskViewer, request: ListRequest): StoredPage {
+  const { contextId, state, pageSize, updatedAfter, isOfAll = false } = request
+  const tags: Record<string, string> = { ...tagsOf(tenant) }
   if (contextId !== undefined) tags.contextId = contextId
   if (state !== undefined) tags.state = state
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
-  const where = { cursor: pageToken || undefined, limit: pageSize }
-  const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
-  // The specification requires a number (section 3.1.4). An exact count of many tasks would cost more than the page itself.
-  const totalSize = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
-  return { tasks: values, nextPageToken: next, totalSize }
+  const mark = markOf({ tenant, contextId, state, updatedAfter })
+  const where = { cursor: cursorIn(request, mark), limit: pageSize }
+  const { values, next } = readPage<StoredTask>(tx, TASKS, filter, where)
+  const tasks = isOfAll ? values : values.filter(task => task.tenant === tenant)
+  return {
+    tasks,
+    nextPageToken: next === undefined ? '' : tokenOf(next, mark),
+    totalSize: totalIn(tx, filter, tenant === undefined && request.hasTenants === true),
+    mark,
+  }
+}
+
+/**
+ * How many tasks match. The specification requires a number (section 3.1.4). An exact count of many tasks would cost more than the
+ * page itself. `isApart`: tasks of tenants do not count.
+ */
+function totalIn(tx: Reader, filter: Omit<Filter, 'looks'>, isApart: boolean): number {
+  const all = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
+  if (!isApart || all === 0) return all
+  const tags = { ...filter.tags, hasTenant: 'yes' }
+  return Math.max(0, all - tx.countMatching(TASKS, { ...filter, tags, looks: MAX_LOOKS }))
+}
+
+/** The cursor in the page token. Throws `invalid_params` for a token that is none, or of a list with another filter. */
+export function cursorIn(
+  { pageToken = '' }: Pick<ListRequest, 'pageToken'>,
+  mark?: string,
+): string | undefined {
+  if (pageToken === '') return undefined
+  const [cursor = '', own] = pageToken.split('.')
+  try {
+    decodeCursor(cursor)
+  } catch (cause) {
+    throw wrongToken('must be the `nextPageToken` of the previous page', cause)
+  }
+  if (mark !== undefined && own !== mark) throw wrongToken('is of a list with another filter')
+  return cursor
+}
+
+function tokenOf(cursor: string, mark: string): string {
+  return `${cursor}.${mark}`
+}
+
+function wrongToken(message: string, cause?: unknown): ServableError {
+  const issues = [{ path: 'pageToken', message }]
+  return new ServableError('invalid_params', `\`pageToken\` ${message}`, { cause, issues })
+}
+
+/** Eight characters that stand for a filter. A client that forges them sees nothing that it may not see. */
+function markOf(filter: object): string {
+  let hash = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(JSON.stringify(filter))) {
+    hash = Math.imul(hash ^ byte, 0x01000193)
+  }
+  return (hash >>> 0).toString(16).padStart(8, '0')
 }
 
 /** Most bytes of the tasks on a page, by estimate. A task can be as large as a message and a run. */
@@ -64,12 +117,13 @@ export class PageFiller {
 
   /** Returns the page with the tasks that were added. */
   done(): TaskPage {
-    const { nextPageToken, totalSize } = this.#page
+    const { nextPageToken, totalSize, mark } = this.#page
     const cutAfter = this.#isCut ? this.#last : undefined
     return {
       tasks: this.#tasks,
       pageSize: this.#request.pageSize,
-      nextPageToken: cutAfter === undefined ? nextPageToken : encodeCursor(toDocument(cutAfter)),
+      nextPageToken:
+        cutAfter === undefined ? nextPageToken : tokenOf(encodeCursor(toDocument(cutAfter)), mark),
       totalSize,
     }
   }

@@ -17,6 +17,7 @@ import { continuedBy, type Waiting } from '../runs/waiting.ts'
 import type { Watch } from '../runs/watch.ts'
 import { patienceOf, type Store, type Transaction } from '../state/store.ts'
 import { append, type Begun } from './begin-task.ts'
+import { type Asked, metadataOf } from './context.ts'
 import { logOf } from './log-name.ts'
 import type { Message, TaskStatus } from './model.ts'
 import { Opening } from './opening.ts'
@@ -25,6 +26,7 @@ import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskMessage, TaskSettings } from './task-host.ts'
 import { forgetTask, type StoredTask } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
+import { sessionOf } from './tenants.ts'
 import { Turn } from './turn.ts'
 
 /** What a live task needs. */
@@ -65,7 +67,7 @@ export class LiveTask {
     const { task, view } = begun
     this.#store = options.store
     const turn = new Turn(task)
-    const mayWait = sent.mayWait || mayAnswerWithMessage(target)
+    const mayWait = sent.mayWait || target.servable.answers === 'message'
     this.#opening = new Opening(task, view, { turn, mayWait })
     this.#run = runOf(begun, sent, target, options.settings)
     this.#run.onBegin = () => void this.#opening.begin()
@@ -163,7 +165,7 @@ export class LiveTask {
       transport: 'a2a',
       numbers: numbersOf(told, result?.durationMs ?? this.#run.durationMs, model, costOf),
     }
-    const options = { sessionId: task.contextId, userId: sent.options.userId }
+    const options = { sessionId: sessionOf(task), userId: sent.options.userId }
     const { owner } = task
     const { kind, name } = target
     const ended = {
@@ -187,20 +189,21 @@ export class LiveTask {
 
 function runOf(
   { task, waited }: Begun,
-  { message, options, secrets = [] }: TaskMessage,
+  { message, options, asked = {}, secrets = [] }: TaskMessage,
   target: Target,
   settings: TaskSettings,
 ): Run {
   const own = settingsOf(task.id, settings)
   const caller = { secrets: () => secrets }
   if (waited === undefined) {
-    const all = { ...options, ...ofTask(task, message, options) }
+    const all = { ...options, ...ofTask(task, message, asked, options) }
     return startRun(target, toRunInput(message), all, own, caller)
   }
   // It is asked what it was asked before, and is whose it was; the keys are those of the answer, where its owner gave it.
   const { input, options: before, next, requests } = waited
   const { userId, identity } = before
-  const all = { ...options, ...before, runId: next, userId, identity }
+  const { traceparent } = options
+  const all = { ...options, ...before, traceparent, runId: next, userId, identity }
   const [from = ''] = requests[0]?.id.split('/') ?? []
   return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, from) })
 }
@@ -212,13 +215,9 @@ function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
   return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
 }
 
-/** The options of the task's run: its conversation, and A2A's own ids. */
-function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
-  const ids = { taskId: id, contextId, messageId: message.messageId, message }
-  return { sessionId: contextId, messageId: message.messageId, metadata: { ...metadata, ...ids } }
-}
-
-/** Whether the agent declares the capability `message`. It may then answer with a bare message after any silence. */
-function mayAnswerWithMessage({ servable }: Target): boolean {
-  return servable.capabilities?.includes('message') ?? false
+/** The options of the task's run: its conversation, and what A2A tells of the message. */
+function ofTask(task: StoredTask, message: Message, asked: Asked, { metadata }: RunOptions): RunOptions {
+  const { id: taskId, contextId } = task
+  const told = metadataOf(message, { taskId, contextId }, asked)
+  return { sessionId: sessionOf(task), messageId: message.messageId, metadata: { ...metadata, ...told } }
 }

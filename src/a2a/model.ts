@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Metadata } from '../agents/run-types.ts'
 import type { Sent } from './push/config.ts'
 
 /** The state of a task. */
@@ -28,9 +29,6 @@ export interface Part {
   readonly filename?: string | undefined
   readonly metadata?: Metadata | undefined
 }
-
-/** Free values by name. */
-export type Metadata = Readonly<Record<string, unknown>>
 
 /** One unit of communication between client and agent. */
 export interface Message {
@@ -127,7 +125,6 @@ export interface SendRequest {
     readonly pushConfig?: Sent | undefined
   }
   readonly metadata?: Metadata | undefined
-  readonly tenant?: string | undefined
 }
 
 /** A request for a task. */
@@ -152,6 +149,10 @@ export interface ListRequest {
   /** Only tasks whose status changed at this time or later, in milliseconds since 1970. */
   readonly updatedAfter?: number | undefined
   readonly includeArtifacts: boolean
+  /** Whether the service has tenants: then tasks of tenants are not counted with those of none. */
+  readonly hasTenants?: boolean | undefined
+  /** Tasks of all tenants. For those who delete them. */
+  readonly isOfAll?: boolean | undefined
 }
 
 /** A page of tasks. A page may be short or empty although more pages follow. */

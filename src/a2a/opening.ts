@@ -1,7 +1,7 @@
 import type { RunEvent } from '../agents/contract.ts'
 import { deferred } from '../wake.ts'
 import type { Message } from './model.ts'
-import { toParts } from './parts.ts'
+import { factsOf, toParts } from './parts.ts'
 import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskView } from './task-host.ts'
 import type { StoredTask } from './task-record.ts'
@@ -53,6 +53,7 @@ export class Opening {
         role: 'agent',
         parts: toParts(event.parts),
         contextId,
+        ...factsOf(event),
       }
       this.isMessageOnly = true
       this.#settleWith({ message })

@@ -10,15 +10,19 @@ import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
 import { type Asker, runOptionsOf } from '../http/start-run.ts'
 import type { Approvals } from '../runs/approvals.ts'
-import type { Viewer } from '../runs/host.ts'
+import { checkPermit, type Permit } from '../runs/permit.ts'
+import type { Target } from '../runs/target.ts'
 import { answersIn } from './answers.ts'
 import type { AgentChooser } from './choose-agent.ts'
+import { type AgentExtension, checkRequired } from './extensions.ts'
 import { isTerminalState, type Message, type SendRequest } from './model.ts'
 import { checkModes } from './modes.ts'
 import type { PushRequest } from './push/config.ts'
-import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
+import { pageOf } from './push/page.ts'
+import type { Delivered, TaskHost, TaskViewer } from './task-host.ts'
 import { withHistory } from './task-record.ts'
-import { messageOnly, type UpdateSource, updatesOf } from './updates.ts'
+import type { Tenants } from './tenants.ts'
+import { messageOnly, soonOrLater, type UpdateSource, updatesOf } from './updates.ts'
 import type { Wire } from './wire/wire.ts'
 
 /** What the operations need. */
@@ -27,6 +31,8 @@ export interface OperationsOptions {
   readonly chooseAgent: AgentChooser
   /** Media types that messages may contain. */
   readonly inputModes: readonly string[]
+  /** Undefined if everyone may run everything. */
+  readonly permit: Permit | undefined
   /** Undefined if only owners answer. */
   readonly approvals: Approvals | undefined
   /** Most parts of a message. */
@@ -35,6 +41,10 @@ export interface OperationsOptions {
   readonly listAnonymous: boolean
   /** Whether push notifications are on. */
   readonly hasPush: boolean
+  /** Whether answers can be streamed. */
+  readonly hasStreams: boolean
+  readonly extensions: readonly AgentExtension[]
+  readonly tenants: Tenants
   /** Undefined if there is no extended card. */
   readonly extendedCard: ((call: Call) => Promise<Answer>) | undefined
 }
@@ -45,9 +55,13 @@ export interface Call {
   readonly state: RequestState
   readonly wire: Wire
   readonly params: unknown
-  readonly owner: Viewer
-  /** The agent, if the endpoint belongs to one agent. */
-  readonly agent: string | undefined
+  readonly viewer: TaskViewer
+  /** The tenant as the client named it. */
+  readonly namedTenant: unknown
+  /** URIs of the extensions that the request activates. */
+  readonly extensions: readonly string[]
+  /** The servable, if the endpoint belongs to one. */
+  readonly agent: Target | undefined
   readonly asker: Asker
   /** The id of the last update that a reconnecting client has received. */
   readonly lastEventId: number | undefined
@@ -92,20 +106,20 @@ export function createOperations(given: OperationsOptions): Operations {
     send: call => send(call, options),
     stream: call => stream(call, options),
     list: call => list(call, options),
-    get: async ({ wire, params, owner }) => {
+    get: async ({ wire, params, viewer }) => {
       const { id, historyLength } = wire.decode.get(params)
-      const { task } = await host.get(id, owner)
+      const { task } = await host.get(id, viewer)
       return { value: wire.encode.task(withHistory(task, historyLength)) }
     },
-    cancel: async ({ wire, params, owner }) => {
+    cancel: async ({ wire, params, viewer }) => {
       const { id } = wire.decode.cancel(params)
-      const { task, wasCanceled } = await host.cancel(id, owner)
+      const { task, wasCanceled } = await host.cancel(id, viewer)
       // Since 1.0 it is not an error to cancel a task twice.
       if (wasCanceled && wire.version !== '1.0')
         throw new ServableError('task_not_cancelable', 'The task is canceled')
       return { value: wire.encode.task(task) }
     },
-    subscribe: call => subscribe(call, host),
+    subscribe: call => subscribe(call, options),
     pushSet: call => push('set', call, options),
     pushGet: call => push('get', call, options),
     pushList: call => push('list', call, options),
@@ -118,51 +132,68 @@ export function createOperations(given: OperationsOptions): Operations {
 }
 
 async function send(call: Call, options: OperationParts): Promise<Answer> {
-  const { wire, owner } = call
+  const { wire, viewer } = call
   const request = wire.decode.send(call.params)
   const delivered = await deliver(request, call, options, true)
   if ('message' in delivered) return { value: wire.encode.sent(delivered) }
   const { returnImmediately, historyLength } = request.configuration
   const { task: begun } = delivered.view
   const task = returnImmediately
-    ? (await options.host.get(begun.id, owner)).task
-    : await options.host.settled(begun.id, owner)
+    ? (await options.host.get(begun.id, viewer)).task
+    : await options.host.settled(begun.id, viewer)
   return { value: wire.encode.sent({ task: withHistory(task, historyLength) }) }
 }
 
 async function stream(call: Call, options: OperationParts): Promise<Answer> {
+  checkStreams(options)
   const request = call.wire.decode.send(call.params)
-  const delivered = await deliver(request, call, options, false)
-  if ('message' in delivered) return { updates: messageOnly(delivered.message) }
-  const { view } = delivered
-  const follower = await options.host.follow(view.task.id, call.owner, view.seq)
-  return { updates: updatesOf(follower, { view, endsAtInterruption: true }) }
+  const updates = deliver(request, call, options, false).then(async delivered => {
+    if ('message' in delivered) return messageOnly(delivered.message)
+    const { view } = delivered
+    const follower = await options.host.follow(view.task.id, call.viewer, view.seq)
+    return updatesOf(follower ?? noneLeft(), { view, endsAtInterruption: true })
+  })
+  return { updates: await soonOrLater(updates) }
 }
 
 /**
- * Follows a task. With `lastEventId` the stream continues after that update. Otherwise it begins with the task as it is
- * now.
+ * Follows a task. With `lastEventId` the stream continues after that update. Otherwise, and if there was no such update, it begins
+ * with the task as it is now.
  */
-async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskHost): Promise<Answer> {
+async function subscribe(
+  { wire, params, viewer, lastEventId }: Call,
+  { host, hasStreams }: OperationParts,
+): Promise<Answer> {
+  checkStreams({ hasStreams })
   const { id } = wire.decode.subscribe(params)
   if (lastEventId !== undefined) {
-    const follower = await host.follow(id, owner, lastEventId)
-    return { updates: updatesOf(follower, { endsAtInterruption: false }) }
+    const follower = await host.follow(id, viewer, lastEventId)
+    if (follower !== undefined) return { updates: updatesOf(follower, { endsAtInterruption: false }) }
   }
-  const view = await host.get(id, owner)
+  const view = await host.get(id, viewer)
   const { state } = view.task.status
   if (isTerminalState(state))
     throw new ServableError('unsupported_operation', `The task is ${state}: it has no more updates`)
-  const follower = await host.follow(id, owner, view.seq)
-  return { updates: updatesOf(follower, { view, endsAtInterruption: false }) }
+  const follower = await host.follow(id, viewer, view.seq)
+  return { updates: updatesOf(follower ?? noneLeft(), { view, endsAtInterruption: false }) }
 }
 
-async function list({ wire, params, owner }: Call, options: OperationsOptions): Promise<Answer> {
+function checkStreams({ hasStreams }: Pick<OperationsOptions, 'hasStreams'>): void {
+  if (hasStreams) return
+  throw new ServableError('unsupported_operation', 'Answers are not streamed here: send the message instead')
+}
+
+/** The task was deleted just now. */
+function noneLeft(): never {
+  throw new ServableError('task_not_found', 'Task not found')
+}
+
+async function list({ wire, params, viewer }: Call, options: OperationsOptions): Promise<Answer> {
   const request = wire.decode.list(params)
-  if (owner === null && request.contextId === undefined && !options.listAnonymous) {
+  if (viewer.owner === null && request.contextId === undefined && !options.listAnonymous) {
     throw new ServableError('invalid_params', '`contextId` is required for requests without an identity')
   }
-  const page = await options.host.list(owner, request)
+  const page = await options.host.list(viewer, { ...request, hasTenants: options.tenants.isOn })
   return { value: wire.encode.page(page) }
 }
 
@@ -180,9 +211,13 @@ async function deliver(
     throw new ServableError('invalid_params', `\`message.parts\` must have at most ${options.maxParts} parts`)
   }
   checkIds(message)
+  checkRequired(call.extensions, options.extensions)
   checkModes(message, options.inputModes)
-  const { asker, owner } = call
-  if (message.taskId !== undefined && options.approvals?.admit !== undefined) {
+  const { asker, viewer, extensions } = call
+  const { owner, tenant } = viewer
+  if (tenant === undefined) options.tenants.checkContext(message.contextId)
+  const only = await options.permit?.(asker)
+  if (message.taskId !== undefined && only === undefined && options.approvals?.admit !== undefined) {
     const decided = await decide({ ...message, taskId: message.taskId }, call, options)
     if (decided !== undefined) return decided
   }
@@ -191,18 +226,22 @@ async function deliver(
   const common = {
     message,
     owner,
+    tenant,
+    asked: { tenant, extensions, acceptedOutputModes: configuration.acceptedOutputModes },
     client: await options.storedClientOf(asker),
     mayWait,
     options: { ...runOptions, metadata },
-    by: { hasKey: hasKeys(runOptions) },
+    by: { hasKey: hasKeys(runOptions), only },
     secrets: asker.secrets(),
     pushConfig: configuration.pushConfig,
   }
-  const taskMessage: TaskMessage =
-    message.taskId === undefined
-      ? { ...common, taskId: crypto.randomUUID(), target: options.chooseAgent(request, call.agent) }
-      : { ...common, taskId: message.taskId, target: undefined }
-  return options.host.deliver(taskMessage)
+  if (message.taskId !== undefined) {
+    return options.host.deliver({ ...common, taskId: message.taskId, target: undefined })
+  }
+  const skills = await options.tenants.skillsOf(tenant)
+  const target = options.chooseAgent(request, { agent: call.agent, skills })
+  checkPermit(only, target)
+  return options.host.deliver({ ...common, taskId: crypto.randomUUID(), target })
 }
 
 /**
@@ -211,11 +250,11 @@ async function deliver(
  */
 async function decide(
   message: Message & { readonly taskId: string },
-  { asker }: Call,
+  { asker, viewer: { tenant } }: Call,
   { host, approvals }: OperationParts,
 ): Promise<Delivered | undefined> {
   const { taskId } = message
-  const asking = await host.asking(taskId)
+  const asking = await host.asking(taskId, tenant)
   if (asking === undefined) return undefined
   const answers = answersIn(message, [])
   const missing = () => new ServableError('task_not_found', 'Task not found')
@@ -225,8 +264,9 @@ async function decide(
   // No other words of theirs reach the agent, nor the owner.
   const said = { messageId, role: 'user', parts: [{ data: { answers } }] } as const
   const by = { isOther: true }
-  await host.deliver({ taskId, message: said, target: undefined, owner, mayWait: false, options: {}, by })
-  const after = await host.asking(taskId)
+  const owned = { owner, tenant }
+  await host.deliver({ taskId, message: said, target: undefined, ...owned, mayWait: false, options: {}, by })
+  const after = await host.asking(taskId, tenant)
   const left = asking.requests.filter(({ id }) => after?.open.includes(id))
   const open = await approvals?.known(asking, left, asker)
   const outcome = {
@@ -240,20 +280,20 @@ async function decide(
 /** Sets, gets, lists or deletes push notification configs of a task. */
 async function push(
   act: PushRequest['act'],
-  { wire, params, owner, state }: Call,
+  { wire, params, viewer, state }: Call,
   { host, hasPush, storedClientOf }: OperationParts,
 ): Promise<Answer> {
   if (!hasPush) throw noPush()
   const asked = wire.push.decode(act, params)
   const request = asked.act === 'set' ? { ...asked, client: await storedClientOf(state) } : asked
-  const configs = await host.push(owner, request)
-  if (act === 'list') return { value: wire.push.encodeList(request.taskId, configs) }
+  const configs = await host.push(viewer, request)
+  if (asked.act === 'list') return { value: wire.push.encodeList(asked.taskId, pageOf(configs, asked)) }
   const [config] = configs
   return { value: config === undefined ? wire.push.deleted : wire.push.encode(request.taskId, config) }
 }
 
 function noPush(): ServableError {
-  return new ServableError('push_not_supported', 'Push notifications are not enabled')
+  return new ServableError('push_not_supported', 'Push notifications are not supported here')
 }
 
 /** Most characters of an id that a client chooses. The id is in every answer and in an index. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServableAgent, ServableLike } from '../agents/contract.ts'
+import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import type { Identity } from '../http/platform.ts'
 import {
@@ -13,11 +13,13 @@ import {
   type SecurityRequirement,
   type SecuritySettings,
 } from '../http/security.ts'
-import type { CardOptions } from './card.ts'
+import type { CardText } from './card.ts'
 import type { AgentCard, CardGeneration, CardSignature } from './card-forms.ts'
 import type { CardSecuritySchemes } from './card-security.ts'
+import type { AgentExtension } from './extensions.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
+import type { TenantOptions } from './tenants.ts'
 
 /** The provider of the agents, as cards state it. */
 export interface A2AProvider {
@@ -26,21 +28,6 @@ export interface A2AProvider {
   /** Address of the organization. Default: the address of the agent, because cards require one. */
   readonly url?: string
 }
-
-/** The fields of an extended card that may differ from the open card. */
-export type ExtendedCardText = Partial<
-  Pick<
-    CardOptions,
-    | 'name'
-    | 'description'
-    | 'version'
-    | 'provider'
-    | 'documentationUrl'
-    | 'iconUrl'
-    | 'inputModes'
-    | 'outputModes'
-  >
->
 
 /** An extended card, for authenticated users. */
 export interface ExtendedCardOptions {
@@ -51,12 +38,12 @@ export interface ExtendedCardOptions {
   /** The `WWW-Authenticate` header of a refusal. Default: `Bearer`. */
   readonly challenge?: string
   /**
-   * Names of agents that appear on no other card. A client that knows such a name can still call the agent, unless middleware
+   * Ids of skills that appear on no other card. A client that knows such a name can still call the agent, unless middleware
    * refuses it.
    */
   readonly agents?: readonly string[]
   /** Fields that differ from the open card, or a function that returns them for an identity. */
-  readonly card?: ExtendedCardText | ((identity: Identity) => ExtendedCardText | Promise<ExtendedCardText>)
+  readonly card?: CardText | ((identity: Identity) => CardText | Promise<CardText>)
 }
 
 /** Signs a card (section 8.4 of A2A 1.0), as `cardSigner` of `servable/signing` does. */
@@ -64,8 +51,15 @@ export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<
 
 /** Options of A2A. */
 export interface A2AOptions {
-  /** The agents on offer, by name. Default: all that the handler serves. */
+  /**
+   * The agents on offer, by name. Default: all that the handler serves, with its teams and workflows, unless `teams` or
+   * `workflows` is given.
+   */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
+  /** The teams on offer, by name, as skills such as `team/desk`. Default: as with `agents`. */
+  readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
+  /** The workflows on offer, by name, as skills such as `workflow/onboard`. Default: as with `agents`. */
+  readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
   /** Path of the JSON-RPC endpoint. HTTP+JSON is below it. Default: `/`. */
   readonly basePath?: string
   /** The organization that provides the agents. Default: none. */
@@ -76,7 +70,7 @@ export interface A2AOptions {
   readonly name?: string
   /** Description on that card. */
   readonly description?: string
-  /** The agent that answers a message that names no agent. */
+  /** The agent that answers a message that names no agent, or the id of a skill: `team/desk`. */
   readonly default?: string
   /**
    * The form of a card when its reader names no version. `hybrid` works for clients of every generation. `1.0` satisfies a
@@ -101,6 +95,12 @@ export interface A2AOptions {
   readonly inputModes?: readonly string[]
   /** Media types of answers, as cards state them. */
   readonly outputModes?: readonly string[]
+  /** Extensions of the protocol, at most 100. Cards show them, and a request activates those that it names. Default: none. */
+  readonly extensions?: readonly AgentExtension[]
+  /** Parts of the service with agents, a card and tasks of their own. Default: none, and a request that names one is refused. */
+  readonly tenants?: TenantOptions
+  /** Whether answers can be streamed. If not, cards say so, and streams are refused with `unsupported_operation`. Default: true. */
+  readonly streaming?: boolean
   /** Lets everyone list the tasks that have no owner, without a `contextId`. Default: false. */
   readonly listAnonymous?: boolean
   /** Most bytes of a request's body. Default: 10,485,760. */
@@ -130,6 +130,9 @@ export interface A2AOptions {
 /** The options that have no default. */
 type Unset =
   | 'agents'
+  | 'teams'
+  | 'workflows'
+  | 'tenants'
   | 'provider'
   | 'name'
   | 'description'
@@ -163,6 +166,8 @@ export function resolveA2A(
       security: options.securitySchemes === undefined ? required : [],
       inputModes: DEFAULT_INPUT_MODES,
       outputModes: BASIC_MODES,
+      extensions: [],
+      streaming: true,
       listAnonymous: false,
       maxBodyBytes: 10 * 1024 * 1024,
       maxParts: 100,

@@ -5,7 +5,9 @@
  */
 
 import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { A2AFacts } from '../agents/run-types.ts'
 import type { Message, Part } from './model.ts'
+import { isScript } from './wire/fields.ts'
 
 /** The input of a run: a string if the message contains only text, otherwise its parts. */
 export function toRunInput(message: Message): RunInput {
@@ -14,14 +16,20 @@ export function toRunInput(message: Message): RunInput {
   return texts.length === parts.length ? texts.join('\n') : parts
 }
 
-function toContentPart({ text, raw, url, data, mediaType, filename }: Part): ContentPart {
-  if (text !== undefined) return { type: 'text', text }
+function toContentPart({ text, raw, url, data, mediaType, filename, metadata }: Part): ContentPart {
+  const facts = metadata && { metadata }
+  if (text !== undefined) return { type: 'text', text, ...facts }
   const content = raw ?? url
-  if (content === undefined) return { type: 'data', data }
+  if (content === undefined) return { type: 'data', data, ...facts }
   const mimeType = mediaType ?? 'application/octet-stream'
   const kind = mimeType.split('/', 1)[0]
-  if (kind === 'image' || kind === 'audio') return { type: kind, data: content, mimeType }
-  return { type: 'file', data: content, mimeType, filename }
+  if (kind === 'image' || kind === 'audio') return { type: kind, data: content, mimeType, ...facts }
+  return { type: 'file', data: content, mimeType, filename, ...facts }
+}
+
+/** What an agent gives with parts, as far as it is there. */
+export function factsOf({ metadata, extensions }: A2AFacts): A2AFacts {
+  return { ...(metadata && { metadata }), ...(extensions && { extensions }) }
 }
 
 /** Parts of an artifact or a message. */
@@ -29,12 +37,20 @@ export function toParts(parts: readonly ContentPart[]): Part[] {
   return parts.map(toPart)
 }
 
+/** What an agent says as text or parts, as parts. */
+export function partsOf(said: RunInput): Part[] {
+  return typeof said === 'string' ? [{ text: said }] : toParts(said)
+}
+
 function toPart(part: ContentPart): Part {
-  if (part.type === 'text') return { text: part.text }
-  if (part.type === 'data') return { data: part.data }
+  const facts = part.metadata && { metadata: part.metadata }
+  if (part.type === 'text') return { text: part.text, ...facts }
+  if (part.type === 'data') return { data: part.data, ...facts }
+  // No client is to follow it.
+  if (isScript(part.data)) return { text: part.data, ...facts }
   const mediaType = part.mimeType
   const filename = part.type === 'file' ? part.filename : undefined
-  return { ...contentOf(part.data), ...(mediaType && { mediaType }), ...(filename && { filename }) }
+  return { ...contentOf(part.data), ...(mediaType && { mediaType }), ...(filename && { filename }), ...facts }
 }
 
 /** The content of a part. `data` is base64 or a URL. A `data:` URL contains its base64 (RFC 2397). */

@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import type { TellsContext } from '../agents/transport-context.ts'
 import { asPlugin, type BuiltInMounted, type Core } from '../core/built-in.ts'
 import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
@@ -15,7 +16,9 @@ import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../http/s
 import { MAX_PARTS } from '../runs/input.ts'
 import { refOf } from '../runs/record.ts'
 import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
+import { list } from '../validation.ts'
 import { CardSecuritySchemesSchema } from './card-security.ts'
+import { type A2AContext, contextIn } from './context.ts'
 import { describeA2A } from './describe.ts'
 import { forgetTasks } from './forget-tasks.ts'
 import { createTaskKeeper } from './keepers.ts'
@@ -23,13 +26,45 @@ import { createLocalTaskHost } from './local-task-host.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
 import { createRemoteTaskHost } from './remote-task-host.ts'
 import { a2aRoutes } from './routes.ts'
+import type { Skill } from './skills.ts'
 import type { TaskHost, TaskSettings } from './task-host.ts'
 import { TASK_INDEX, TASK_KEEPER } from './task-index.ts'
 
 const NAME = TASK_KEEPER
 
+/** A URI that fits into a header with others: visible ASCII without commas. */
+const uri = v.pipe(v.string(), v.regex(/^[!-+\--~]{1,1000}$/, 'must be a URI without spaces and commas'))
+
+const ExtensionsSchema = v.pipe(
+  list(
+    v.strictObject({
+      uri,
+      description: v.optional(v.string()),
+      required: v.optional(flag),
+      params: v.optional(record),
+    }),
+    100,
+  ),
+  v.check(
+    extensions => new Set(extensions.map(({ uri }) => uri)).size === extensions.length,
+    'must name each `uri` once',
+  ),
+)
+
+const TenantsSchema = v.strictObject({
+  authorize: func,
+  agents: v.optional(func),
+  card: v.optional(func),
+  required: v.optional(flag),
+})
+
 const OptionsSchema = v.strictObject({
   agents: v.optional(record),
+  teams: v.optional(record),
+  workflows: v.optional(record),
+  extensions: v.optional(ExtensionsSchema),
+  tenants: v.optional(TenantsSchema),
+  streaming: v.optional(flag),
   basePath: v.optional(path),
   provider: v.optional(v.strictObject({ organization: v.string(), url: v.optional(v.string()) })),
   version: v.optional(v.string()),
@@ -77,10 +112,14 @@ const OptionsSchema = v.strictObject({
   ),
 })
 
-/** Offers agents to other agents over A2A. Throws `invalid_options`. */
-export function a2a(options: A2AOptions = {}): Plugin {
-  return a2aOf(options, {})
-}
+export type { A2AContext } from './context.ts'
+
+/**
+ * Offers agents to other agents over A2A. Throws `invalid_options`. `contextOf(a2a, context)` tells an agent what A2A knows of its
+ * message.
+ */
+export const a2a: ((options?: A2AOptions) => Plugin) & TellsContext<A2AContext> =
+  /* @__PURE__ */ Object.assign((options: A2AOptions = {}) => a2aOf(options, {}), { contextIn })
 
 /** The same plugin, with the security schemes of the whole service. */
 export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
@@ -102,10 +141,14 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
   })
 }
 
-/** The agents that A2A offers. */
-export function offeredBy({ agents }: Pick<A2ASettings, 'agents'>, served: Catalog): Catalog {
-  return agents === undefined ? served : createCatalog({ agents, registry: undefined })
+/** What A2A offers. */
+export function offeredBy(settings: Pick<A2ASettings, Named>, served: Catalog): Catalog {
+  const { agents, teams, workflows } = settings
+  const isNamed = agents !== undefined || teams !== undefined || workflows !== undefined
+  return isNamed ? createCatalog({ agents, teams, workflows, registry: undefined }) : served
 }
+
+type Named = 'agents' | 'teams' | 'workflows'
 
 /** The settings that apply to every task. */
 export function taskSettingsOf(
@@ -140,6 +183,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
       agents,
       host,
       approvals: core.runs.approvals,
+      permit: core.runs.permit,
       readKeys,
       production,
       publicUrl,
@@ -156,8 +200,8 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
 function taskHostOf(settings: A2ASettings, core: Core, agents: Catalog): TaskHost {
   const state = stateFor(NAME, core.settings.state)
   if (state.kind === 'hosted') return createRemoteTaskHost(state)
-  const agentOf = (name: string) => agents.resolve('agent', name)
-  const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), agentOf })
+  const targetOf = ({ kind, name }: Skill) => agents.resolve(kind, name)
+  const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), targetOf })
   // Tasks in a store or in objects may be left over from an earlier process.
   core.life.atBeginning(() => void host.resume?.())
   core.life.regularly(() => void host.lookAfter?.())

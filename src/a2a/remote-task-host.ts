@@ -9,14 +9,14 @@ import { type Remote, remote } from '../core/keeper.ts'
 import type { Calls } from '../core/kept.ts'
 import { isServableError } from '../errors.ts'
 import type { Asking } from '../runs/asking.ts'
-import type { Follower, Viewer } from '../runs/host.ts'
+import type { Follower } from '../runs/host.ts'
 import { followerOf } from '../runs/log-stream.ts'
 import { isWholeId, partitionOf } from '../runs/record.ts'
 import type { TaskMethods } from './keepers.ts'
-import { PageFiller, type StoredPage } from './list-tasks.ts'
+import { cursorIn, PageFiller, type StoredPage } from './list-tasks.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
 import type { PushConfig, PushRequest } from './push/config.ts'
-import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView } from './task-host.ts'
+import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView, TaskViewer } from './task-host.ts'
 import { TASK_KEEPER, type TaskIndex, taskIndexAt } from './task-index.ts'
 import type { StoredTask } from './task-record.ts'
 
@@ -44,33 +44,34 @@ class RemoteTaskHost implements TaskHost {
     const crossing = {
       ...message,
       client: client ?? partitionOf(message.owner),
-      agent: target?.name,
+      skill: target && { kind: target.kind, name: target.name },
       options: { ...options, signal: undefined },
     }
     return this.#task(message.taskId).deliver(crossing)
   }
 
-  get(id: string, viewer: Viewer): Promise<TaskView> {
+  get(id: string, viewer: TaskViewer): Promise<TaskView> {
     return this.#task(id).get(viewer)
   }
 
-  asking(id: string): Promise<Asking | undefined> {
-    return this.#task(id).asking(id)
+  asking(id: string, tenant: string | undefined): Promise<Asking | undefined> {
+    return this.#task(id).asking(id, tenant)
   }
 
-  settled(id: string, viewer: Viewer): Promise<Task> {
+  settled(id: string, viewer: TaskViewer): Promise<Task> {
     return this.#task(id).settled(viewer)
   }
 
-  async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    return followerOf(await this.#task(id).follow(viewer, after))
+  async follow(id: string, viewer: TaskViewer, after: number): Promise<Follower | undefined> {
+    const stream = await this.#task(id).follow(viewer, after)
+    return stream && followerOf(stream)
   }
 
-  cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
+  cancel(id: string, viewer: TaskViewer): Promise<{ task: Task; wasCanceled: boolean }> {
     return this.#task(id).cancel(viewer)
   }
 
-  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
+  push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
     return this.#task(request.taskId).push(viewer, request)
   }
 
@@ -80,41 +81,43 @@ class RemoteTaskHost implements TaskHost {
   }
 
   /** The index lists the tasks. Their messages and artifacts come from their own objects. */
-  async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
+  async list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage> {
     const { state } = request
+    // A token that is none is refused before any object is asked.
+    cursorIn(request)
     // A task may have ended without its index knowing. Such a task is among those that the index lists as working.
     if (state !== 'working') {
       const working = { state: 'working', pageSize: MAX_PAGE, includeArtifacts: false } as const
-      await this.#page(owner, { ...working, historyLength: 0, contextId: request.contextId })
+      await this.#page(viewer, { ...working, historyLength: 0, contextId: request.contextId })
     }
-    const page = await this.#page(owner, request)
+    const page = await this.#page(viewer, request)
     return { ...page, tasks: page.tasks.filter(task => state === undefined || task.status.state === state) }
   }
 
-  async #page(owner: Viewer, request: ListRequest): Promise<TaskPage> {
-    const page = await this.page(owner, request)
+  async #page(viewer: TaskViewer, request: ListRequest): Promise<TaskPage> {
+    const page = await this.page(viewer, request)
     const filler = new PageFiller(page, request)
     const add = (stored: StoredTask, view: TaskView | undefined) =>
       view === undefined || filler.add(stored, view.task)
     for (let from = 0; from < page.tasks.length; from += AT_ONCE) {
       const some = page.tasks.slice(from, from + AT_ONCE)
-      const views = await Promise.all(some.map(({ id }) => this.get(id, owner).catch(() => undefined)))
+      const views = await Promise.all(some.map(({ id }) => this.get(id, viewer).catch(() => undefined)))
       if (!some.every((stored, at) => add(stored, views[at]))) break
     }
     return filler.done()
   }
 
-  page(owner: Viewer, request: ListRequest): Promise<StoredPage> {
-    return this.#index.list(partitionOf(owner), owner, request)
+  page(viewer: TaskViewer, request: ListRequest): Promise<StoredPage> {
+    return this.#index.list(partitionOf(viewer.owner), viewer, request)
   }
 
-  async delete(id: string, viewer: Viewer): Promise<void> {
+  async delete(id: string, viewer: TaskViewer): Promise<void> {
     try {
       await this.#task(id).delete(viewer)
     } catch (error) {
       // What is gone must not be listed for good.
       if (isServableError(error) && error.code === 'task_not_found') {
-        await this.#index.remove(partitionOf(viewer), id)
+        await this.#index.remove(partitionOf(viewer.owner), id)
       }
       throw error
     }

@@ -7,6 +7,7 @@
 import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../errors.ts'
 import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
+import type { Target } from '../runs/target.ts'
 import { isObject } from '../validation.ts'
 import { retryHeaders } from '../web/problem.ts'
 import { sseMessage } from '../web/sse.ts'
@@ -69,7 +70,7 @@ const GENERATIONS: readonly Generation[] = [
 export function restRoutes(
   base: string,
   options: BindingOptions,
-  agentOf: (state: RequestState) => string | undefined,
+  agentOf: (state: RequestState) => Target | undefined,
 ): Route[] {
   return GENERATIONS.flatMap(generation => {
     const { prefix, cardPath } = generation
@@ -95,7 +96,7 @@ export function restRoutes(
       route('GET', 'tasks', () => ({ operation: 'list', from: 'query', path: {} })),
       route('GET', 'tasks/:id', state => taskOf(TASK_READS, state)),
       route('POST', 'tasks/:id', state => taskOf(TASK_VERBS, state)),
-      route('GET', 'tasks/:id/pushNotificationConfigs', push('pushList', 'path')),
+      route('GET', 'tasks/:id/pushNotificationConfigs', push('pushList', 'query')),
       route('POST', 'tasks/:id/pushNotificationConfigs', push('pushSet', 'body')),
       route('GET', 'tasks/:id/pushNotificationConfigs/:config', push('pushGet', 'path')),
       route('DELETE', 'tasks/:id/pushNotificationConfigs/:config', push('pushDelete', 'path')),
@@ -132,7 +133,7 @@ function answering(
   generation: Generation,
   options: BindingOptions,
   pick: (state: RequestState) => Picked,
-  agentOf: (state: RequestState) => string | undefined,
+  agentOf: (state: RequestState) => Target | undefined,
 ): Endpoint {
   const { wire, errorOf } = generation
   return async (request, state) => {
@@ -141,10 +142,11 @@ function answering(
       versionOf(request)
       const picked = pick(state)
       const params = await paramsOf(picked, request, options.maxBodyBytes)
-      const call = callOf(request, state, { wire, params, agent: agentOf(state) }, options)
       // A HEAD request for a stream must not follow the task.
       const isHead = request.method === 'HEAD' && picked.operation === 'subscribe'
-      const answer = await options.operations[isHead ? 'get' : picked.operation](call)
+      const operation = isHead ? 'get' : picked.operation
+      const call = await callOf(request, state, { wire, params, agent: agentOf(state), operation }, options)
+      const answer = await options.operations[operation](call)
       if ('response' in answer) return answer.response
       if ('value' in answer)
         return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })

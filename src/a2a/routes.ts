@@ -1,16 +1,19 @@
 /**
- * Mounts A2A: JSON-RPC at the base path, HTTP+JSON below it, both again for each agent, and the cards.
+ * Mounts A2A: JSON-RPC at the base path, HTTP+JSON below it, both again for each servable, and the cards.
  *
  * @module
  */
 
-import type { ServableAgent } from '../agents/contract.ts'
+import type { Kind, ServableAgent } from '../agents/contract.ts'
+import { examplesIn } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
 import type { Approvals } from '../runs/approvals.ts'
+import type { Permit } from '../runs/permit.ts'
+import type { Target } from '../runs/target.ts'
 import type { StreamCount } from '../web/sse.ts'
 import { cardRoutes } from './card-routes.ts'
 import { createCards } from './cards.ts'
@@ -21,7 +24,9 @@ import { answerJsonRpc } from './jsonrpc.ts'
 import { createOperations } from './operations.ts'
 import type { A2ASettings } from './options.ts'
 import { restRoutes } from './rest.ts'
+import { findSkill, PLACES, skillId, skillsIn } from './skills.ts'
 import type { TaskHost } from './task-host.ts'
+import { Tenants } from './tenants.ts'
 
 /** What A2A needs. */
 export interface A2ARoutesOptions {
@@ -29,6 +34,7 @@ export interface A2ARoutesOptions {
   readonly agents: Catalog
   readonly host: TaskHost
   readonly approvals: Approvals | undefined
+  readonly permit: Permit | undefined
   readonly readKeys: KeyReader
   readonly production: boolean
   readonly publicUrl: string | undefined
@@ -42,36 +48,36 @@ export function a2aRoutes({
   agents,
   host,
   approvals,
+  permit,
   readKeys,
   production,
   publicUrl,
   countStream,
   checkServed,
 }: A2ARoutesOptions): Route[] {
-  const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
+  const { basePath, inputModes, listAnonymous, maxBodyBytes, extensions, streaming } = settings
+  const tenants = new Tenants(settings.tenants)
   const hidden = new Set(settings.extendedCard?.agents)
-  const names = () =>
-    agents
-      .entries('agent')
-      .map(({ name }) => name)
-      .filter(name => !hidden.has(name))
-  const find = (name: string) => agents.find('agent', name)
-  const chooseAgent = createAgentChooser({ names, find }, settings.default)
-  const cards = createCards({
-    settings,
-    publicUrl,
-    subjects: () => agents.entries('agent').map(subjectOf),
-    hidden,
-  })
+  const ids = () =>
+    skillsIn(agents)
+      .map(skillId)
+      .filter(id => !hidden.has(id))
+  const chooseAgent = createAgentChooser({ ids, find: id => findSkill(agents, id) }, settings.default)
+  const subjects = () => skillsIn(agents).map(subjectOf)
+  const cards = createCards({ settings, publicUrl, subjects, hidden, tenants })
   const operations = createOperations({
     host,
     approvals,
+    permit,
     chooseAgent,
     inputModes,
     listAnonymous,
+    extensions,
+    tenants,
+    hasStreams: streaming,
     maxParts: settings.maxParts,
     hasPush: settings.push !== undefined,
-    extendedCard: createExtendedCard(settings, cards),
+    extendedCard: createExtendedCard(settings, cards, tenants),
   })
   const options: BindingOptions = {
     operations,
@@ -81,13 +87,19 @@ export function a2aRoutes({
     countStream,
     hasExtendedCard: settings.extendedCard !== undefined,
     checkServed,
+    extensions,
+    tenants,
   }
 
-  const named = ({ params: { agent = '' } }: RequestState): string => {
-    if (find(agent) !== undefined) return agent
-    throw new ServableError('agent_not_found', 'There is no such agent')
-  }
-  const endpoint = (base: string, agentOf: (state: RequestState) => string | undefined): Route[] => [
+  const named =
+    (kind: Kind) =>
+    ({ params: { agent = '' } }: RequestState): Target => {
+      const found = agents.find(kind, agent)
+      if (found !== undefined) return found
+      throw new ServableError(`${kind}_not_found`, `There is no such ${kind}`)
+    }
+  const ofAll = () => undefined
+  const endpoint = (base: string, agentOf: (state: RequestState) => Target | undefined): Route[] => [
     {
       method: 'POST',
       path: joinPath(base),
@@ -96,17 +108,24 @@ export function a2aRoutes({
     },
     ...restRoutes(base, options, agentOf),
   ]
+  // At the root, a path of one segment would be those of all other routes.
+  const isRoot = joinPath(basePath) === '/'
+  const below = (): Route[] => {
+    const tenant = joinPath(basePath, ':tenant')
+    if (tenants.isOn) return isRoot ? restRoutes(tenant, options, ofAll) : endpoint(tenant, ofAll)
+    // Without tenants, the tenant in the path is an agent's name.
+    return isRoot ? [] : restRoutes(joinPath(basePath, ':agent'), options, named('agent'))
+  }
   return [
-    ...cardRoutes({ settings, publicUrl, cards }),
-    ...endpoint(joinPath(basePath, 'agents/:agent'), named),
-    ...endpoint(basePath, () => undefined),
-    // The tenant in the path is an agent's name. At the root, this route would match the paths of all other routes.
-    ...(joinPath(basePath) === '/' ? [] : restRoutes(joinPath(basePath, ':agent'), options, named)),
+    ...cardRoutes({ settings, publicUrl, cards, tenants }),
+    ...PLACES.flatMap(([kind, place]) => endpoint(joinPath(basePath, place, ':agent'), named(kind))),
+    ...endpoint(basePath, ofAll),
+    ...below(),
   ]
 }
 
-function subjectOf({ name, servable }: ReturnType<Catalog['entries']>[number]) {
-  // `entries('agent')` returns only agents.
-  const { description, capabilities } = servable as Partial<ServableAgent>
-  return { name, description, capabilities }
+function subjectOf({ kind, name, servable }: ReturnType<typeof skillsIn>[number]) {
+  // Only agents have capabilities.
+  const { description, capabilities, examples } = servable as Partial<ServableAgent>
+  return { kind, name, description, capabilities, examples: examplesIn(examples) }
 }

@@ -9,7 +9,7 @@ import { readLog } from '../state/read-log.ts'
 import { sizeOf, sizeOfText } from '../state/size.ts'
 import type { LogEntry, Reader } from '../state/store.ts'
 import { logOf } from './log-name.ts'
-import type { ArtifactUpdate, Message, Part, StatusUpdate, TaskArtifact } from './model.ts'
+import type { ArtifactUpdate, Message, Part, StatusUpdate, TaskArtifact, TaskStatus } from './model.ts'
 
 /** The collection of bodies: artifacts and history of a task, up to an entry of its log. */
 export const BODIES = 'task-body'
@@ -24,6 +24,8 @@ export type TaskEntry =
 export interface TaskBody {
   readonly artifacts: readonly TaskArtifact[]
   readonly history: readonly Message[]
+  /** The last status, if the agent is at work. Documents of earlier versions do not have it. */
+  readonly progress?: TaskStatus | undefined
   readonly seq: number
   /** Bytes of the log up to that entry, by estimate. Documents of earlier versions do not have it. */
   readonly bytes?: number
@@ -44,6 +46,7 @@ export class Gathering {
   #size = 0
   readonly #artifacts = new Map<string, Gathered>()
   readonly #history: Message[] = []
+  #progress: TaskStatus | undefined
 
   /** Begins with the stored body of a task, if there is one. */
   static of(tx: Reader, taskId: string): Gathering {
@@ -68,12 +71,18 @@ export class Gathering {
     return this.#size
   }
 
+  /** The messages so far. */
+  get history(): readonly Message[] {
+    return this.#history
+  }
+
   /** Returns an independent copy. */
   copy(): Gathering {
     const copy = new Gathering()
     for (const [id, { first, parts }] of this.#artifacts)
       copy.#artifacts.set(id, { first, parts: [...parts] })
     for (const message of this.#history) copy.#history.push(message)
+    copy.#progress = this.#progress
     copy.#seq = this.#seq
     copy.#bytes = this.#bytes
     copy.#size = this.#size
@@ -92,24 +101,26 @@ export class Gathering {
   }
 
   /** Returns the body as it is now. */
-  body(): Required<TaskBody> {
+  body(): Required<Omit<TaskBody, 'progress'>> & Pick<TaskBody, 'progress'> {
     return {
       artifacts: Array.from(this.#artifacts.values(), ({ first, parts }) => ({
         ...first,
         parts: [...parts],
       })),
       history: [...this.#history],
+      progress: this.#progress,
       seq: this.#seq,
       bytes: this.#bytes,
     }
   }
 
-  #begin({ artifacts, history, seq }: TaskBody, bytes: number): void {
+  #begin({ artifacts, history, seq, progress }: TaskBody, bytes: number): void {
     for (const first of artifacts) {
       this.#size += sizeOf(first) ?? 0
       this.#artifacts.set(first.artifactId, { first, parts: [...first.parts] })
     }
     for (const message of history) this.#tell(message)
+    this.#progress = progress
     this.#seq = seq
     this.#bytes = bytes
   }
@@ -122,6 +133,7 @@ export class Gathering {
     const entry = JSON.parse(data) as TaskEntry
     if (entry.type === 'history') this.#tell(entry.message)
     else if (entry.type === 'artifact') this.#grow(entry)
+    else this.#progress = entry.status.state === 'working' ? entry.status : undefined
   }
 
   #tell(message: Message): void {

@@ -5,12 +5,13 @@
  * @module
  */
 
-import type { RunOptions } from '../agents/contract.ts'
+import type { Kind, RunOptions } from '../agents/contract.ts'
 import type { Asking } from '../runs/asking.ts'
 import type { EndedRun } from '../runs/ended-run.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
 import type { AnsweredBy } from '../runs/waiting.ts'
+import type { Asked } from './context.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
@@ -29,14 +30,21 @@ export interface TaskSettings extends HostSettings {
   readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
 }
 
+/** Whose tasks, and of which tenant. Both must be those of a task. */
+export interface TaskViewer {
+  readonly owner: Viewer
+  readonly tenant?: string | undefined
+}
+
 /** A message on its way to an agent. */
-export interface TaskMessage {
+export interface TaskMessage extends TaskViewer {
   /** The id of the task that the message starts or continues. */
   readonly taskId: string
   readonly message: Message
   /** Undefined if the message continues a task. The stored task then names its agent. */
   readonly target: Target | undefined
-  readonly owner: Viewer
+  /** What the message comes with. Undefined for answers that are not the owner's. */
+  readonly asked?: Asked | undefined
   /** The client that the running task counts against. Default: the owner. */
   readonly client?: string | undefined
   /**
@@ -66,16 +74,20 @@ export interface TaskView {
 
 /** A task as an administrator sees it, without its messages and artifacts. */
 export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
-  /** The agent's name. */
+  /** The id of the skill: the agent's name. */
   readonly agent: string
+  readonly tenant?: string | undefined
   readonly owner: string | null
   readonly status: Omit<TaskStatus, 'message'>
 }
 
 /** A task as lists know it. */
 export interface ListedTask extends Pick<Task, 'id'> {
-  /** The agent's name. */
+  /** Undefined: an agent. */
+  readonly kind?: Kind | undefined
+  /** Its name. */
   readonly agent: string
+  readonly tenant?: string | undefined
   readonly isAtWork: boolean
   /** How many messages the agent has received. */
   readonly turns: number
@@ -94,30 +106,30 @@ export interface TaskHost {
    * `invalid_params` for a context that is not the task's, and for answers that do not fit.
    */
   deliver(message: TaskMessage): Promise<Delivered>
-  get(id: string, viewer: Viewer): Promise<TaskView>
-  /** What a task that waits asks, whoever owns it. Undefined for one that asks nothing. */
-  asking(id: string): Promise<Asking | undefined>
-  /** Reads the log after an entry, until the task has ended. Throws `too_many_followers`. */
-  follow(id: string, viewer: Viewer, after: number): Promise<Follower>
+  get(id: string, viewer: TaskViewer): Promise<TaskView>
+  /** What a task of a tenant that waits asks, whoever owns it. Undefined for one that asks nothing. */
+  asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
+  /** Reads the log after an entry, until the task has ended. Undefined if there is no such entry. Throws `too_many_followers`. */
+  follow(id: string, viewer: TaskViewer, after: number): Promise<Follower | undefined>
   /** Waits until the task has ended or waits for its client. */
-  settled(id: string, viewer: Viewer): Promise<Task>
+  settled(id: string, viewer: TaskViewer): Promise<Task>
   /**
    * Cancels a task and its run. Returns a task that was cancelled before as it is. Throws `task_not_cancelable` if the task
    * has ended in another way.
    */
-  cancel(id: string, viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  cancel(id: string, viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
   /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
   find(ref: string): Promise<readonly FoundTask[]>
-  list(owner: Viewer, request: ListRequest): Promise<TaskPage>
-  /** The same page, of what lists know of the tasks. */
-  page(owner: Viewer, request: ListRequest): Promise<ListedTasks>
+  list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage>
+  /** The same page, of what lists know of the tasks of one tenant, or of all. */
+  page(viewer: TaskViewer, request: ListRequest): Promise<ListedTasks>
   /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
-  delete(id: string, viewer: Viewer): Promise<void>
+  delete(id: string, viewer: TaskViewer): Promise<void>
   /**
    * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws
    * `push_not_supported` if push notifications are off, and `address_refused`.
    */
-  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
+  push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
   /** Continues the work that an earlier process left behind. Never rejects. */
   resume?(): Promise<void>
   /** Ends the tasks of processes that have died, in stores where this is not automatic. Never rejects. */

@@ -7,13 +7,13 @@
 import type { Reach } from '../core/hosted.ts'
 import { type Calls, callsAt, type Transactions } from '../core/kept.ts'
 import { takePlace, type WorkBounds } from '../runs/admission.ts'
-import { decodeCursor } from '../runs/cursor.ts'
 import type { Viewer } from '../runs/host.ts'
 import { idsOf, partitionOf } from '../runs/record.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { listTasks, type StoredPage } from './list-tasks.ts'
 import { makeRoom } from './make-room.ts'
 import type { ListRequest } from './model.ts'
+import type { TaskViewer } from './task-host.ts'
 import { AT_WORK, type StoredTask, TASKS, toDocument } from './task-record.ts'
 
 /** The name of the keepers of tasks, which is the plugin's name. */
@@ -38,7 +38,7 @@ export interface TaskBounds extends WorkBounds {
 /** The transactions of an index object of tasks. */
 export interface TaskIndex extends Transactions {
   readonly reads: {
-    readonly list: (tx: Reader, owner: Viewer, request: ListRequest) => StoredPage
+    readonly list: (tx: Reader, viewer: TaskViewer, request: ListRequest) => StoredPage
     /** Returns the ids that a reference in the log may stand for. */
     readonly idsOf: (tx: Reader, reference: string) => readonly string[]
   }
@@ -58,10 +58,7 @@ export interface TaskIndex extends Transactions {
 /** The transactions of an index object. */
 export const TASK_INDEX: TaskIndex = {
   reads: {
-    list(tx, owner, request) {
-      if (request.pageToken) decodeCursor(request.pageToken)
-      return listTasks(tx, owner, request)
-    },
+    list: listTasks,
     idsOf: (tx, reference) => idsOf(tx, TASKS, reference),
   },
   writes: {

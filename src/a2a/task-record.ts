@@ -4,13 +4,15 @@
  * @module
  */
 
+import type { Kind } from '../agents/contract.ts'
 import { partitionOf } from '../runs/record.ts'
 import { dropWaiting } from '../runs/waiting.ts'
 import { sizeOfText } from '../state/size.ts'
-import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
+import type { Document, Footing, Leaving, Tags, Transaction } from '../state/store.ts'
 import { logOf } from './log-name.ts'
 import { isInterruptedState, type Message, type Task, type TaskStatus } from './model.ts'
 import { deletePushes } from './push/kept.ts'
+import { type Skill, skillId } from './skills.ts'
 import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
 import type { FoundTask, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
@@ -25,19 +27,36 @@ export interface StoredTask {
   readonly id: string
   readonly contextId: string
   readonly status: TaskStatus
-  /** The agent's name. */
+  /** What works on it. Undefined: an agent. */
+  readonly kind?: Kind | undefined
+  /** Its name. */
   readonly agent: string
   readonly owner: string | null
+  readonly tenant?: string | undefined
   readonly isAtWork: boolean
   readonly instance: string
   /** How many messages the agent has received. */
   readonly turns: number
 }
 
+/** What works on a task. */
+export function skillOf({ kind = 'agent', agent }: Pick<StoredTask, 'kind' | 'agent'>): Skill {
+  return { kind, name: agent }
+}
+
 /** Converts a task for an administrator. */
-export function toFound({ id, contextId, agent, owner, status }: StoredTask): FoundTask {
+export function toFound(task: StoredTask): FoundTask {
+  const { id, contextId, owner, tenant, status } = task
   const { state, timestamp } = status
-  return { id, contextId, agent, owner, status: { state, timestamp } }
+  const agent = skillId(skillOf(task))
+  return {
+    id,
+    contextId,
+    agent,
+    owner,
+    ...(tenant !== undefined && { tenant }),
+    status: { state, timestamp },
+  }
 }
 
 /** Makes the document of a task. Lists are sorted by the time of the status, newest first. */
@@ -46,10 +65,15 @@ export function toDocument(task: StoredTask, expiresAt?: number): Document<Store
     id: task.id,
     partition: partitionOf(task.owner),
     at: Date.parse(task.status.timestamp),
-    tags: { contextId: task.contextId, state: task.status.state },
+    tags: { contextId: task.contextId, state: task.status.state, ...tagsOf(task.tenant) },
     value: task,
     ...(expiresAt !== undefined && { expiresAt }),
   }
+}
+
+/** The tags of a tenant's tasks. Those of all tenants have one in common. */
+export function tagsOf(tenant: string | undefined): Tags {
+  return tenant === undefined ? {} : { tenant, hasTenant: 'yes' }
 }
 
 /** Writes the document of a task. An ended task expires at `expiresAt`, or earlier if the store is full. */
@@ -83,10 +107,14 @@ export function forgetTask(tx: Transaction, id: string): undefined {
   tx.deleteLog(logOf(id))
 }
 
-/** The view of a task, made from its document and what was gathered from its log. */
-export function viewOf({ id, contextId, status }: StoredTask, gathering: Gathering): TaskView {
-  const { artifacts, history, seq } = gathering.body()
-  return { task: { id, contextId, status, artifacts, history }, seq }
+/**
+ * The view of a task, made from its document and what was gathered from its log. The document has the status at the beginning of
+ * the turn, so the log knows more of a task at work.
+ */
+export function viewOf({ id, contextId, status, isAtWork }: StoredTask, gathering: Gathering): TaskView {
+  const { artifacts, history, seq, progress } = gathering.body()
+  const now = isAtWork && progress !== undefined ? progress : status
+  return { task: { id, contextId, status: now, artifacts, history }, seq }
 }
 
 /** Bytes of a task, by estimate, past which it accepts no more messages. Each answer may contain the whole task. */

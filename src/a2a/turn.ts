@@ -5,9 +5,10 @@
  */
 
 import type { ErrorEvent, FinishEvent, FinishReason, InputRequest, RunEvent } from '../agents/contract.ts'
+import type { A2AFacts } from '../agents/run-types.ts'
 import { askingParts } from './answers.ts'
 import type { Message, Part, TaskState, TaskStatus } from './model.ts'
-import { toParts } from './parts.ts'
+import { factsOf, partsOf, toParts } from './parts.ts'
 import type { TaskEntry } from './task-body.ts'
 import { type StoredTask, statusNow } from './task-record.ts'
 
@@ -48,16 +49,21 @@ export class Turn {
       case 'text':
         return [this.#answer(event.text)]
       case 'artifact': {
-        const { artifactId, name, parts, append = false, lastChunk = !append } = event
-        const artifact = { artifactId, parts: toParts(parts), ...(name !== undefined && { name }) }
+        const { artifactId, name, description, parts, append = false, lastChunk = !append } = event
+        const label = {
+          ...(name !== undefined && { name }),
+          ...(description !== undefined && { description }),
+        }
+        const artifact = { artifactId, parts: toParts(parts), ...label, ...factsOf(event) }
         return [{ ...this.#ids(), type: 'artifact', artifact, append, lastChunk }]
       }
       case 'step': {
-        const { type: _, ...step } = event
-        return [{ ...this.#ids(), type: 'status', status: statusNow('working'), metadata: { step } }]
+        const { type: _, text, ...step } = event
+        const message = text ? this.#message([{ text }]) : undefined
+        return [{ ...this.#ids(), type: 'status', status: statusNow('working', message), metadata: { step } }]
       }
       case 'message': {
-        const message = this.#message(toParts(event.parts))
+        const message = this.#message(toParts(event.parts), factsOf(event))
         return [
           { type: 'history', message },
           { ...this.#ids(), type: 'status', status: statusNow('working', message) },
@@ -88,8 +94,9 @@ export class Turn {
       entries.push({ ...this.#ids(), type: 'artifact', artifact, append: false, lastChunk: true })
     }
     const state = event.type === 'error' ? 'failed' : STATES[event.finishReason]
-    const says = event.type === 'error' ? event.error : this.#question(state)
-    const parts = requests.length > 0 ? askingParts(requests) : says ? [{ text: says }] : undefined
+    // Clients that keep only whole artifacts wait for this. What is cut off is not whole.
+    if (this.#hasAnswer && state !== 'failed' && state !== 'canceled') entries.push(this.#piece('', true))
+    const parts = this.#lastWords(event, state, requests)
     const message = parts && this.#message(parts)
     if (message !== undefined) entries.push({ type: 'history', message })
     const status = statusNow(state, message, this.#task.status)
@@ -99,23 +106,38 @@ export class Turn {
   }
 
   /**
-   * The agent's text for the status message. The status contains it if the client has to act or the task failed or was
-   * rejected.
+   * The parts of the last status message: what the agent says of the end. Where it says nothing, and the client has to act or the
+   * task was rejected, its text.
    */
-  #question(state: TaskState): string | undefined {
-    return state === 'completed' || state === 'canceled' ? undefined : this.#text
+  #lastWords(
+    event: FinishEvent | ErrorEvent,
+    state: TaskState,
+    requests: readonly InputRequest[],
+  ): readonly Part[] | undefined {
+    if (event.type === 'error') return [{ text: event.error }]
+    const own = event.message === undefined ? undefined : partsOf(event.message)
+    if (requests.length > 0) return askingParts(requests, own)
+    if (own !== undefined && own.length > 0) return own
+    if (state === 'completed' || state === 'canceled') return undefined
+    // Such a task must say what it needs (section 7.6.1).
+    const text = this.#text || (state === 'auth-required' ? 'The agent needs authorization to go on' : '')
+    return text === '' ? undefined : [{ text }]
   }
 
   #answer(text: string): TaskEntry {
-    const append = this.#hasAnswer
+    const entry = this.#piece(text, false)
     this.#hasAnswer = true
     this.#text += text
-    const artifact = { artifactId: this.#answerId, name: 'response', parts: [{ text }] }
-    return { ...this.#ids(), type: 'artifact', artifact, append, lastChunk: false }
+    return entry
   }
 
-  #message(parts: readonly Part[]): Message {
-    return { messageId: crypto.randomUUID(), role: 'agent', parts, ...this.#ids() }
+  #piece(text: string, lastChunk: boolean): TaskEntry {
+    const artifact = { artifactId: this.#answerId, name: 'response', parts: [{ text }] }
+    return { ...this.#ids(), type: 'artifact', artifact, append: this.#hasAnswer, lastChunk }
+  }
+
+  #message(parts: readonly Part[], facts: A2AFacts = {}): Message {
+    return { messageId: crypto.randomUUID(), role: 'agent', parts, ...this.#ids(), ...facts }
   }
 
   #ids(): { taskId: string; contextId: string } {

@@ -6,6 +6,7 @@
 
 import type { Follower } from '../runs/host.ts'
 import type { LogEntry } from '../state/store.ts'
+import { deferred } from '../wake.ts'
 import { isSettledState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
 import type { TaskEntry } from './task-body.ts'
 import type { TaskView } from './task-host.ts'
@@ -41,6 +42,28 @@ export function messageOnly(message: Message): UpdateSource {
       return given
     },
     leave() {},
+  }
+}
+
+/** Milliseconds after which a stream begins although nothing is known of it yet. */
+const BEGIN_MS = 1000
+
+/** The source as soon as it is known. After a second it is one that waits, so that the client is kept from leaving. */
+export async function soonOrLater(source: Promise<UpdateSource>): Promise<UpdateSource> {
+  const waiting: UpdateSource = {
+    next: async () => (await source).next(),
+    leave: () =>
+      void source.then(
+        known => known.leave(),
+        () => {},
+      ),
+  }
+  const { promise, resolve } = deferred<UpdateSource>()
+  const timer = setTimeout(() => resolve(waiting), BEGIN_MS)
+  try {
+    return await Promise.race([source, promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

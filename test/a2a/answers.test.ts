@@ -78,13 +78,13 @@ describe('a task that waits', () => {
   }
   const make = (store = memoryStore()) => ({
     store,
-    host: createLocalTaskHost({ store, settings, retention: {}, agentOf: () => target }),
+    host: createLocalTaskHost({ store, settings, retention: {}, targetOf: () => target }),
     kept: () => store.read(tx => tx.count(WAITING)),
   })
   const begin = async ({ host }: ReturnType<typeof make>, taskId: string, whose: string | null = owner) => {
     const message = messageOf({ text: 'shirt' })
     await host.deliver({ taskId, message, target, owner: whose, options: {}, mayWait: true })
-    return host.settled(taskId, whose)
+    return host.settled(taskId, { owner: whose })
   }
   const say = ({ host }: ReturnType<typeof make>, taskId: string, text: string) =>
     host.deliver({
@@ -102,10 +102,10 @@ describe('a task that waits', () => {
     for (const id of [going, cancelled]) await begin(made, id)
     expect(made.kept()).toBe(2)
     await say(made, going, 'M')
-    const { status, artifacts } = await made.host.settled(going, owner)
+    const { status, artifacts } = await made.host.settled(going, { owner })
     expect([status.state, artifacts?.[0]?.parts]).toEqual(['completed', [{ text: 'shirt in M' }]])
     expect(made.kept()).toBe(1)
-    await made.host.cancel(cancelled, owner)
+    await made.host.cancel(cancelled, { owner })
     expect(made.kept()).toBe(0)
   })
 
@@ -126,18 +126,18 @@ describe('a task that waits', () => {
     })
     const own: Target = { kind: 'agent', name: 'who', servable: agent as Target['servable'] }
     const host = createLocalTaskHost({
-      ...{ store: memoryStore(), settings, retention: {}, agentOf: () => own },
+      ...{ store: memoryStore(), settings, retention: {}, targetOf: () => own },
     })
     const taskId = crypto.randomUUID()
     const send = (owner: string | null, target?: Target) => {
       const options = owner === null ? {} : { identity: owner, userId: owner }
-      const message = messageOf({ text: 'yes' })
+      const message = { ...messageOf({ text: 'yes' }), messageId: crypto.randomUUID() }
       return host.deliver({ taskId, message, target, owner, options, mayWait: true })
     }
     await send(null, own)
-    expect((await host.settled(taskId, null)).status.state).toBe('input-required')
+    expect((await host.settled(taskId, { owner: null })).status.state).toBe('input-required')
     await send('bob')
-    const { artifacts } = await host.settled(taskId, null)
+    const { artifacts } = await host.settled(taskId, { owner: null })
     expect(artifacts?.[0]?.parts).toEqual([{ text: 'for undefined and undefined' }])
   })
 
@@ -155,12 +155,12 @@ describe('a task that waits', () => {
       },
     })
     const own: Target = { kind: 'agent', name: 'orders', servable: agent as Target['servable'] }
-    const host = createLocalTaskHost({ store: memoryStore(), settings, retention: {}, agentOf: () => own })
+    const host = createLocalTaskHost({ store: memoryStore(), settings, retention: {}, targetOf: () => own })
     const taskId = crypto.randomUUID()
     for (const target of [own, undefined, undefined]) {
-      const message = messageOf({ text: 'yes' })
+      const message = { ...messageOf({ text: 'yes' }), messageId: crypto.randomUUID() }
       await host.deliver({ taskId, message, target, owner, options: {}, mayWait: true })
-      await host.settled(taskId, owner)
+      await host.settled(taskId, { owner })
     }
     expect(keys).toHaveLength(3)
     expect(new Set(keys).size).toBe(1)
@@ -171,8 +171,8 @@ describe('a task that waits', () => {
     const taskId = crypto.randomUUID()
     const asked = await begin(one, taskId)
     const other = make(one.store)
-    expect(await other.host.settled(taskId, owner)).toEqual(asked)
+    expect(await other.host.settled(taskId, { owner })).toEqual(asked)
     await say(other, taskId, 'L')
-    expect((await other.host.settled(taskId, owner)).status.state).toBe('completed')
+    expect((await other.host.settled(taskId, { owner })).status.state).toBe('completed')
   })
 })

@@ -61,7 +61,7 @@ function hostOver(store: Store): TaskHost {
     push: { ...PUSH_DEFAULTS, allow: ['127.0.0.1'] },
     onGivenUp() {},
   }
-  return createLocalTaskHost({ store, settings, retention: {}, agentOf: () => target })
+  return createLocalTaskHost({ store, settings, retention: {}, targetOf: () => target })
 }
 
 const faultyHost = (inner: NearStore, isFailing: Failing) => hostOver(faultyStore(inner, isFailing))
@@ -118,8 +118,8 @@ async function bustle(host: TaskHost) {
     const { seq, task } = delivered.view
     const { id } = task
     ids.add(id)
-    const waiting = trying(host.settled(id, OWNER))
-    const follower = await trying(host.follow(id, OWNER, seq))
+    const waiting = trying(host.settled(id, { owner: OWNER }))
+    const follower = await trying(host.follow(id, { owner: OWNER }, seq))
     if (follower !== undefined) told.push(settled(toldTo(follower)))
     return { id, settled: waiting }
   }
@@ -137,14 +137,14 @@ async function bustle(host: TaskHost) {
   const config = { id: 'c', url: `${RECEIVER}/other`, version: '1.0' }
   await Promise.all([
     asking && one([{ say: 'that' }], { taskId: asking.id, isNew: false }),
-    waiting && trying(host.push(OWNER, { act: 'set', taskId: waiting.id, config })),
-    waiting && trying(host.cancel(waiting.id, OWNER)),
-    trying(host.list(OWNER, { pageSize: 10, includeArtifacts: true })),
+    waiting && trying(host.push({ owner: OWNER }, { act: 'set', taskId: waiting.id, config })),
+    waiting && trying(host.cancel(waiting.id, { owner: OWNER })),
+    trying(host.list({ owner: OWNER }, { pageSize: 10, includeArtifacts: true })),
   ])
   openGate(gate)
   if (waiting !== undefined) {
-    await trying(host.push(OWNER, { act: 'list', taskId: waiting.id }))
-    await trying(host.push(OWNER, { act: 'delete', taskId: waiting.id, id: 'c' }))
+    await trying(host.push({ owner: OWNER }, { act: 'list', taskId: waiting.id }))
+    await trying(host.push({ owner: OWNER }, { act: 'delete', taskId: waiting.id, id: 'c' }))
   }
   return { ids: [...ids], refused, told: Promise.all(told) }
 }
@@ -160,7 +160,7 @@ const statesIn = (entries: readonly TaskEntry[]) =>
 /** That all tasks that began have an end, or wait for their client, that their receivers know, and that nothing else is there. */
 async function expectAllSettled(host: TaskHost, inner: NearStore, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    const { state } = (await host.get(id, OWNER)).task.status
+    const { state } = (await host.get(id, { owner: OWNER })).task.status
     expect(isSettledState(state)).toBe(true)
     const entries = (await read(host, id)).map(({ data }) => JSON.parse(data) as TaskEntry)
     const states = statesIn(entries)
@@ -169,15 +169,15 @@ async function expectAllSettled(host: TaskHost, inner: NearStore, ids: readonly 
     const heard = received.get(`${RECEIVER}/${id}`)
     if (heard !== undefined) expect(JSON.parse(heard.at(-1) ?? '')).toMatchObject(toldState(state))
   }
-  const { tasks } = await host.list(OWNER, { pageSize: 100, includeArtifacts: false })
+  const { tasks } = await host.list({ owner: OWNER }, { pageSize: 100, includeArtifacts: false })
   expect(new Set(tasks.map(({ id }) => id))).toEqual(new Set(ids))
   expect(inner.read(tx => [tx.count(AT_WORK), tx.count(TASKS)])).toEqual([0, ids.length])
 }
 
 /** All that stands in the log of a task by now. */
 async function read(host: TaskHost, id: string) {
-  const { seq } = await host.get(id, OWNER)
-  const follower = await host.follow(id, OWNER, 0)
+  const { seq } = await host.get(id, { owner: OWNER })
+  const follower = (await host.follow(id, { owner: OWNER }, 0))!
   const entries = []
   while (entries.length < seq) entries.push(...((await follower.next()) ?? []))
   follower.leave()
@@ -205,7 +205,7 @@ function outageCases(make: () => NearStore, { step, seeds }: { step: number; see
     expect((await pass(told)).map(({ status }) => status)).toEqual(Array(7).fill('fulfilled'))
     const { count } = all
     await pass(expectAllSettled(steady, whole, ids))
-    const states = ids.map(async id => (await steady.get(id, OWNER)).task.status.state)
+    const states = ids.map(async id => (await steady.get(id, { owner: OWNER })).task.status.state)
     expect((await Promise.all(states)).toSorted()).toEqual(ENDS)
     expect(received.size).toBe(4)
     expect(count).toBeGreaterThan(100)
@@ -248,9 +248,9 @@ function outageCases(make: () => NearStore, { step, seeds }: { step: number; see
     const id = 'view' in delivered ? delivered.view.task.id : ''
     let isOut = true
     const after = faultyHost(reopened(inner) as NearStore, () => isOut)
-    await expect(pass(after.get(id, OWNER))).rejects.toMatchObject({ code: 'state_unavailable' })
+    await expect(pass(after.get(id, { owner: OWNER }))).rejects.toMatchObject({ code: 'state_unavailable' })
     isOut = false
-    expect((await pass(after.get(id, OWNER))).task.status.state).toBe('failed')
+    expect((await pass(after.get(id, { owner: OWNER }))).task.status.state).toBe('failed')
     await pass(expectAllSettled(after, inner, [id]))
   })
 }
@@ -278,12 +278,12 @@ describe('a task over a store that fails', () => {
   it('goes on for as long as it has patience, and says nothing twice', async () => {
     let isOut = false
     const { inner, host, gate, id } = await begun(() => isOut)
-    const told = toldTo(await host.follow(id, OWNER, 0))
+    const told = toldTo((await host.follow(id, { owner: OWNER }, 0))!)
     isOut = true
     openGate(gate)
     await vi.advanceTimersByTimeAsync(8_000)
     isOut = false
-    const { artifacts = [], status } = await pass(host.settled(id, OWNER))
+    const { artifacts = [], status } = await pass(host.settled(id, { owner: OWNER }))
     expect([status.state, artifacts[0]?.parts]).toEqual(['completed', [{ text: `a${'b'.repeat(1000)}` }]])
     expect(statesIn(await pass(told))).toEqual(['working', 'completed'])
     await passAMinute()
@@ -294,13 +294,13 @@ describe('a task over a store that fails', () => {
   it('fails after that; whoever cancels it meanwhile hears why that cannot be kept', async () => {
     let isOut = false
     const { inner, host, gate, id } = await begun(() => isOut)
-    const told = toldTo(await host.follow(id, OWNER, 0))
+    const told = toldTo((await host.follow(id, { owner: OWNER }, 0))!)
     isOut = true
     openGate(gate)
     await vi.advanceTimersByTimeAsync(30_000)
-    await expect(pass(host.cancel(id, OWNER))).rejects.toMatchObject({ code: 'state_unavailable' })
+    await expect(pass(host.cancel(id, { owner: OWNER }))).rejects.toMatchObject({ code: 'state_unavailable' })
     isOut = false
-    expect((await pass(host.settled(id, OWNER))).status.state).toBe('failed')
+    expect((await pass(host.settled(id, { owner: OWNER }))).status.state).toBe('failed')
     expect(statesIn(await pass(told))).toEqual(['working', 'failed'])
     await passAMinute()
     await pass(expectAllSettled(host, inner, [id]))

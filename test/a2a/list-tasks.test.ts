@@ -76,8 +76,9 @@ describe('how many tasks there are', () => {
         }
       })
     const total = (request: Partial<ListRequest> = {}) =>
-      store.transact(tx => listTasks(tx, 'o', { pageSize: 10, includeArtifacts: false, ...request }))
-        .totalSize
+      store.transact(tx =>
+        listTasks(tx, { owner: 'o' }, { pageSize: 10, includeArtifacts: false, ...request }),
+      ).totalSize
     put(0, 999)
     expect([total(), total({ state: 'completed' }), total({ updatedAfter: 900 })]).toEqual([999, 500, 99])
     put(999, 1500)
@@ -89,9 +90,10 @@ describe('a task', () => {
   it('takes no more messages once it is large: each answer about it would have all of them', async () => {
     const metadata = { agentName: 'asking' }
     const parts = [{ text: 'x'.repeat(9_000_000) }]
-    const message = { messageId: 'm', role: 'ROLE_USER', metadata, parts }
-    const send = (taskId: string | undefined) =>
-      call('SendMessage', { message: { ...message, taskId }, configuration: { historyLength: 0 } })
+    const send = (taskId: string | undefined) => {
+      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', metadata, parts, taskId }
+      return call('SendMessage', { message, configuration: { historyLength: 0 } })
+    }
     const { id } = (await send(undefined)).task
     for (let turn = 2; turn <= 4; turn++) {
       expect((await send(id)).task).toMatchObject({ id, status: { state: 'TASK_STATE_INPUT_REQUIRED' } })

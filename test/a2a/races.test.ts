@@ -60,7 +60,7 @@ function deliver(host: TaskHost, taskId: string, text: string, isNew = true): Pr
 }
 
 async function entriesOf(host: TaskHost, id: string): Promise<TaskEntry[]> {
-  const follower = await host.follow(id, 'racer', 0)
+  const follower = (await host.follow(id, { owner: 'racer' }, 0))!
   const entries: TaskEntry[] = []
   for (let batch = await follower.next(); batch; batch = await follower.next()) {
     entries.push(...batch.map(({ data }) => JSON.parse(data) as TaskEntry))
@@ -74,21 +74,21 @@ async function race(host: TaskHost, round: number) {
   const text = String(round % 5)
   const delivering = deliver(host, id, text)
   const following = delivering.then(async () => {
-    const follower = await host.follow(id, 'racer', 0)
+    const follower = (await host.follow(id, { owner: 'racer' }, 0))!
     let count = 0
     for (let batch = await follower.next(); batch; batch = await follower.next()) count += batch.length
     return count
   })
   await delivering
   for (let left = Math.floor(round / 5) % 8; left > 0; left--) await turn()
-  const cancelled = await host.cancel(id, 'racer').then(
+  const cancelled = await host.cancel(id, { owner: 'racer' }).then(
     ({ task }) => task.status.state,
     (error: { code: string }) => error.code,
   )
-  const { task } = await host.get(id, 'racer')
+  const { task } = await host.get(id, { owner: 'racer' })
   const entries = await entriesOf(host, id)
   await turn()
-  const late = await host.get(id, 'racer')
+  const late = await host.get(id, { owner: 'racer' })
   return {
     id,
     cancelled,
@@ -135,7 +135,7 @@ describe.each(Object.entries(states))('createLocalTaskHost over %s', (_, open) =
       push: undefined,
       onGivenUp() {},
     }
-    host = createLocalTaskHost({ ...state, settings, agentOf: () => target })
+    host = createLocalTaskHost({ ...state, settings, targetOf: () => target })
   })
   afterEach(() => {
     state.store.close()
@@ -165,10 +165,10 @@ describe.each(Object.entries(states))('createLocalTaskHost over %s', (_, open) =
       await deliver(host, id, `${(round % 7) + 1}`)
       const answers = await Promise.all(
         Array.from({ length: 5 }, () =>
-          host.cancel(id, 'racer').catch((error: { code: string }) => error.code),
+          host.cancel(id, { owner: 'racer' }).catch((error: { code: string }) => error.code),
         ),
       )
-      const { task } = await host.get(id, 'racer')
+      const { task } = await host.get(id, { owner: 'racer' })
       for (const answer of answers) {
         if (typeof answer === 'string') expect(answer).toBe('task_not_cancelable')
         else expect(answer.task.status).toEqual(task.status)
@@ -181,7 +181,7 @@ describe.each(Object.entries(states))('createLocalTaskHost over %s', (_, open) =
     await inBatches(100, async () => {
       const id = crypto.randomUUID()
       await deliver(host, id, '1 ask')
-      await host.settled(id, 'racer')
+      await host.settled(id, { owner: 'racer' })
       const answers = await Promise.allSettled(
         Array.from({ length: 4 }, () => deliver(host, id, '2 ask', false)),
       )
@@ -190,7 +190,7 @@ describe.each(Object.entries(states))('createLocalTaskHost over %s', (_, open) =
         if (answer.status === 'rejected')
           expect(answer.reason).toMatchObject({ code: 'unsupported_operation' })
       }
-      const task = await host.settled(id, 'racer')
+      const task = await host.settled(id, { owner: 'racer' })
       expect(task.history?.filter(({ role }) => role === 'user')).toHaveLength(2)
     })
     expect(crowded).toEqual(new Set())
@@ -207,7 +207,7 @@ describe('two hosts over one database', () => {
   const opened = () => {
     const state = sqliteState({ path: join(folder, 'shared.db') })
     const settings = { ...SETTINGS, maxTasksPerOwner: 1000, maxHistory: 200, push: undefined, onGivenUp() {} }
-    return { state, host: createLocalTaskHost({ ...state, settings, agentOf: () => target }) }
+    return { state, host: createLocalTaskHost({ ...state, settings, targetOf: () => target }) }
   }
 
   it('both follow a task to its end, whoever runs its agent', { timeout: 10_000 }, async () => {
@@ -224,9 +224,9 @@ describe('two hosts over one database', () => {
     const [one, other] = [opened(), opened()]
     const id = crypto.randomUUID()
     await deliver(one.host, id, '1000000')
-    const { task } = await other.host.cancel(id, 'racer')
+    const { task } = await other.host.cancel(id, { owner: 'racer' })
     expect(task.status.state).toBe('canceled')
-    expect(await one.host.settled(id, 'racer')).toEqual(task)
+    expect(await one.host.settled(id, { owner: 'racer' })).toEqual(task)
     one.state.store.close()
     other.state.store.close()
   })

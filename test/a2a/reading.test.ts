@@ -63,12 +63,12 @@ async function talking(
     onGivenUp() {},
     push: undefined,
   }
-  const host = createLocalTaskHost({ store, settings, retention: {}, agentOf: () => target })
+  const host = createLocalTaskHost({ store, settings, retention: {}, targetOf: () => target })
   const id = crypto.randomUUID()
   const message = { messageId: 'm', role: 'user', parts: [{ text: 'talk' }] } as const
   await host.deliver({ taskId: id, message, target, owner: null, options: {}, mayWait: false })
   await said.promise
-  const follower = await host.follow(id, null, 0)
+  const follower = (await host.follow(id, { owner: null }, 0))!
   // The message and the status before them.
   for (let entries = 0; entries < chunks + 2; ) entries += (await follower.next())?.length ?? chunks
   follower.leave()
@@ -79,7 +79,7 @@ async function talking(
 describe('a task at work', () => {
   it('has most of its log gathered before anyone asks', async () => {
     const { host, id, count } = await talking(5000)
-    const { task, seq } = await host.get(id, null)
+    const { task, seq } = await host.get(id, { owner: null })
     expect(task.artifacts).toEqual([
       { artifactId: 'response', name: 'response', parts: [{ text: 'x'.repeat(5000) }] },
     ])
@@ -89,15 +89,15 @@ describe('a task at work', () => {
 
   it('is asked for again and again without its log being read again', async () => {
     const { host, id, count, end } = await talking()
-    const first = await host.get(id, null)
+    const first = await host.get(id, { owner: null })
     const text = 'x'.repeat(CHUNKS)
     expect(first.task.artifacts).toEqual([{ artifactId: 'response', name: 'response', parts: [{ text }] }])
     expect(count()).toBe(first.seq)
-    for (let times = 0; times < 3; times++) expect(await host.get(id, null)).toEqual(first)
-    const listed = await host.list(null, { pageSize: 10, includeArtifacts: true })
+    for (let times = 0; times < 3; times++) expect(await host.get(id, { owner: null })).toEqual(first)
+    const listed = await host.list({ owner: null }, { pageSize: 10, includeArtifacts: true })
     expect(listed.tasks).toEqual([first.task])
     expect(count()).toBe(0)
-    const settled = host.settled(id, null)
+    const settled = host.settled(id, { owner: null })
     end()
     const task = await settled
     expect(task.artifacts?.[0]?.parts).toEqual([{ text: `${text}y` }])
@@ -108,9 +108,9 @@ describe('a task at work', () => {
 
   it('is cancelled without its log being read', async () => {
     const { host, id, count } = await talking()
-    await host.get(id, null)
+    await host.get(id, { owner: null })
     count()
-    const { task } = await host.cancel(id, null)
+    const { task } = await host.cancel(id, { owner: null })
     expect(task.status.state).toBe('canceled')
     expect(count()).toBeLessThanOrEqual(6)
   })

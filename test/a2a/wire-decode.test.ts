@@ -155,6 +155,17 @@ describe.each(named)('decode.send of %s', (_, dialect) => {
 })
 
 describe('what only one wire knows', () => {
+  it('0.3 on HTTP+JSON takes the message under the name that it has in the file', () => {
+    const { decode } = V03_REST.wire
+    const message = messageOf(V03_REST)
+    const configuration = { blocking: true }
+    const sent = decode.send({ message, configuration, metadata: { a: 1 } })
+    expect(decode.send({ request: message, configuration, metadata: { a: 1 } })).toEqual(sent)
+    expect(decode.send({ request: { role: 'x' }, message })).toEqual(decode.send({ message }))
+    expect(refusal(() => decode.send({ request: 5 }))?.fields).toEqual(['message'])
+    expect(refusal(() => V1.wire.decode.send({ request: messageOf(V1) }))?.fields).toEqual(['message'])
+  })
+
   it.each([null, 0, false, 'text', [1], { a: 1 }])('1.0 reads the data %j', data => {
     expect(decodePart(V1, { data })).toEqual({ data })
   })

@@ -1,6 +1,7 @@
 /** The A2A contract, which holds on every runtime and with every state. The server is `a2a/service.ts`. */
 import { describe } from 'vitest'
 import { answerBoundCases, answerCases } from './a2a/answers.ts'
+import { extensionCases, rootTenantCases, skillCases, streamlessCases, tenantCases } from './a2a/apart.ts'
 import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
 import { cardCases } from './a2a/cards.ts'
 import { choosingCases } from './a2a/choosing.ts'
@@ -16,6 +17,7 @@ import { racingCases } from './a2a/racing.ts'
 import type { SettingsName } from './a2a/service.ts'
 import { streamCases } from './a2a/streams.ts'
 import { taskCases } from './a2a/tasks.ts'
+import { knowledgeCases, wordCases } from './a2a/words.ts'
 import type { Deployment } from './runs/client.ts'
 import { served } from './served.ts'
 
@@ -41,6 +43,12 @@ export function a2aContract(deploy: Deploy): void {
       keyCases(server)
       requestBoundCases(server)
       failureCases(server)
+      wordCases(server)
+      knowledgeCases(server)
+      describe('extensions', () => extensionCases(server))
+      tenantCases(server)
+      skillCases(server)
+      describe('streams that are off', () => streamlessCases(server))
     })
     racingCases(server, 200)
     canaryCases(server)
@@ -55,6 +63,7 @@ export function a2aContract(deploy: Deploy): void {
     const server = served(() => deploy('full'))
     describe('push notifications', () => pushCases(server))
     describe.concurrent('the extended card', () => extendedCases(server))
+    describe.concurrent('a tenant at the root', () => rootTenantCases(server))
   })
   describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
 }
@@ -70,6 +79,9 @@ export function a2aStateContract(deploy: Deploy): void {
       listCases(server, twoTongues)
       ownerCases(server, twoTongues)
       failureCases(server, twoTongues)
+      wordCases(server, twoTongues)
+      tenantCases(server, twoTongues)
+      skillCases(server, twoTongues)
     })
     racingCases(server, 100)
     canaryCases(server)
@@ -95,6 +107,7 @@ export function a2aSmoke(deploy: Deploy): void {
     describe.concurrent('over loopback', () => {
       clientCases(server)
       streamCases(server, twoTongues)
+      knowledgeCases(server, twoTongues)
     })
   })
 }

@@ -35,7 +35,13 @@ export type PushChange =
 /** A request that only reads configs. */
 export type PushLook =
   | { readonly act: 'get'; readonly taskId: string; readonly id: string }
-  | { readonly act: 'list'; readonly taskId: string }
+  | {
+      readonly act: 'list'
+      readonly taskId: string
+      /** 1 or more. Undefined: all. */
+      readonly pageSize?: number | undefined
+      readonly pageToken?: string | undefined
+    }
 
 /** A config as a client sent it. The id is optional. */
 export type Sent = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }

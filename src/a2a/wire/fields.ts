@@ -5,8 +5,8 @@
  */
 
 import * as v from 'valibot'
+import type { Metadata } from '../../agents/run-types.ts'
 import { isObject, list } from '../../validation.ts'
-import type { Metadata } from '../model.ts'
 
 /** Largest value of a field of 32 bits. */
 const INT32_MAX = 2_147_483_647
@@ -26,6 +26,20 @@ export const optionalText: v.OptionalSchema<
     text,
     v.transform(value => (value === '' ? undefined : value)),
   ),
+)
+
+/** Spaces and control characters, which parsers of URLs leave out of a scheme. */
+const IGNORED = /[\0-\x20]/g
+
+/** Whether a URL would run as a script where a page shows it as a link. */
+export function isScript(url: string): boolean {
+  return /^(javascript|vbscript):/i.test(url.slice(0, 1000).replace(IGNORED, ''))
+}
+
+/** The URL of a part. Scripts are refused. */
+export const partUrl: v.GenericSchema<unknown, string> = v.pipe(
+  required,
+  v.check(url => !isScript(url), 'must not be a script'),
 )
 
 /** A list of strings: ids of extensions or tasks, or media types. */

@@ -5,8 +5,9 @@
  * @module
  */
 
+import type { Metadata } from '../../agents/run-types.ts'
 import { isObject } from '../../validation.ts'
-import type { Metadata, Part } from '../model.ts'
+import type { Part } from '../model.ts'
 
 const MARK = 'data_part_compat'
 

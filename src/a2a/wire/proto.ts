@@ -44,9 +44,12 @@ export function protoEncoders(
   }
 }
 
-/** The push notification configs of a task, all on one page. */
+/** A page of the push notification configs of a task. */
 export function protoConfigs(encode: Wire['push']['encode']): Wire['push']['encodeList'] {
-  return (taskId, configs) => ({ configs: configs.map(config => encode(taskId, config)), nextPageToken: '' })
+  return (taskId, { configs, nextPageToken }) => ({
+    configs: configs.map(config => encode(taskId, config)),
+    nextPageToken,
+  })
 }
 
 /** Calls the encoder in `table` for the type of an update. */

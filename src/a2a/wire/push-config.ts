@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { list } from '../../validation.ts'
 import type { PushConfig, Sent } from '../push/config.ts'
-import { check } from './decode.ts'
+import { check, type Grammar } from './decode.ts'
 import { optionalText, required, text } from './fields.ts'
 import { compact, type RecordOf } from './record.ts'
 import type { PushWire } from './wire.ts'
@@ -85,17 +85,25 @@ export interface PushGrammar {
   readonly record: RecordOf
   readonly taskId: string
   readonly configId: string
+  /** Makes schemas of whole numbers. Undefined if the wire has no pages of configs. */
+  readonly count?: Grammar['count']
   /** Reads a config and the id of its task. */
   readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Sent }>
 }
 
 /** Makes the decoder of a wire. */
-export function pushDecoder({ record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
+export function pushDecoder({ record, taskId, configId, count, set }: PushGrammar): PushWire['decode'] {
   const byTask = record({ [taskId]: required })
+  // Zero is the number that was not set.
+  const pages = count && record({ pageSize: v.optional(count(0)), pageToken: optionalText })
   const byId = record({ [taskId]: required, [configId]: optionalText })
   return (act, params) => {
     if (act === 'set') return { act, ...check(set, params) }
-    if (act === 'list') return { act, taskId: check(byTask, params)[taskId] as string }
+    if (act === 'list') {
+      const task = check(byTask, params)[taskId] as string
+      const { pageSize, pageToken } = pages === undefined ? {} : check(pages, params)
+      return { act, taskId: task, pageSize: pageSize || undefined, pageToken }
+    }
     const found = check(byId, params) as Record<string, string | undefined>
     const task = found[taskId] ?? ''
     // The default id of a config is the id of its task.

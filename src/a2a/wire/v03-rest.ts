@@ -7,11 +7,22 @@
  */
 
 import * as v from 'valibot'
+import { isObject } from '../../validation.ts'
 import type { Message, Part, SendRequest, TaskState } from '../model.ts'
 import type { PushConfig, Sent } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
-import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
+import {
+  anyObject,
+  base64,
+  flag,
+  optionalText,
+  partUrl,
+  protoCount,
+  required,
+  text,
+  texts,
+} from './fields.ts'
 import { unwrapData, wrapData } from './object-data.ts'
 import { protoConfigs, protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
 import { configId, configOfV03, pushDecoder, shown } from './push-config.ts'
@@ -23,7 +34,7 @@ const STATES: Readonly<Record<TaskState, string>> = { ...STATES_OF_V1, canceled:
 
 const FileSchema = v.pipe(
   protoRecord({
-    fileWithUri: v.optional(required),
+    fileWithUri: v.optional(partUrl),
     fileWithBytes: v.optional(base64),
     mimeType: optionalText,
     name: optionalText,
@@ -90,6 +101,13 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   })),
 )
 
+/** The parameters of send, whose message is called `request` in the file itself. Readers accept both names. */
+function named(params: unknown): unknown {
+  if (!isObject(params) || params.message != null || params.request == null) return params
+  const { request: message, configuration, metadata } = params
+  return { message, configuration, metadata }
+}
+
 const { get, ...decoders } = taskDecoders(grammar)
 
 /** Returns undefined for zero. In protocol buffers zero means not set, which asks for the whole history. */
@@ -101,7 +119,7 @@ function unlessZero(length: number | undefined): number | undefined {
 export const v03Rest: Wire = {
   version: '0.3',
   decode: {
-    send: params => check(SendSchema, params),
+    send: params => check(SendSchema, named(params)),
     ...decoders,
     get: params => {
       const { id, historyLength } = get(params)
@@ -113,6 +131,7 @@ export const v03Rest: Wire = {
       record: protoRecord,
       taskId: 'taskId',
       configId: 'id',
+      count: protoCount,
       set: v.pipe(
         protoRecord({
           taskId: required,

@@ -9,7 +9,7 @@ import type { Message, Part, SendRequest, TaskState, TaskUpdate } from '../model
 import type { PushConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
-import { anyObject, base64, count, flag, optionalText, required, text, texts } from './fields.ts'
+import { anyObject, base64, count, flag, optionalText, partUrl, required, text, texts } from './fields.ts'
 import { unwrapData, wrapData } from './object-data.ts'
 import { wrap } from './proto.ts'
 import { configOfV03, pushDecoder, shown } from './push-config.ts'
@@ -35,7 +35,7 @@ const KINDS = ['text', 'file', 'data'] as const
 const FileSchema = v.pipe(
   jsonRecord({
     bytes: v.optional(base64),
-    uri: v.optional(required),
+    uri: v.optional(partUrl),
     mimeType: optionalText,
     name: optionalText,
   }),
@@ -134,7 +134,7 @@ export const v03: Wire = {
       ),
     }),
     encode: encodePush,
-    encodeList: (taskId, configs) => configs.map(config => encodePush(taskId, config)),
+    encodeList: (taskId, { configs }) => configs.map(config => encodePush(taskId, config)),
     deleted: null,
   },
   encode: {

@@ -9,7 +9,17 @@ import type { Message, Part, SendRequest } from '../model.ts'
 import type { PushConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
-import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
+import {
+  anyObject,
+  base64,
+  flag,
+  optionalText,
+  partUrl,
+  protoCount,
+  required,
+  text,
+  texts,
+} from './fields.ts'
 import { protoConfigs, protoEncoders, ROLES, STATES } from './proto.ts'
 import { configOfV1, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
@@ -21,7 +31,7 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
     {
       text: v.optional(text),
       raw: v.optional(base64),
-      url: v.optional(required),
+      url: v.optional(partUrl),
       data: v.optional(v.unknown()),
       mediaType: optionalText,
       filename: optionalText,
@@ -60,7 +70,6 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       }),
     ),
     metadata: v.optional(anyObject),
-    tenant: optionalText,
   }),
   v.transform(({ configuration, ...request }) => ({
     ...request,
@@ -85,6 +94,7 @@ export const v1: Wire = {
       record: protoRecord,
       taskId: 'taskId',
       configId: 'id',
+      count: protoCount,
       set: v.pipe(
         v.intersect([protoRecord({ taskId: required }), PushSchema]),
         v.transform(({ taskId, ...config }) => ({ taskId, config })),

@@ -11,6 +11,7 @@ import type {
   TaskUpdate,
 } from '../model.ts'
 import type { PushConfig, PushRequest } from '../push/config.ts'
+import type { ConfigPage } from '../push/page.ts'
 
 /**
  * One generation of the protocol on one binding. A wire reads requests and writes answers. Its decoders throw
@@ -40,7 +41,7 @@ export interface Wire {
 export interface PushWire {
   decode(act: PushRequest['act'], params: unknown): PushRequest
   encode(taskId: string, config: PushConfig): unknown
-  encodeList(taskId: string, configs: readonly PushConfig[]): unknown
+  encodeList(taskId: string, page: ConfigPage): unknown
   /** The answer to a request that deletes a config. */
   readonly deleted: unknown
 }

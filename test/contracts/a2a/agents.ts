@@ -1,9 +1,24 @@
 /** Agents for tasks, in addition to those of the other contracts. */
-import { Agent, type AgentConfig, type ContentPart, type RunInput, textOf } from '../../../src/index.ts'
+import { a2a } from '../../../src/a2a/plugin.ts'
+import {
+  Agent,
+  type AgentConfig,
+  type ContentPart,
+  contextOf,
+  type RunInput,
+  routeTo,
+  steps,
+  Team,
+  textOf,
+  Workflow,
+} from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { asking } from '../fixture/asking.ts'
 import { notes, sleep } from '../fixture/record.ts'
 import { agents as followed, gates } from '../runs/agents.ts'
+
+/** An extension that the service declares. */
+export const CITATIONS = 'https://standards.example.org/extensions/citations/v1'
 
 const agent = (name: string, run: AgentConfig['run'], more: Partial<AgentConfig> = {}): Agent =>
   new Agent({ name, run, register: false, ...more })
@@ -124,6 +139,85 @@ const slow = agent('slow', async function* (input) {
 /** An agent that no public card may mention. */
 const secretive = agent('secretive', () => 'hush')
 
+/** Says with its end, and on its way, what A2A has a place for. */
+const talks = agent('talks', async function* (input) {
+  const how = textOf(input)
+  yield 'an answer'
+  yield { type: 'step', name: 'search', status: 'progress', text: 'looking' }
+  yield ' goes on'
+  yield {
+    type: 'artifact',
+    artifactId: 'map',
+    name: 'map.json',
+    description: 'Where it is',
+    metadata: { scale: 3 },
+    extensions: [CITATIONS],
+    parts: [{ type: 'data', data: { x: 1 }, metadata: { unit: 'km' } }],
+  }
+  if (how === 'quiet') return { finishReason: 'auth_required' as const, text: '' }
+  const finishReason = how as 'stop' | 'rejected' | 'input_required'
+  return {
+    finishReason,
+    message: [{ type: 'text', text: `about ${how}`, metadata: { tone: 'calm' } }] as const,
+  }
+})
+
+/** Asks for authorization without a word. */
+const silent = agent('silent', () => ({ finishReason: 'auth_required' as const }))
+
+/** Promises to answer with a message, and waits at a gate before it says anything. */
+const brief = agent(
+  'brief',
+  async function* (input, { signal }) {
+    const [gate = '', ...how] = textOf(input).split(' ')
+    while (!gates.has(gate) && !signal.aborted) await sleep(1)
+    if (how.length > 0) {
+      yield 'no message after all'
+      return
+    }
+    const parts = [{ type: 'text', text: 'here it is', metadata: { tone: 'calm' } }] as const
+    yield { type: 'message', parts, metadata: { asked: gate }, extensions: [CITATIONS] }
+  },
+  { answers: 'message' },
+)
+
+/** Says what it knows of its message. */
+const knows = agent('knows', async function* (_input, context) {
+  const { message, taskId, contextId, ...known } = contextOf(a2a, context) ?? {}
+  const ids = [taskId === context.metadata?.taskId, contextId === context.metadata?.contextId]
+  const sessionId = context.sessionId?.replace(contextId ?? '', '')
+  yield {
+    type: 'artifact',
+    artifactId: 'known',
+    parts: [{ type: 'data', data: { ...known, ids, sessionId } }],
+  }
+})
+
+/** A team of two, of which the first word chooses one. */
+const desk = new Team({
+  name: 'desk',
+  register: false,
+  description: 'Sends on',
+  examples: ['echo this'],
+  members: [common.echo as Agent, knows],
+  strategy: routeTo(input => textOf(input).split(' ')[0] ?? ''),
+})
+
+/** A workflow whose first step makes progress. */
+const pipeline = new Workflow({
+  name: 'pipeline',
+  register: false,
+  steps: steps()
+    .step('gather', async function* (input: RunInput) {
+      yield 'gathering'
+      return textOf(input)
+    })
+    .step('tell', async function* (text: string) {
+      yield `told ${text}`
+      return text
+    }),
+})
+
 const { gated, chatty } = followed
 const usual = ['echo', 'parts', 'told', 'loud'] as const
 const failing = ['throws-early', 'throws-late', 'leaks-keys', 'leaks-keys-agent', 'never-ends'] as const
@@ -144,6 +238,13 @@ export const agents: typeof common = {
   soon,
   slow,
   secretive,
+  talks,
+  silent,
+  brief,
+  knows,
 }
+
+export const teams = { desk }
+export const workflows = { pipeline }
 
 export { gates }

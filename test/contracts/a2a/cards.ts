@@ -55,7 +55,9 @@ export function cardCases(server: Server): void {
           provider: { organization: 'Example', url: 'https://example.com' },
         })
         const skills = card.skills as Json[]
-        expect(skills.map(({ id }) => id).sort()).toEqual(Object.keys(agents).sort())
+        expect(skills.map(({ id }) => id).sort()).toEqual(
+          [...Object.keys(agents), 'team/desk', 'workflow/pipeline'].sort(),
+        )
       }
     })
 

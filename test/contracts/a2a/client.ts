@@ -126,6 +126,8 @@ export interface CallOptions {
   /** The path of the endpoint, without a slash at the end. */
   readonly base?: string
   readonly rpcId?: string | number
+  /** In the parameters on JSON-RPC of 1.0, else in the path. */
+  readonly tenant?: string | undefined
 }
 
 const REST_PATHS: Readonly<Record<Operation, (id: string) => readonly [method: string, path: string]>> = {
@@ -144,8 +146,10 @@ const REST_PATHS: Readonly<Record<Operation, (id: string) => readonly [method: s
 
 /** The request of an operation. */
 export function callOf(tongue: Tongue, operation: Operation, asked: Asked, options: CallOptions = {}): Call {
-  const { headers = {}, base = '', rpcId = 7 } = options
-  const params = paramsOf(tongue, operation, asked)
+  const { headers = {}, rpcId = 7, tenant } = options
+  const isParam = tenant !== undefined && tongue.isRpc && tongue.generation === '1.0'
+  const base = (options.base ?? '') + (tenant === undefined || isParam ? '' : `/${tenant}`)
+  const params = { ...paramsOf(tongue, operation, asked), ...(isParam && { tenant }) }
   if (tongue.isRpc) {
     const method = tongue.methods[operation]
     return rpcCall({ jsonrpc: '2.0', id: rpcId, method, params }, headers, base)
@@ -549,7 +553,9 @@ export const ERRORS = {
   unsupportedOperation: [-32004, 400, 'UNSUPPORTED_OPERATION'],
   contentTypeNotSupported: [-32005, 400, 'CONTENT_TYPE_NOT_SUPPORTED'],
   extendedCardNotConfigured: [-32007, 400, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
+  extensionRequired: [-32008, 400, 'EXTENSION_SUPPORT_REQUIRED'],
   versionNotSupported: [-32009, 400, 'VERSION_NOT_SUPPORTED'],
+  forbidden: [-32000, 403],
 } as const satisfies Record<string, readonly [code: number, http: number, reason?: string]>
 
 /** Checks an error in the form of its tongue. */

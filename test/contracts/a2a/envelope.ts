@@ -60,6 +60,8 @@ function wrongMessages({ dialect, generation }: Tongue): Record<string, Json> {
     'a part of a kind that is not known': of(other),
     'text that is a number': of({ ...text('hi'), text: 5 }),
     'bytes that are no base64': of(raw('***')),
+    'a link that is a script': of(dialect.url(' java\nscript:alert(1)')),
+    'a link that is another script': of(dialect.url('VBScript:x')),
     'no role': { role: undefined },
     'a role that is not known': { role: 'system' },
     'the role of the agent': {
@@ -98,6 +100,13 @@ export function inputCases(server: Server): void {
       const call = callOf(tongue, 'send', { message: messageOf(other) })
       expectError(tongue, await hear(server, tongue, call), 'invalidParams')
     })
+  })
+
+  it.each(tongues)('bytes that are no UTF-8 are a parse error: %s', async (_, tongue) => {
+    const { path, init } = sendWith(tongue, {})
+    const body = Buffer.from(String(init.body).replace('hello', '?'))
+    body[body.indexOf('?')] = 0xff
+    expectError(tongue, await hear(server, tongue, { path, init: { ...init, body } }), 'parseError')
   })
 
   it.each(rpc)('calls without an id of a task are refused: %s', async (_, tongue) => {
@@ -152,6 +161,12 @@ export function envelopeCases(server: Server): void {
       ['has a method that is a number', JSON.stringify({ ...request, method: 5 })],
       ['has an id that is an object', JSON.stringify({ ...request, id: {} })],
       ['has an id that is true', JSON.stringify({ ...request, id: true })],
+      ['has an id that is a fraction', JSON.stringify({ ...request, id: 1.5 })],
+      [
+        'has an id that no number can hold',
+        JSON.stringify(request).replace('"id":1', '"id":9007199254740993'),
+      ],
+      ['has an id below what numbers can hold', JSON.stringify(request).replace('"id":1', '"id":-1e999')],
     ])('that %s is refused', async (_, body) => {
       expectError(rpc1, await hearRpc(body), 'invalidRequest')
     })
@@ -164,6 +179,13 @@ export function envelopeCases(server: Server): void {
         const unversioned = await hearRpc({ ...request, id, jsonrpc: '1.0' })
         expect(expectError(rpc1, unversioned, 'invalidRequest').json).toMatchObject({ id })
       }
+    })
+
+    it('has no id in the answer where JSON would change it', async () => {
+      const body = JSON.stringify(request).replace('"id":1', '"id":9007199254740993')
+      expect(expectError(rpc1, await hearRpc(body), 'invalidRequest').json).toMatchObject({ id: null })
+      const largest = Number.MAX_SAFE_INTEGER
+      expect(JSON.parse((await hearRpc({ ...request, id: largest })).text)).toMatchObject({ id: largest })
     })
 
     it('of an unknown method is refused', async () => {

@@ -170,6 +170,35 @@ export function listCases(server: Server, spoken: Tongues = tongues): void {
       expectError(tongue, heard, 'invalidParams')
     })
 
+    it('goes on only with the filter with which it began', async () => {
+      const headers = as(own('owner'))
+      const contextId = own('context')
+      for (let count = 0; count < 3; count++) await sendForTask(server, tongue, { headers, contextId })
+      const { nextPageToken: pageToken } = await list(server, tongue, { pageSize: 1, contextId }, { headers })
+      const same = { pageToken, contextId, pageSize: 2, historyLength: 0, includeArtifacts: true }
+      expect((await list(server, tongue, same, { headers })).tasks).toHaveLength(2)
+      for (const other of [
+        {},
+        { contextId: own('context') },
+        { contextId, status: 'TASK_STATE_COMPLETED' },
+      ]) {
+        const query = { ...other, pageToken }
+        const heard = await hear(server, tongue, callOf(tongue, 'list', { list: query }, { headers }))
+        const { message, json } = expectError(tongue, heard, 'invalidParams')
+        expect(message).toBe('`pageToken` is of a list with another filter')
+        expect(JSON.stringify(json)).toContain('"field":"pageToken"')
+      }
+    })
+
+    it('names the page token that is none', async () => {
+      const headers = as(own('owner'))
+      for (const pageToken of ['x', 'MTIzIGE', '.', 'MTIzIGE.'.repeat(1000)]) {
+        const call = callOf(tongue, 'list', { list: { pageToken } }, { headers })
+        const { message } = expectError(tongue, await hear(server, tongue, call), 'invalidParams')
+        expect(message).toMatch(/^`pageToken` /)
+      }
+    })
+
     it('does not tell of a bare message', async () => {
       const headers = as(own('owner'))
       await send(server, tongue, { headers, agent: 'says' })

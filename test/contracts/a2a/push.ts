@@ -120,6 +120,9 @@ const HOSTILE = [
   'https://user:pass@example.com/',
   'https://127.0.0.1@example.com/',
   'http://example.com/',
+  'https://example.com:22/',
+  'https://example.com:6379/',
+  'https://1.1.1.1:8080/',
   'ftp://example.com/',
   'file:///etc/passwd',
   'javascript:alert(1)',
@@ -481,6 +484,28 @@ export function pushCases(server: Server): void {
     expect((await rpc(server, 'GetTaskPushNotificationConfig', { taskId, id: 'x' })).error).toMatchObject({
       code: -32001,
     })
+    await openGate(server, gate)
+  })
+
+  it('gives the configs of a task page by page', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const { url } = at('ok')
+    const ids = ['first', 'second/ü', 'third']
+    for (const id of ids) await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, url, id })
+    const page = async (more: object) => {
+      const { result, error } = await rpc(server, 'ListTaskPushNotificationConfigs', { taskId, ...more })
+      if (error !== undefined) return error
+      return [result.configs.map(({ id }: { id: string }) => id), result.nextPageToken]
+    }
+    expect(await page({ pageSize: 0 })).toEqual([ids, ''])
+    expect(await page({ pageSize: 3 })).toEqual([ids, ''])
+    const [some, pageToken] = (await page({ pageSize: 2 })) as [string[], string]
+    expect(some).toEqual(ids.slice(0, 2))
+    expect(await page({ pageSize: 2, pageToken })).toEqual([ids.slice(2), ''])
+    expect(await page({ pageToken: 'x' })).toMatchObject({ code: -32602 })
+    expect(await page({ pageSize: -1 })).toMatchObject({ code: -32602 })
+    const path = `/tasks/${taskId}/pushNotificationConfigs?pageSize=1`
+    expect(JSON.parse((await ask(server, path)).text).configs).toHaveLength(1)
     await openGate(server, gate)
   })
 

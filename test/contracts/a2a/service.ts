@@ -17,8 +17,33 @@ import { cardSigner } from '../../../src/signing/index.ts'
 import { notes } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'
-import { agents, gates } from './agents.ts'
+import { agents, CITATIONS, gates, teams, workflows } from './agents.ts'
 import { CARD_KEYS } from './card-keys.ts'
+
+/** An extension that clients of one base path must name. */
+export const REQUIRED = 'urn:example:required:v1'
+
+/** What identities of one tenant may use of it. */
+const tenants: NonNullable<A2AOptions['tenants']> = {
+  authorize(identity, tenant) {
+    if (tenant === 'broken') throw new Error('the store of tenants is away')
+    return (
+      tenant === 'public' ||
+      identity?.id.startsWith(tenant) === true ||
+      identity?.id.startsWith('all-') === true
+    )
+  },
+  agents: tenant =>
+    tenant === 'narrow'
+      ? ['mirror', 'team/desk']
+      : [...Object.keys(agents), 'team/desk', 'workflow/pipeline'],
+  card: tenant => ({ description: `agents of ${tenant}` }),
+}
+
+const extensions = [
+  { uri: CITATIONS, description: 'Sources of what is said', params: { styles: ['short'] } },
+  { uri: 'urn:example:other:v1' },
+]
 
 interface Setting {
   readonly a2a?: A2AOptions
@@ -44,6 +69,8 @@ const SETTINGS = {
   full: {
     a2a: {
       sign: cardSigner({ keys: CARD_KEYS }),
+      tenants,
+      extensions,
       extendedCard: {
         authenticate: bearerIdentity({ tokens: { [CARD_TOKEN]: 'reader' } }),
         challenge: 'Bearer realm="cards"',
@@ -94,6 +121,8 @@ const guard: Middleware = async (request, context, next) => {
 
 const common: A2AOptions = {
   agents,
+  teams,
+  workflows,
   default: 'echo',
   provider: { organization: 'Example', url: 'https://example.com' },
   version: '2.3.4',
@@ -107,6 +136,8 @@ export function a2aOptions(state: State, name = 'usual'): HandlerOptions {
   return {
     production: true,
     agents,
+    teams,
+    workflows,
     state,
     registry: false,
     middleware: [identify, guard],
@@ -125,12 +156,16 @@ export function a2aHandler(options: HandlerOptions): Handler {
     many: createHandler({ ...options, a2a: { ...undecided, basePath: '/many' } }),
     one: createHandler({
       ...options,
-      a2a: { ...undecided, basePath: '/one', agents: { mirror: agents.mirror! } },
+      a2a: { ...undecided, basePath: '/one', agents: { mirror: agents.mirror! }, teams: {}, workflows: {} },
     }),
     strict: at('/strict', { cardForm: '1.0' }),
     public: at('/public', {}, { publicUrl: PUBLIC_URL }),
     bounds: at('/bounds', BOUNDS),
     open: at('/open', { listAnonymous: true }),
+    apart: at('/apart', { tenants, extensions }),
+    required: at('/required', { extensions: [...extensions, { uri: REQUIRED, required: true }] }),
+    tenanted: at('/tenanted', { tenants: { ...tenants, required: true } }),
+    whole: at('/whole', { streaming: false }),
     unnamed: createHandler({ ...options, a2a: { agents, basePath: '/unnamed' } }),
   }
   return createHandler({ ...options, fallback: mounted(mounts, probe) })

@@ -94,6 +94,39 @@ export function taskCases(server: Server, spoken: Tongues = tongues): void {
       await noted(server, JSON.stringify({ clerk: contextId, taskId, contextId }))
     })
 
+    it('takes a message that comes twice as one, at work, while it waits, and once it has ended', async () => {
+      const { id } = await sendForTask(server, tongue, { agent: 'clerk' })
+      const call = sendCall(tongue, { taskId: id, text: 'which one' })
+      const first = await hear(server, tongue, call)
+      const turns = first.task?.history?.length
+      for (const heard of await Promise.all([hear(server, tongue, call), hear(server, tongue, call)])) {
+        expect(heard.task, heard.text).toMatchObject({ id, state: 'input-required' })
+        expect(heard.task?.history).toHaveLength(turns ?? 0)
+      }
+      const last = sendCall(tongue, { taskId: id, text: 'Oslo' })
+      const ends = await Promise.all(Array.from({ length: 4 }, () => hear(server, tongue, last)))
+      for (const heard of [...ends, await hear(server, tongue, last)]) {
+        expect(heard.task, heard.text).toMatchObject({ id, state: 'completed' })
+        expect(heard.task?.artifacts.at(-1)?.text).toBe('sunny in Oslo')
+      }
+      const said = (await getTask(server, tongue, id)).history?.filter(({ role }) => role === 'user')
+      expect(said?.map(({ text }) => text)).toEqual(['hello', 'which one', 'Oslo'])
+    })
+
+    it('takes another message under an id that was used before', async () => {
+      const { id } = await sendForTask(server, tongue, { agent: 'clerk' })
+      const say = (text: string) => {
+        const message = messageOf(tongue.dialect, {
+          messageId: 'm',
+          taskId: id,
+          [tongue.dialect.parts]: [tongue.dialect.text(text)],
+        })
+        return hear(server, tongue, callOf(tongue, 'send', { message }))
+      }
+      expect((await say('which one')).task?.state).toBe('input-required')
+      expect((await say('Oslo')).task?.state).toBe('completed')
+    })
+
     it('goes on when its client has signed in', async () => {
       const first = await sendForTask(server, tongue, { agent: 'guarded' })
       expect(first).toMatchObject({ state: 'auth-required', says: { text: 'sign in' } })
