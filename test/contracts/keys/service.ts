@@ -1,0 +1,82 @@
+/** The service of the contract of keys. Every runtime serves it with a state of its own. */
+import { agUi } from '../../../src/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+import {
+  Agent,
+  bearerIdentity,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type State,
+  sequence,
+  Team,
+  textOf,
+  Workflow,
+} from '../../../src/index.ts'
+import { callerKeys, keysAuth } from '../../../src/keys/plugin.ts'
+import { mcp } from '../../../src/mcp/plugin.ts'
+import { openai } from '../../../src/openai/plugin.ts'
+import { sessions } from '../../../src/sessions/plugin.ts'
+
+/** The token of the administrator, and one that is no key. */
+export const ADMIN = 'token-of-the-administrator'
+export const OTHER = 'token-of-somebody-else'
+
+/** Milliseconds for which the settings `forgetful` remember a key. */
+const BRIEF_MS = 200
+
+const says: Agent = new Agent({
+  name: 'says',
+  register: false,
+  run: (input, { identity }) => `${textOf(input)} by ${identity}`,
+})
+
+const asks: Agent = new Agent({
+  name: 'asks',
+  register: false,
+  async *run(_, { ask }) {
+    yield `it is ${yield* ask('size', { message: 'Which size?' })}`
+  },
+})
+
+const pair: Team = new Team({ name: 'pair', register: false, members: [says], strategy: sequence })
+const flow: Workflow = new Workflow({
+  name: 'flow',
+  register: false,
+  run: () => 'done',
+})
+
+/** The options of the service. */
+export function keysOptions(state: State, settings = 'usual'): HandlerOptions {
+  const keys = callerKeys({
+    authenticate: bearerIdentity({ tokens: { [ADMIN]: 'root' } }),
+    scopes: ['approver'],
+    sharedRates: settings === 'shared',
+    ...(settings === 'few' && { maxKeys: 3 }),
+    cacheMs: settings === 'forgetful' ? BRIEF_MS : 30_000,
+  })
+  return {
+    production: true,
+    agents: { says, asks },
+    teams: { pair },
+    workflows: { flow },
+    registry: false,
+    state,
+    middleware: [keysAuth(keys, { tokens: { [OTHER]: 'other' } })],
+    a2a: { default: 'says' },
+    gateway: true,
+    plugins: [
+      keys,
+      sessions(),
+      agUi(),
+      aiSdkUi(),
+      openai({ path: '/openai/v1' }),
+      mcp({ tools: ['says', 'asks'] }),
+    ],
+  }
+}
+
+/** The handler of the service. */
+export function keysHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}
