@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Amount, amountOf, NOTHING } from '../../src/budgets/amount.ts'
+import { BUDGET_TRANSACTIONS, type KeyBudget, WINDOWS } from '../../src/budgets/transactions.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { Reader, Store, Transaction } from '../../src/state/store.ts'
+
+const { hold, grow, settle, enlist } = BUDGET_TRANSACTIONS.writes
+const { standing } = BUDGET_TRANSACTIONS.reads
+
+const MINUTE = 60_000
+
+const budget: KeyBudget = {
+  name: 'owner',
+  key: 'ann',
+  windowMs: MINUTE,
+  keepMs: 10 * MINUTE,
+  max: [1000, Number.POSITIVE_INFINITY],
+}
+
+/** The store with a clock of the test. */
+function clocked(store: Store = memoryStore()) {
+  const clock = { now: 1_700_000_000_000 }
+  const at = <T extends Reader>(tx: T): T =>
+    new Proxy(tx, {
+      get(target, name) {
+        if (name === 'now') return clock.now
+        const member: unknown = Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+  return {
+    clock,
+    write: <T>(work: (tx: Transaction) => T): T => store.write(tx => work(at(tx))) as T,
+    read: <T>(work: (tx: Reader) => T): T => store.read(tx => work(at(tx))) as T,
+  }
+}
+
+const usd = (amount: number): Amount => [amount, 0]
+
+describe('a window', () => {
+  it('holds, grows and settles, each once', () => {
+    const { write, read } = clocked()
+    const held = write(tx => hold(tx, budget, 'a', usd(100)))
+    expect(held).toMatchObject({
+      isNew: true,
+      hold: { held: [100, 0] },
+      left: [1000, Number.POSITIVE_INFINITY],
+    })
+    // Asked again, it is the same.
+    expect(write(tx => hold(tx, budget, 'a', usd(300))).hold?.held).toEqual([100, 0])
+    expect(write(tx => grow(tx, budget, held.startsAt, 'a', usd(150), usd(100))).hold?.held).toEqual([250, 0])
+    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [0, 0], held: [250, 0] })
+    write(tx => settle(tx, budget, held.startsAt, 'a', usd(180)))
+    write(tx => settle(tx, budget, held.startsAt, 'a', usd(180)))
+    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [180, 0], held: [0, 0] })
+  })
+
+  it('refuses what does not fit, and lets a run use what nobody else holds', () => {
+    const { write } = clocked()
+    const { startsAt } = write(tx => hold(tx, budget, 'a', usd(600)))
+    expect(write(tx => hold(tx, budget, 'b', usd(401))).hold).toBeUndefined()
+    expect(write(tx => hold(tx, budget, 'b', usd(300))).hold?.held).toEqual([300, 0])
+    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(350), usd(300))).hold?.held).toEqual([400, 0])
+    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(400), usd(300))).hold).toBeUndefined()
+    expect(write(tx => hold(tx, budget, 'c', NOTHING)).hold).toBeUndefined()
+  })
+
+  it('ends at whole multiples of its length; a run counts in the one in which it began', () => {
+    const { clock, write, read } = clocked()
+    const { startsAt, resetAt } = write(tx => hold(tx, budget, 'a', usd(900)))
+    expect([startsAt % MINUTE, resetAt - startsAt]).toEqual([0, MINUTE])
+    clock.now = resetAt
+    expect(write(tx => hold(tx, budget, 'b', usd(900))).hold).toBeDefined()
+    write(tx => settle(tx, budget, startsAt, 'a', usd(950)))
+    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [0, 0], held: [900, 0] })
+    clock.now = startsAt
+    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [950, 0], held: [0, 0] })
+    // Whoever goes on with it finds it in its own window.
+    clock.now = resetAt + MINUTE
+    expect(write(tx => hold(tx, budget, 'b', usd(1), true))).toMatchObject({ startsAt: resetAt })
+  })
+
+  it('is kept for a while after its end, and deleted then', () => {
+    const { clock, write, read } = clocked()
+    const { resetAt } = write(tx => hold(tx, budget, 'a', usd(1)))
+    const count = () => read(tx => tx.count(WINDOWS))
+    clock.now = resetAt + budget.keepMs - 1
+    write(tx => hold(tx, budget, 'b', usd(1)))
+    expect(count()).toBe(2)
+    clock.now = resetAt + budget.keepMs
+    write(tx => hold(tx, { ...budget, key: 'bob' }, 'c', usd(1)))
+    write(tx => enlist(tx, 'id', budget, clock.now))
+    expect(count()).toBe(2)
+  })
+
+  it('has a bound of runs: what is held for those that ended long ago is spent', () => {
+    const { clock, write, read } = clocked()
+    const day = { ...budget, windowMs: 1440 * MINUTE, max: [1e9, Number.POSITIVE_INFINITY] as const }
+    clock.now -= clock.now % day.windowMs
+    for (let run = 0; run < 1000; run++) write(tx => hold(tx, day, `run-${run}`, usd(1)))
+    const code = 'too_many_runs'
+    expect(() => write(tx => hold(tx, day, 'more', usd(1)))).toThrow(expect.objectContaining({ code }))
+    clock.now += day.keepMs
+    expect(write(tx => hold(tx, day, 'more', usd(1))).hold).toBeDefined()
+    expect(read(tx => standing(tx, day))).toMatchObject({ spent: [1000, 0], held: [1, 0] })
+  })
+
+  it('loses and doubles nothing, in whatever order things happen and however the clock jumps', () => {
+    const step = fc.record({
+      act: fc.constantFrom<'hold' | 'grow' | 'settle' | 'jump'>('hold', 'grow', 'settle', 'jump'),
+      run: fc.integer({ min: 0, max: 5 }),
+      cost: fc.integer({ min: 0, max: 400 }),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), steps => {
+        const told = new Told()
+        for (const { act, run, cost } of steps) {
+          told[act](run, cost)
+          told.check()
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+/** What is right, beside the store. */
+class Told {
+  readonly #at = clocked()
+  readonly #begun = this.#at.clock.now
+  readonly #spent = new Map<number, number>()
+  readonly #runs = new Map<number, { readonly id: string; readonly startsAt: number; held: number }>()
+  #count = 0
+
+  #heldIn(startsAt: number, but?: number): number {
+    return [...this.#runs].reduce(
+      (all, [run, each]) => all + (each.startsAt === startsAt && run !== but ? each.held : 0),
+      0,
+    )
+  }
+
+  /** Within the time for which windows are kept. */
+  jump(_: number, cost: number): void {
+    this.#at.clock.now = this.#begun + (cost - 200) * 1000
+  }
+
+  hold(run: number, cost: number): void {
+    if (this.#runs.has(run)) return
+    const id = `run-${this.#count++}`
+    const before = this.#at.read(tx => standing(tx, budget))
+    const { hold: got, startsAt } = this.#at.write(tx => hold(tx, budget, id, usd(cost)))
+    expect(got !== undefined).toBe(before.left[0] > 0 && cost <= before.left[0])
+    if (got !== undefined) this.#runs.set(run, { id, startsAt, held: cost })
+  }
+
+  grow(run: number, cost: number): void {
+    const own = this.#runs.get(run)
+    if (own === undefined) return
+    const { id, startsAt } = own
+    const room = 1000 - (this.#spent.get(startsAt) ?? 0) - this.#heldIn(startsAt, run)
+    const { hold: got } = this.#at.write(tx => grow(tx, budget, startsAt, id, usd(cost), usd(50)))
+    expect(got !== undefined).toBe(cost < room)
+    own.held = Math.max(own.held, cost < room ? Math.min(cost + 50, room) : cost)
+  }
+
+  settle(run: number, cost: number): void {
+    const own = this.#runs.get(run)
+    if (own === undefined) return
+    const { id, startsAt } = own
+    // Whoever heard no answer says it again.
+    for (let time = 0; time < 2; time++) this.#at.write(tx => settle(tx, budget, startsAt, id, usd(cost)))
+    this.#spent.set(startsAt, (this.#spent.get(startsAt) ?? 0) + cost)
+    this.#runs.delete(run)
+  }
+
+  /** The clock is put to each window, and what is counted there is right. */
+  check(): void {
+    const { clock, read } = this.#at
+    const { now } = clock
+    const held = Array.from(this.#runs.values(), ({ startsAt }) => startsAt)
+    for (const startsAt of new Set([...this.#spent.keys(), ...held])) {
+      clock.now = startsAt
+      expect(read(tx => standing(tx, budget))).toMatchObject({
+        spent: usd(this.#spent.get(startsAt) ?? 0),
+        held: usd(this.#heldIn(startsAt)),
+      })
+    }
+    clock.now = now
+  }
+}
+
+describe('amountOf', () => {
+  it('is whole, and never negative', () => {
+    expect(amountOf(0.1 + 0.2, 3)).toEqual([300_000_000, 3])
+    for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY * -1, '5', undefined, null])
+      expect(amountOf(wrong, wrong)).toEqual([0, 0])
+    expect(amountOf(Number.POSITIVE_INFINITY, 1)[0]).toBe(1e15)
+  })
+})

@@ -1,0 +1,65 @@
+/** The screen of budgets of the console, in a real browser. */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { budgets } from '../../src/budgets/plugin.ts'
+import { webConsole } from '../../src/console/plugin.ts'
+import { Agent, bearerIdentity, createHandler, memoryState } from '../../src/index.ts'
+import { serve } from '../../src/runtimes/node.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
+import { identify } from '../contracts/identify.ts'
+import { served } from '../contracts/served.ts'
+import { HAS_BROWSER, launch, violationsOf, visit } from './browser.ts'
+
+const TOKEN = 'token-of-root'
+
+const spends = new Agent({
+  name: 'spends',
+  register: false,
+  async *run() {
+    yield 'done'
+    yield {
+      type: 'finish',
+      finishReason: 'stop',
+      usage: { promptTokens: 250, completionTokens: 0, totalTokens: 250 },
+    }
+  },
+})
+
+let browser: Browser
+beforeAll(async () => {
+  if (HAS_BROWSER) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+describe.skipIf(!HAS_BROWSER)('the screen of budgets', () => {
+  const server = served(async () => {
+    const authenticate = bearerIdentity({ tokens: { [TOKEN]: 'root' } })
+    const handler = createHandler({
+      ...{ agents: { spends }, registry: false, logger: false, state: memoryState(), middleware: [identify] },
+      plugins: [
+        budgets(
+          { maxTokens: 1000, windowMs: 31_536_000_000, key: 'owner', unpriced: 'ignore' },
+          { authenticate },
+        ),
+        webConsole(),
+      ],
+    })
+    const { url, close } = await serve(handler, { port: 0 })
+    return { url, stop: close }
+  })
+
+  it('shows an administrator what was spent, and what is left', async () => {
+    const run = `${server().url}/api/agents/spends/run`
+    const response = await fetch(run, jsonRequest({ input: 'x' }, { 'x-test-user': 'ann' }))
+    expect(response.status, await response.text()).toBe(200)
+    const { page } = await visit(browser, `${server().url}/api/console#/budgets`)
+    await page.getByLabel('Admin token').fill(TOKEN)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    const card = page.locator('ul.cards > li')
+    await expect.poll(() => card.count()).toBe(1)
+    await expect.poll(() => card.textContent()).toContain('250 of 1,000')
+    expect(await card.textContent()).toContain('ann')
+    expect(await page.locator('meter').evaluate(meter => (meter as HTMLMeterElement).value)).toBe(250)
+    expect(await violationsOf(page)).toEqual([])
+  })
+})
