@@ -15,10 +15,24 @@ export interface Delivery {
   readonly id: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
+  /** Keys for its signatures. Default: that of the sender. */
+  readonly keys?: readonly Uint8Array<ArrayBuffer>[] | undefined
 }
 
 /** The result: the receiver took the request, failed and may take it later, or is gone for good. */
-export type Reception = { readonly how: 'taken' } | { readonly how: 'failed' | 'gone'; readonly why: string }
+export type Reception = Answered & ({ readonly how: 'taken' } | Failed)
+
+/** What the receiver answered, if it did. */
+interface Answered {
+  readonly status?: number | undefined
+}
+
+interface Failed {
+  readonly how: 'failed' | 'gone'
+  readonly why: string
+  /** Milliseconds for which the receiver wants to be left alone (`Retry-After`, RFC 9110, section 10.2.3). */
+  readonly retryAfterMs?: number | undefined
+}
 
 /** Sends requests to receivers. */
 export interface Sender {
@@ -30,32 +44,46 @@ export interface Sender {
 
 /** Options of a sender. */
 export interface SenderOptions extends Pick<AddressPolicy, 'allow' | 'resolve'> {
-  /** Key for the signatures. Undefined: requests are not signed. */
-  readonly key: Uint8Array<ArrayBuffer> | undefined
+  /** Key for the signatures. Undefined: requests without keys of their own are not signed. */
+  readonly key?: Uint8Array<ArrayBuffer> | undefined
   /** Milliseconds that a receiver may take to answer. */
   readonly timeoutMs: number
 }
 
+/** The ports of receivers that no option names. */
+const PORTS: readonly number[] = [443, 8443]
+
 /** Makes a sender. */
 export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions): Sender {
-  const policy: AddressPolicy = { allow, resolve, isHttpsOnly: true }
+  const policy: AddressPolicy = { allow, resolve, isHttpsOnly: true, ports: PORTS }
   const check = (url: string) => checkAddress(new URL(url), policy)
-  const post = async ({ url, id, body, headers }: Delivery): Promise<Reception> => {
+  const post = async ({ url, id, body, headers, keys = key && [key] }: Delivery): Promise<Reception> => {
     await check(url)
     const response = await fetch(url, {
       method: 'POST',
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
-      headers: { ...headers, ...(key && (await signWebhook(key, { id, sentAt: Date.now(), body }))) },
+      headers: { ...headers, ...(keys && (await signWebhook(keys, { id, sentAt: Date.now(), body }))) },
     })
     // Only the status is used.
     void response.body?.cancel().then(undefined, () => {})
-    if (response.ok) return { how: 'taken' }
+    const { status } = response
+    if (response.ok) return { how: 'taken', status }
     // Status 410 means that the receiver is gone for good (RFC 9110, section 15.5.11).
-    return { how: response.status === 410 ? 'gone' : 'failed', why: `it answered ${response.status}` }
+    const how = status === 410 ? 'gone' : 'failed'
+    const retryAfterMs = retryAfter(response.headers.get('retry-after'), Date.now())
+    return { how, status, why: `it answered ${status}`, retryAfterMs }
   }
   return { check, send: delivery => post(delivery).catch(failureOf) }
+}
+
+/** Milliseconds that a `Retry-After` stands for: seconds, or a date. Undefined for anything else. */
+export function retryAfter(value: string | null, now: number): number | undefined {
+  if (value === null) return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  const at = /^[A-Z][a-z]{2}, /.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }
 
 /** Describes a failure for the log. The text contains nothing from the receiver or its address. */

@@ -38,17 +38,21 @@ export function webhookKey(secret: string, option: string): Uint8Array<ArrayBuff
   )
 }
 
-/** Returns the headers that sign a body. */
+/** Returns the headers that sign a body, with one key or with each of several. */
 export async function signWebhook(
-  key: Uint8Array<ArrayBuffer>,
+  key: Uint8Array<ArrayBuffer> | readonly Uint8Array<ArrayBuffer>[],
   { id, sentAt, body }: { readonly id: string; readonly sentAt: number; readonly body: string },
 ): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(sentAt / 1000))
-  const signature = await crypto.subtle.sign('HMAC', await hmac(key, 'sign'), signed(id, timestamp, body))
+  const data = signed(id, timestamp, body)
+  const signatures = [key].flat().map(async each => {
+    const signature = await crypto.subtle.sign('HMAC', await hmac(each, 'sign'), data)
+    return `v1,${toBase64(new Uint8Array(signature))}`
+  })
   return {
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${toBase64(new Uint8Array(signature))}`,
+    'webhook-signature': (await Promise.all(signatures)).join(' '),
   }
 }
 

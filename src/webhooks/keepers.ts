@@ -1,0 +1,35 @@
+/**
+ * The deliveries of all runs in one object: it has them, and sends them.
+ *
+ * @module
+ */
+
+import type { Core } from '../core/built-in.ts'
+import type { Keeper, Seat } from '../core/hosted.ts'
+import { keeperOf } from '../core/keeper.ts'
+import { webhookDeliverer } from './notices.ts'
+import type { WebhookSettings } from './options.ts'
+import { webhookWorks } from './works.ts'
+
+/** Makes the keeper. Its alarm rings when a delivery is due. */
+export function createWebhookKeeper(seat: Seat, { log }: Core, settings: WebhookSettings): Keeper {
+  const works = webhookWorks(settings)
+  const keeper = keeperOf(seat, works)
+  const deliverer = webhookDeliverer(settings, {
+    store: seat.store,
+    log,
+    keepAlive: work => seat.waitUntil(work),
+    schedule: at => seat.waitUntil(seat.wakeBy(at)),
+  })
+  return {
+    async ask(method, args) {
+      const answer = await keeper.ask(method, args)
+      if (Object.hasOwn(works.writes, method)) deliverer.sweep()
+      return answer
+    },
+    async alarm() {
+      await keeper.alarm?.()
+      deliverer.sweep()
+    },
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Deliveries as the shared deliverer sends them. Each is an entry of its own: one that fails holds up no other.
+ *
+ * @module
+ */
+
+import type { Transaction } from '../state/store.ts'
+import type { Mail, Next, Tried } from '../webhook-delivery/deliverer.ts'
+import type { Receiver } from '../webhook-delivery/lanes.ts'
+import type { Delivery } from '../webhook-delivery/sender.ts'
+import {
+  DELIVERIES,
+  DUE,
+  type DueDelivery,
+  dropDelivery,
+  type KeptDelivery,
+  type KeptWebhook,
+  putDelivery,
+  QUEUE,
+  RUN_WEBHOOK,
+  WEBHOOKS,
+} from './kept.ts'
+import { clientKey, type Key, type WebhookSettings } from './options.ts'
+
+/** A delivery, with the address and the keys of its subscription as they are now. */
+export interface Ready {
+  readonly body: string
+  readonly url: string
+  readonly keys: readonly Key[]
+}
+
+/** In the place of the address of a subscription that the deployment no longer has. */
+const NOWHERE = 'https://removed.invalid'
+
+/** Old deliveries that are deleted with a try. */
+const OLD_AT_ONCE = 20
+
+/** The answer by which a receiver says that it is gone (RFC 9110, section 15.5.11). */
+const GONE = 410
+
+/** Makes the mail of a store. */
+export function createMail(settings: WebhookSettings): Mail<DueDelivery, Ready> {
+  const { subscriptions, runKeys, retentionMs, maxDeliveries } = settings
+  const deployed = new Map(subscriptions.map(each => [each.id, each]))
+
+  /** The address and the keys of a subscription. Undefined if it gets nothing any more. */
+  const addressOf = (tx: Transaction, { webhook, url }: DueDelivery): Omit<Ready, 'body'> | undefined => {
+    if (webhook === RUN_WEBHOOK) return url && runKeys ? { url, keys: runKeys } : undefined
+    const own = deployed.get(webhook)
+    if (own !== undefined) return own
+    const kept = tx.get<KeptWebhook>(WEBHOOKS, webhook)?.value
+    if (kept?.isEnabled !== true) return undefined
+    const secrets = kept.secrets.filter(({ until = Number.POSITIVE_INFINITY }) => until > tx.now)
+    return { url: kept.url, keys: secrets.map(({ secret }) => clientKey(secret)) }
+  }
+  const save = (tx: Transaction, delivery: KeptDelivery, change: Partial<KeptDelivery>) =>
+    putDelivery(tx, { ...delivery, ...change }, retentionMs)
+
+  return {
+    queue: QUEUE,
+    receiverOf: ({ webhook, url, client, failures }): Receiver => ({
+      url: url ?? deployed.get(webhook)?.url ?? NOWHERE,
+      client,
+      failures,
+    }),
+    next(tx, due): Next<DueDelivery, Ready> {
+      const delivery = tx.get<KeptDelivery>(DELIVERIES, due.id)?.value
+      const address = addressOf(tx, due)
+      if (delivery?.status === 'pending' && address !== undefined) {
+        return { act: 'tell', notice: { ...address, body: delivery.body } }
+      }
+      tx.delete(DUE, due.id)
+      if (delivery?.status === 'pending') {
+        save(tx, delivery, {
+          status: 'failed',
+          nextTryAt: undefined,
+          error: 'the webhook was deleted or disabled',
+        })
+      }
+      return { act: 'stop' }
+    },
+    seenOf: () => 0,
+    deliveryOf: ({ id }, { url, body, keys }): Delivery => ({
+      ...{ id, url, body, keys },
+      headers: { 'content-type': 'application/json', 'user-agent': 'servable' },
+    }),
+    sending: due => due,
+    taken: due => due,
+    record(tx, due, { reception, nextTryAt }: Tried) {
+      const delivery = tx.get<KeptDelivery>(DELIVERIES, due.id)?.value
+      const isTaken = reception.how === 'taken'
+      const isOver = isTaken || nextTryAt === undefined
+      if (isOver) tx.delete(DUE, due.id)
+      if (delivery === undefined) return
+      save(tx, delivery, {
+        status: isTaken ? 'delivered' : isOver ? 'failed' : 'pending',
+        tries: delivery.tries + 1,
+        lastTryAt: tx.now,
+        nextTryAt,
+        responseStatus: reception.status,
+        error: isTaken ? undefined : reception.why,
+      })
+      if (reception.status === GONE) disable(tx, due.webhook)
+      trim(tx, due.webhook, maxDeliveries)
+    },
+  }
+}
+
+/** A receiver that is gone gets nothing more, until its client says so. */
+function disable(tx: Transaction, id: string): void {
+  const document = tx.get<KeptWebhook>(WEBHOOKS, id)
+  if (document === undefined) return
+  tx.put(WEBHOOKS, { ...document, value: { ...document.value, isEnabled: false } })
+}
+
+/** Deletes what has expired, and the oldest deliveries of a subscription that has too many. */
+function trim(tx: Transaction, webhook: string, max: number): void {
+  for (const { id } of tx.expired(DELIVERIES, tx.now, OLD_AT_ONCE)) dropDelivery(tx, id)
+  const surplus = Math.min(tx.count(DELIVERIES, webhook) - max, OLD_AT_ONCE)
+  if (surplus <= 0) return
+  for (const { id } of tx.oldest(DELIVERIES, surplus, webhook)) dropDelivery(tx, id)
+}

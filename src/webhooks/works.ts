@@ -1,0 +1,222 @@
+/**
+ * The transactions of webhooks. They run beside the data: in this process, or in the object of one place.
+ *
+ * @module
+ */
+
+import type { Transactions } from '../core/kept.ts'
+import { ServableError } from '../errors.ts'
+import { type Page, readPage } from '../runs/page.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+import {
+  DELIVERIES,
+  type DeliveryStatus,
+  deliveryIdOf,
+  dropDelivery,
+  type KeptDelivery,
+  type KeptWebhook,
+  putDelivery,
+  putDue,
+  RUN_WEBHOOK,
+  WEBHOOKS,
+} from './kept.ts'
+import { createMatcher, hears } from './matching.ts'
+import { bodyOf, type RunNotice, testBody } from './notice.ts'
+import type { WebhookSettings } from './options.ts'
+
+/** Whose subscription is meant: undefined for an administrator, who may mean any. */
+export type Asking = string | undefined
+
+/** Which deliveries to list, newest first. */
+export interface DeliveryQuery {
+  readonly status?: DeliveryStatus | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+/** What a client changes of a subscription. Null: all again. */
+export type WebhookChange = {
+  readonly [Name in 'url' | 'events' | 'agents' | 'contents' | 'isEnabled']?:
+    | KeptWebhook[Name]
+    | null
+    | undefined
+}
+
+/** See the module's head. Subscriptions that are not there, or not the caller's, are `webhook_not_found`. */
+export interface WebhookWorks extends Transactions {
+  readonly reads: {
+    /** Of an owner, or the oldest 1,000 of all. */
+    readonly list: (tx: Reader, owner: Asking) => KeptWebhook[]
+    readonly find: (tx: Reader, id: string, owner: Asking) => KeptWebhook
+    readonly deliveries: (tx: Reader, id: string, owner: Asking, query: DeliveryQuery) => Page<KeptDelivery>
+  }
+  readonly writes: {
+    /** Throws `too_many_webhooks`. */
+    readonly add: (tx: Transaction, webhook: KeptWebhook) => void
+    readonly change: (tx: Transaction, id: string, owner: string, change: WebhookChange) => KeptWebhook
+    /** The secret before signs for another day. */
+    readonly rotate: (tx: Transaction, id: string, owner: string, secret: string) => KeptWebhook
+    readonly remove: (tx: Transaction, id: string, owner: Asking) => void
+    /** Deletes all of an owner. Says whether there was anything. */
+    readonly forget: (tx: Transaction, owner: string) => boolean
+    /** Writes a delivery for each who hears of a notice. `isAgain` says that they may have come before. */
+    readonly enqueue: (tx: Transaction, notices: readonly RunNotice[], isAgain?: boolean) => void
+    /** Sends a test. `delivery` is its id. */
+    readonly test: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+    /** Sends a delivery again. Throws `delivery_not_found`. */
+    readonly replay: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+  }
+}
+
+/** Most subscriptions that one list has. */
+const MANY = 1000
+
+/** Milliseconds for which a secret signs after another one has replaced it. */
+const ROTATION_MS = 24 * 60 * 60 * 1000
+
+/** Who gets a delivery. */
+interface Receiver {
+  readonly id: string
+  readonly url?: string | undefined
+  readonly contents?: boolean | undefined
+  readonly hearsOwner: boolean
+}
+
+/** Makes the transactions. */
+export function webhookWorks(settings: WebhookSettings): WebhookWorks {
+  const { subscriptions, maxPerOwner, runKeys, retentionMs } = settings
+  const match = createMatcher(subscriptions)
+  const deployed = new Map(subscriptions.map(each => [each.id, each]))
+
+  const find = (tx: Reader, id: string, owner: Asking): KeptWebhook => {
+    const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
+    if (found !== undefined && (owner === undefined || found.owner === owner)) return found
+    throw new ServableError('webhook_not_found', 'There is no such webhook')
+  }
+  /** Throws for what is not the caller's. Administrators also mean those of the deployment, and those of runs. */
+  const check = (tx: Reader, id: string, owner: Asking): Pick<KeptWebhook, 'url'> | undefined => {
+    if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
+    return find(tx, id, owner)
+  }
+  const put = (tx: Transaction, webhook: KeptWebhook): KeptWebhook => {
+    const { id, owner: partition, createdAt: at } = webhook
+    tx.put(WEBHOOKS, { id, partition, at, tags: {}, value: webhook })
+    return webhook
+  }
+  const remove = (tx: Transaction, id: string) => {
+    tx.delete(WEBHOOKS, id)
+    for (;;) {
+      const left = tx.oldest(DELIVERIES, MANY, id)
+      if (left.length === 0) return
+      for (const each of left) dropDelivery(tx, each.id)
+    }
+  }
+  const receiversOf = (tx: Reader, notice: RunNotice): Receiver[] => {
+    const { owner, url } = notice
+    const own =
+      owner === null || maxPerOwner === 0
+        ? []
+        : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: maxPerOwner })
+    return [
+      ...match(notice).map(({ id, contents }) => ({ id, contents, hearsOwner: true })),
+      ...own
+        .filter(({ value }) => value.isEnabled && hears(value, notice))
+        .map(({ value: { id, contents, url } }) => ({ id, contents, url, hearsOwner: false })),
+      ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, hearsOwner: false }] : []),
+    ]
+  }
+  const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
+    putDelivery(tx, delivery, retentionMs)
+    putDue(tx, delivery, { url, generation: crypto.randomUUID() })
+    return delivery
+  }
+
+  return {
+    expiring: [DELIVERIES],
+    forget: (tx, _, id) => dropDelivery(tx, id),
+    reads: {
+      list: (tx, owner) =>
+        owner === undefined
+          ? tx.oldest<KeptWebhook>(WEBHOOKS, MANY).map(({ value }) => value)
+          : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
+      find,
+      deliveries(tx, id, owner, { status, ...page }) {
+        check(tx, id, owner)
+        const tags = status && { status }
+        const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, { partition: id, tags }, page)
+        return { values: values.filter(({ createdAt }) => createdAt + retentionMs > tx.now), next }
+      },
+    },
+    writes: {
+      add(tx, webhook) {
+        const most = Math.max(1, maxPerOwner)
+        if (tx.count(WEBHOOKS, webhook.owner) >= most) {
+          throw new ServableError(
+            'too_many_webhooks',
+            `One client may have ${most} webhooks: delete one first`,
+          )
+        }
+        put(tx, webhook)
+      },
+      change: (tx, id, owner, change) => put(tx, changed(find(tx, id, owner), change)),
+      rotate(tx, id, owner, secret) {
+        const webhook = find(tx, id, owner)
+        const [before] = webhook.secrets
+        const older = before === undefined ? [] : [{ ...before, until: tx.now + ROTATION_MS }]
+        return put(tx, { ...webhook, secrets: [{ secret }, ...older] })
+      },
+      remove(tx, id, owner) {
+        find(tx, id, owner)
+        remove(tx, id)
+      },
+      forget(tx, owner) {
+        const all = tx.list(WEBHOOKS, { partition: owner, limit: MANY })
+        for (const { id } of all) remove(tx, id)
+        return all.length > 0
+      },
+      enqueue(tx, notices, isAgain = false) {
+        for (const notice of notices) {
+          for (const to of receiversOf(tx, notice)) {
+            const id = deliveryIdOf(notice, to.id)
+            if (isAgain && tx.get(DELIVERIES, id) !== undefined) continue
+            const { type, owner, run } = notice
+            const url = to.id === RUN_WEBHOOK ? to.url : undefined
+            const about = { id, webhook: to.id, owner, type, runId: run.runId, url }
+            const body = bodyOf(notice, to)
+            queue(tx, { ...about, createdAt: tx.now, body, status: 'pending', tries: 0 }, to.url)
+          }
+        }
+      },
+      test(tx, id, owner, delivery) {
+        const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
+        const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
+        return queue(
+          tx,
+          { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
+          url,
+        )
+      },
+      replay(tx, id, owner, delivery) {
+        const url = check(tx, id, owner)?.url
+        const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
+        if (before === undefined || before.webhook !== id) {
+          throw new ServableError(
+            'delivery_not_found',
+            'The webhook has no such delivery: it may have expired',
+          )
+        }
+        // One that is to be sent is left to whoever sends it.
+        if (before.status === 'pending') return before
+        const { error: _, nextTryAt: __, ...about } = before
+        return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
+      },
+    },
+  }
+}
+
+/** What is left out stays as it is. */
+function changed(webhook: KeptWebhook, change: WebhookChange): KeptWebhook {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  const all = Object.entries({ ...webhook, ...Object.fromEntries(given) })
+  return Object.fromEntries(all.filter(([, value]) => value !== null)) as unknown as KeptWebhook
+}

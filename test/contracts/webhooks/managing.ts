@@ -1,0 +1,84 @@
+/** Subscriptions of clients, and what administrators see. */
+import { expect, it } from 'vitest'
+import { accept, as, ask, deliveries, own, post, send, subscribed, type Told } from './client.ts'
+
+export function managingCases(told: Told): void {
+  const { server, receiver } = told
+
+  it('keeps, lists, changes and deletes', async () => {
+    const ann = own('ann')
+    const { id, secret, ...webhook } = await subscribed(told, ann, '/kept', { agents: ['echo'] })
+    expect(secret).toMatch(/^whsec_[\w+/]{43}=$/)
+    const list = async () => (await send(server, 'GET', '/api/webhooks', undefined, ann)).json.webhooks
+    expect(await list()).toEqual([{ id, ...webhook }])
+    const change = { url: `${receiver().url}/other`, events: ['run.failed'], agents: null, contents: true }
+    const changed = await send(server, 'PATCH', `/api/webhooks/${id}`, change, ann)
+    const { agents: _, ...others } = webhook
+    expect(changed.json).toEqual({ ...others, id, url: change.url, events: ['run.failed'], contents: true })
+    expect(await list()).toEqual([changed.json])
+    expect((await send(server, 'DELETE', `/api/webhooks/${id}`, {}, ann)).status).toBe(204)
+    expect(await list()).toEqual([])
+  })
+
+  it('takes a secret of the client, and no more webhooks than an owner may have', async () => {
+    const ann = own('ann')
+    const given = `whsec_${btoa('x'.repeat(24))}`
+    for (const each of ['/1', '/2', '/3']) {
+      expect((await subscribed(told, ann, each, { secret: given })).secret).toBe(given)
+    }
+    const url = `${receiver().url}/4`
+    const { status, json } = await send(server, 'POST', '/api/webhooks', { url }, ann)
+    expect([json.code, status]).toEqual(['too_many_webhooks', 409])
+  })
+
+  it('refuses what is wrong', async () => {
+    const url = `${receiver().url}/x`
+    for (const [body, code] of [
+      [{}, 'invalid_body'],
+      [[], 'invalid_body'],
+      [{ url: 'x' }, 'invalid_body'],
+      [{ url: 'https://192.168.0.1/hook' }, 'address_refused'],
+      [{ url: 'http://example.com/hook' }, 'address_refused'],
+      [{ url, events: [] }, 'invalid_body'],
+      [{ url, events: ['run.started'] }, 'invalid_body'],
+      [{ url, secret: 'whsec_c2hvcnQ=' }, 'invalid_body'],
+      [{ url, secret: `whsec_${btoa('x'.repeat(65))}` }, 'invalid_body'],
+      [{ url, agents: Array(101).fill('a') }, 'invalid_body'],
+    ] as const) {
+      const { status, json } = await send(server, 'POST', '/api/webhooks', body, own('ann'))
+      expect([json.code, status], JSON.stringify(body)).toEqual([code, 400])
+    }
+    const anonymous = await post(server, '/api/webhooks', { url })
+    expect([JSON.parse(anonymous.text).code, anonymous.status]).toEqual(['not_found', 404])
+  })
+
+  it('shows administrators all, without secrets, and lets them send again', async () => {
+    const ann = own('ann')
+    const { id } = await subscribed(told, ann, '/admin?key=secret')
+    await accept(server, 'agents/echo', { input: 'x' }, as(ann))
+    const admin = { headers: { 'x-test-admin': 'yes' } }
+    const { text, status } = await ask(server, '/api/admin/webhooks', admin)
+    expect(status, text).toBe(200)
+    expect(text).not.toMatch(/whsec|secret/)
+    const { webhooks } = JSON.parse(text)
+    expect(webhooks).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: 'all', owner: null, url: `${receiver().url}/all` }),
+        expect.objectContaining({ id, owner: ann, url: `${receiver().url}/admin` }),
+      ]),
+    )
+    const listed = await ask(server, '/api/admin/webhooks/all/deliveries?status=delivered', admin)
+    expect(listed.status, listed.text).toBe(200)
+    const [delivery] = JSON.parse(listed.text).deliveries
+    expect(delivery).toMatchObject({ status: 'delivered', responseStatus: 204 })
+    const path = `/api/admin/webhooks/all/deliveries/${delivery.id}/replay`
+    const replayed = await ask(server, path, { ...admin, method: 'POST' })
+    expect(replayed.status, replayed.text).toBe(202)
+    for (const path of ['', '/all/deliveries', `/${id}/deliveries`]) {
+      expect((await ask(server, `/api/admin/webhooks${path}`)).status).toBe(401)
+    }
+    const ofDeployment = await send(server, 'GET', '/api/webhooks/all', undefined, ann)
+    expect(ofDeployment.status).toBe(404)
+    expect(await deliveries(server, id, ann)).toHaveLength(1)
+  })
+}
