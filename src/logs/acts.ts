@@ -1,0 +1,129 @@
+/**
+ * What requests do, as the audit log names it.
+ *
+ * @module
+ */
+
+/** A request, as far as it says what it does. */
+export interface Asked {
+  readonly method: string
+  /** The path, without the query. */
+  readonly path: string
+  /** The part that answers it; of a plugin its name. */
+  readonly part: string
+  /** The method of JSON-RPC, where the part knows it. */
+  readonly rpc?: string | undefined
+}
+
+/** The act of a run that starts. The run itself is told when it starts, over whatever transport. */
+export const RUN_STARTED = 'run.started'
+
+/** What a part of somebody else does, that changes something. */
+const CALLED = 'route.called'
+
+/** Acts by method and the end of the path. */
+type Acts = readonly (readonly [method: string, path: RegExp, act: string])[]
+
+const RUNS: Acts = [
+  ['POST', /\/(run|stream)$/, RUN_STARTED],
+  ['POST', /\/runs\/[^/]+\/answers$/, 'approval.decided'],
+  ['POST', /\/runs\/[^/]+\/resume$/, 'run.resumed'],
+  ['POST', /\/runs\/[^/]+\/retry$/, 'run.retried'],
+  ['POST', /\/runs\/[^/]+\/cancel$/, 'run.cancelled'],
+  ['POST', /\/runs\/[^/]+\/feedback$/, 'feedback.given'],
+  ['POST', /\/corrections$/, 'correction.added'],
+  ['POST', /\/sessions$/, 'session.created'],
+  ['PATCH', /\/sessions\/[^/]+$/, 'session.renamed'],
+  ['POST', /\/sessions\/[^/]+\/fork$/, 'session.forked'],
+  ['DELETE', /\/sessions\/[^/]+$/, 'session.deleted'],
+  ['DELETE', /\/users\/me$/, 'user.deleted'],
+  ['GET', /\/sessions\/export$/, 'sessions.exported'],
+]
+
+const OPENAI: Acts = [
+  ['POST', /\/(chat\/completions|responses)$/, RUN_STARTED],
+  ['POST', /\/responses\/[^/]+\/cancel$/, 'run.cancelled'],
+  ['DELETE', /\/responses\/[^/]+$/, 'run.deleted'],
+]
+
+const WEBHOOKS: Acts = [
+  ['POST', /\/webhooks$/, 'webhook.created'],
+  ['PATCH', /\/webhooks\/[^/]+$/, 'webhook.changed'],
+  ['DELETE', /\/webhooks\/[^/]+$/, 'webhook.deleted'],
+  ['POST', /\/webhooks\/[^/]+\/secret$/, 'webhook.secret_rotated'],
+  ['POST', /\/webhooks\/[^/]+\/test$/, 'webhook.tested'],
+  ['POST', /\/deliveries\/[^/]+\/replay$/, 'delivery.replayed'],
+]
+
+const ACTS: Readonly<Partial<Record<string, Acts>>> = {
+  router: RUNS,
+  runs: RUNS,
+  sessions: RUNS,
+  corrections: RUNS,
+  admin: [
+    ['POST', /\/mcp$/, 'tool_server.added'],
+    ['DELETE', /\/mcp\/[^/]+$/, 'tool_server.removed'],
+    ['POST', /\/mcp\/[^/]+\/connect$/, 'tool_server.connected'],
+    ['POST', /\/mcp\/[^/]+\/disconnect$/, 'tool_server.disconnected'],
+    ['POST', /\/tools\/[^/]+\/call$/, 'tool.called'],
+    ...WEBHOOKS,
+  ],
+  webhooks: WEBHOOKS,
+  keys: [
+    ['POST', /\/keys$/, 'key.issued'],
+    ['PATCH', /\/keys\/[^/]+$/, 'key.changed'],
+    ['POST', /\/keys\/[^/]+\/rotate$/, 'key.rotated'],
+    ['DELETE', /\/keys\/[^/]+$/, 'key.revoked'],
+  ],
+  schedules: [
+    ['POST', /\/schedules\/[^/]+\/pause$/, 'schedule.paused'],
+    ['POST', /\/schedules\/[^/]+\/resume$/, 'schedule.resumed'],
+    ['POST', /\/schedules\/[^/]+\/run$/, 'schedule.run'],
+  ],
+  openai: OPENAI,
+  'chat-completions': OPENAI,
+  'ag-ui': [['POST', /\/ag-ui$/, RUN_STARTED]],
+  'ai-sdk-ui': [
+    ['POST', /\/chat$/, RUN_STARTED],
+    ['POST', /\/chat\/[^/]+\/stop$/, 'run.cancelled'],
+  ],
+  a2a: [
+    ['POST', /\/message:(send|stream)$/, RUN_STARTED],
+    ['POST', /:cancel$/, 'task.cancelled'],
+    ['POST', /\/pushNotificationConfigs$/, 'push_config.set'],
+    ['DELETE', /\/pushNotificationConfigs\/[^/]+$/, 'push_config.deleted'],
+  ],
+}
+
+/** Acts of methods of JSON-RPC: of A2A 1.0 and 0.3, and of MCP. The other methods change nothing. */
+const RPC_ACTS: ReadonlyMap<string, string> = new Map([
+  ['SendMessage', RUN_STARTED],
+  ['SendStreamingMessage', RUN_STARTED],
+  ['CancelTask', 'task.cancelled'],
+  ['CreateTaskPushNotificationConfig', 'push_config.set'],
+  ['DeleteTaskPushNotificationConfig', 'push_config.deleted'],
+  ['message/send', RUN_STARTED],
+  ['message/stream', RUN_STARTED],
+  ['tasks/pushNotificationConfig/set', 'push_config.set'],
+  ['tasks/pushNotificationConfig/delete', 'push_config.deleted'],
+  ['tasks/cancel', 'task.cancelled'],
+  ['tasks/update', 'approval.decided'],
+  ['tools/call', RUN_STARTED],
+  ['notifications/cancelled', 'run.cancelled'],
+])
+
+/** What changes nothing though its method is none that only reads: it follows a task, or carries messages of a socket. */
+const READS: Acts = [['POST', /:subscribe$/, '']]
+
+/** The act of a request; undefined for one that changes nothing. A route of an unknown part is `route.called`. */
+export function actOf({ method, path, part, rpc }: Asked): string | undefined {
+  if (rpc !== undefined) return RPC_ACTS.get(rpc)
+  const known = find(ACTS[part] ?? [], method, path)
+  if (known !== undefined) return known
+  const isRead = /^(GET|HEAD|OPTIONS)$/.test(method) || part === 'socket'
+  return isRead || (part === 'a2a' && find(READS, method, path) !== undefined) ? undefined : CALLED
+}
+
+function find(acts: Acts, method: string, path: string): string | undefined {
+  return acts.find(([each, end]) => each === method && end.test(path))?.[2]
+}
