@@ -1,0 +1,64 @@
+/** The service of the contract of schedules. Every runtime serves it with a state of its own. */
+import {
+  Agent,
+  bearerIdentity,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type Registry,
+  type State,
+} from '../../../src/index.ts'
+import { schedule, schedules } from '../../../src/schedules/plugin.ts'
+import { identify } from '../identify.ts'
+
+/** The token of the administrator. */
+export const ADMIN = 'the-token-of-the-administrator'
+
+/** Says which tick it is of, whose it is, and what it was told. */
+const ticks = new Agent({
+  name: 'ticks',
+  register: false,
+  run(input, { metadata, identity, sessionId }) {
+    const { name, tick } = Object(metadata?.schedule) as { name?: string; tick?: string }
+    return JSON.stringify({ name, tick, input, identity, sessionId })
+  },
+})
+
+/** Never ends by itself. */
+const stuck = new Agent({
+  name: 'stuck',
+  register: false,
+  run: (_, { signal }) =>
+    new Promise<string>(resolve => signal.addEventListener('abort', () => resolve('left'))),
+})
+
+const always = '* * * * * *'
+
+const ALL = [
+  schedule(ticks, { cron: always, input: 'now', owner: 'ada', name: 'seconds' }),
+  schedule({ agent: 'ticks' }, { cron: always, input: 'and', owner: 'bob', name: 'others', sessionId: 's' }),
+  schedule('stuck', { cron: always, input: 'x', owner: 'eve' }),
+  schedule('ticks', { cron: '0 0 1 1 *', timezone: 'Asia/Tokyo', input: 'new year', owner: 'ada' }),
+]
+
+/** The options of the service; the settings are the names of its schedules, if not all. */
+export function schedulesOptions(state: State, settings = 'usual', registry?: Registry): HandlerOptions {
+  const names = settings.split(',')
+  const list = settings === 'usual' ? ALL : ALL.filter(({ name }) => names.includes(name))
+  return {
+    production: true,
+    ...(registry ? { registry } : { agents: { ticks, stuck } }),
+    state,
+    middleware: [identify],
+    runs: { maxRunningPerOwner: 2 },
+    plugins: [schedules(list, { authenticate: bearerIdentity({ tokens: { [ADMIN]: 'admin' } }) })],
+  }
+}
+
+/** The agents of the service. */
+export const AGENTS: readonly Agent[] = [ticks, stuck]
+
+/** The handler of the service. */
+export function schedulesHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}
