@@ -1,0 +1,283 @@
+/**
+ * What is kept of runs that wait for a place, and who is next.
+ *
+ * @module
+ */
+
+import type { Transactions } from '../core/kept.ts'
+import { checkUse, type KeyUse, tooManyRuns } from '../runs/admission.ts'
+import type { IdempotencyKey, RunQuery } from '../runs/host.ts'
+import type { Asked } from '../runs/journal.ts'
+import { partitionOf, type RunSummary, type RunWebhook } from '../runs/record.ts'
+import type { Document, Reader, Transaction } from '../state/store.ts'
+
+/** The plugin's name, and that of its keeper in objects. */
+export const NAME = 'queue'
+
+/** The place of all that waits: the bounds of runs at work hold for all clients together. */
+export const LINE = 'queue'
+
+/** Collections: who waits, in their order; what they asked; the turns of clients; keys of runs that waited. */
+const QUEUED = 'queued'
+const INPUTS = 'queued-input'
+const LANES = 'queued-lane'
+const KEYS = 'queued-key'
+
+/** The least and the highest priority. */
+export const MAX_PRIORITY = 9
+
+/** Most runs that a client's or everyone's position is counted among. */
+export const MAX_POSITION = 100
+
+/** Most runs that are looked at for the next one. */
+const LOOKS = 256
+
+/**
+ * Milliseconds after which a run that a process has taken, and neither started nor given back, is anyone's again. Two that start it find
+ * the same run.
+ */
+export const CLAIM_MS = 5000
+
+/** A run that waits. */
+export interface Queued {
+  /** Its status is `queued`. */
+  readonly record: RunSummary
+  readonly owner: string | null
+  /** Whose place it takes. */
+  readonly client: string
+  readonly priority: number
+  /** The client's turn: those of one turn, each of another client, come before any of the next. */
+  readonly turn: number
+  /** Until then it is being started, or cancelled. Milliseconds since 1970. */
+  readonly claimedUntil?: number | undefined
+}
+
+/** What it asked, with what its start needs beside that. */
+export interface QueuedInput extends Pick<Asked, 'target' | 'input' | 'options' | 'continues'> {
+  readonly transport?: string | undefined
+  readonly keepsInput?: boolean | undefined
+  readonly webhook?: RunWebhook | undefined
+}
+
+/** A run that begins to wait. */
+export interface NewQueued extends Omit<Queued, 'turn' | 'claimedUntil'> {
+  readonly asked: QueuedInput
+  readonly key?: IdempotencyKey | undefined
+  /** Milliseconds since 1970 until which its key stands for it. */
+  readonly keyUntil: number
+}
+
+/** How many may wait. */
+export interface QueueBounds {
+  readonly maxQueued: number
+  readonly maxQueuedPerClient: number
+}
+
+/** A run that was taken out, to be started. */
+export interface Claimed {
+  readonly queued: Queued
+  readonly asked: QueuedInput
+}
+
+/** The turns of one client, or of all (`''`) at one priority. */
+interface Lane {
+  readonly turn: number
+  /** How many have come, so that those of a turn are in their order. Of all alone. */
+  readonly came?: number | undefined
+}
+
+/** See {@link LINE_TRANSACTIONS}. */
+export interface LineTransactions extends Transactions {
+  readonly reads: {
+    /** How many wait, and the run of a key. Throws `idempotency_mismatch`. */
+    readonly look: (
+      tx: Reader,
+      key: IdempotencyKey | undefined,
+    ) => { readonly count: number; readonly runId?: string }
+    /** One that waits, with its position: 1 is next. */
+    readonly find: (tx: Reader, id: string) => Queued | undefined
+    /** Those of an owner, newest first. */
+    readonly list: (
+      tx: Reader,
+      owner: string | null,
+      query: Omit<RunQuery, 'cursor'>,
+    ) => readonly RunSummary[]
+    readonly count: (tx: Reader) => number
+    readonly asked: (tx: Reader, id: string) => QueuedInput | undefined
+  }
+  readonly writes: {
+    /** Adds a run, or finds the one of its id or key, with its position. Throws `too_many_runs`, and `idempotency_mismatch`. */
+    readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
+    /** Takes the next one whose client is not among these. */
+    readonly claim: (tx: Transaction, but: readonly string[]) => Claimed | undefined
+    /** Takes that one, if nobody has it. */
+    readonly take: (tx: Transaction, id: string) => boolean
+    /** Gives one back. */
+    readonly release: (tx: Transaction, id: string) => void
+    /** It waits no more. */
+    readonly done: (tx: Transaction, id: string) => void
+    /** Takes out all of an owner, or what is of one session. Gives how many there were. */
+    readonly forget: (tx: Transaction, owner: string | null, session?: OfSession) => number
+  }
+}
+
+/** A session, as a run names it. */
+export interface OfSession extends Pick<RunSummary, 'kind' | 'name'> {
+  readonly id: string
+}
+
+export const LINE_TRANSACTIONS: LineTransactions = {
+  expiring: [KEYS],
+  reads: {
+    look(tx, key) {
+      const runId = key && useIn(tx, key)?.runId
+      return { count: tx.count(QUEUED), ...(runId !== undefined && { runId }) }
+    },
+    find(tx, id) {
+      const queued = tx.get<Queued>(QUEUED, id)?.value
+      return queued && withPosition(tx, queued)
+    },
+    list(tx, owner, { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
+      if (status !== undefined && status !== 'queued') return []
+      const ofOwner = tx.list<Queued>(QUEUED, { partition: partitionOf(owner), limit: MANY })
+      return ofOwner
+        .map(({ value }) => value.record)
+        .filter(record => {
+          const at = Date.parse(record.createdAt)
+          const isAsked =
+            (kind ?? record.kind) === record.kind &&
+            (name ?? record.name) === record.name &&
+            (sessionId === undefined || sessionId === record.sessionId)
+          return isAsked && at >= since && at < until
+        })
+        .sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
+        .slice(0, limit)
+    },
+    count: tx => tx.count(QUEUED),
+    asked: (tx, id) => tx.get<QueuedInput>(INPUTS, id)?.value,
+  },
+  writes: {
+    add(tx, { asked, key, keyUntil, ...run }, { maxQueued, maxQueuedPerClient }) {
+      const { id, kind, name } = run.record
+      const before = tx.get<Queued>(QUEUED, (key && useIn(tx, key)?.runId) ?? id)
+      if (before !== undefined) return withPosition(tx, before.value).record
+      for (const { id: gone } of tx.expired(KEYS, tx.now, LOOKS)) tx.delete(KEYS, gone)
+      const lane = laneOf(run)
+      if (tx.count(QUEUED) >= maxQueued) throw tooManyRuns(`${maxQueued} are at work or wait`)
+      if (tx.count(LANES, lane) >= maxQueuedPerClient)
+        throw tooManyRuns(`${maxQueuedPerClient} of this client wait`)
+      const all = turnsOf(tx, allOf(run.priority))
+      const turn = Math.max(all.turn, turnsOf(tx, lane).turn + 1)
+      const came = (all.came ?? 0) + 1
+      const value: Queued = { ...run, turn }
+      putLane(tx, allOf(run.priority), { turn: all.turn, came })
+      putLane(tx, lane, { turn })
+      tx.put(LANES, { id: `${id}/place`, partition: lane, at: 0, tags: {}, value: null }, { thing: id })
+      const document = { id, partition: partitionOf(run.owner), at: rankOf(value, came) }
+      tx.put(QUEUED, { ...document, tags: { kind, name }, value }, { thing: id })
+      tx.put(INPUTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
+      if (key !== undefined) {
+        const use: KeyUse = { runId: id, fingerprint: key.fingerprint }
+        const kept = { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt: keyUntil, value: use }
+        tx.put(KEYS, kept)
+      }
+      return withPosition(tx, value).record
+    },
+    claim(tx, but) {
+      for (const document of tx.oldest<Queued>(QUEUED, LOOKS)) {
+        const { client, claimedUntil = 0 } = document.value
+        if (claimedUntil > tx.now || but.includes(client)) continue
+        const asked = tx.get<QueuedInput>(INPUTS, document.id)?.value
+        if (asked === undefined) {
+          drop(tx, document)
+          continue
+        }
+        // Whoever comes from now on has no earlier turn.
+        const all = allOf(document.value.priority)
+        putLane(tx, all, { ...turnsOf(tx, all), turn: document.value.turn })
+        hold(tx, document)
+        return { queued: document.value, asked }
+      }
+      return undefined
+    },
+    take(tx, id) {
+      const document = tx.get<Queued>(QUEUED, id)
+      if (document === undefined || (document.value.claimedUntil ?? 0) > tx.now) return false
+      hold(tx, document)
+      return true
+    },
+    release(tx, id) {
+      const document = tx.get<Queued>(QUEUED, id)
+      if (document !== undefined)
+        tx.put(QUEUED, { ...document, value: { ...document.value, claimedUntil: undefined } }, { thing: id })
+    },
+    done(tx, id) {
+      const document = tx.get<Queued>(QUEUED, id)
+      if (document !== undefined) drop(tx, document)
+    },
+    forget(tx, owner, session) {
+      const all = tx.list<Queued>(QUEUED, { partition: partitionOf(owner), limit: MANY })
+      const isOf = ({ value: { record } }: Document<Queued>) =>
+        session === undefined ||
+        (record.kind === session.kind && record.name === session.name && record.sessionId === session.id)
+      const found = all.filter(isOf)
+      for (const document of found) drop(tx, document)
+      return found.length
+    },
+  },
+}
+
+/** More than may wait. */
+const MANY = 100_000
+
+function useIn(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
+  const document = tx.get<KeyUse>(KEYS, key.id)
+  if (document === undefined || (document.expiresAt ?? 0) <= tx.now) return undefined
+  return checkUse(document.value, key)
+}
+
+function withPosition(tx: Reader, queued: Queued): Queued {
+  const before = tx.oldest<Queued>(QUEUED, MAX_POSITION)
+  const at = before.findIndex(({ id }) => id === queued.record.id)
+  return at === -1 ? queued : { ...queued, record: { ...queued.record, position: at + 1 } }
+}
+
+/** Keeps one from others for a while. */
+function hold(tx: Transaction, document: Document<Queued>): void {
+  const value = { ...document.value, claimedUntil: tx.now + CLAIM_MS }
+  tx.put(QUEUED, { ...document, value }, { thing: document.id })
+}
+
+function drop(tx: Transaction, { id, value }: Document<Queued>): void {
+  const lane = laneOf(value)
+  tx.delete(QUEUED, id)
+  tx.delete(INPUTS, id)
+  tx.delete(LANES, `${id}/place`)
+  if (tx.count(LANES, lane) === 0) tx.delete(LANES, lane)
+  if (tx.count(QUEUED) === 0) for (let at = 0; at <= MAX_PRIORITY; at++) tx.delete(LANES, allOf(at))
+}
+
+function laneOf({ priority, client }: Pick<Queued, 'priority' | 'client'>): string {
+  return `${priority}:${client}`
+}
+
+function allOf(priority: number): string {
+  return `${priority}`
+}
+
+function turnsOf(tx: Reader, lane: string): Lane {
+  return tx.get<Lane>(LANES, lane)?.value ?? { turn: 0 }
+}
+
+function putLane(tx: Transaction, id: string, value: Lane): void {
+  tx.put(LANES, { id, partition: '', at: 0, tags: {}, value })
+}
+
+/** Numbers up to 2^53 are exact: 4 bits of priority, 25 of turns, 24 of those who came. */
+const TURNS = 2 ** 24
+const PRIORITIES = 2 ** 49
+
+/** The place in the line, from the first on. */
+function rankOf({ priority, turn }: Queued, came: number): number {
+  return (MAX_PRIORITY - priority) * PRIORITIES + turn * TURNS + (came % TURNS)
+}

@@ -1,0 +1,38 @@
+/** The service of the contract of the queue. Of an owner two runs may be at work, and of all four. */
+import { createHandler, type Handler, type HandlerOptions, type State } from '../../../src/index.ts'
+import { queue } from '../../../src/queue/plugin.ts'
+import { sessions } from '../../../src/sessions/plugin.ts'
+import { notes } from '../fixture/record.ts'
+import { identify } from '../identify.ts'
+import { mounted } from '../mounted.ts'
+import { agents, gates } from '../runs/agents.ts'
+
+/** The options of the service. Runs of owners called `urgent-…` come first. */
+export function queueOptions(state: State, settings = 'usual'): HandlerOptions {
+  return {
+    production: true,
+    agents,
+    state,
+    middleware: [identify],
+    runs: { maxRunning: 4, maxRunningPerOwner: 2, keepInput: settings === 'keeping' },
+    gateway: true,
+    plugins: [
+      queue({
+        maxQueued: 12,
+        maxQueuedPerOwner: 5,
+        priorityOf: ({ owner }) => (owner?.startsWith('urgent') ? 9 : 0),
+      }),
+      sessions(),
+    ],
+  }
+}
+
+/** The handler of the service. */
+export function queueHandler(options: HandlerOptions): Handler {
+  const probe = (request: Request): Response => {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
+    return Response.json(notes)
+  }
+  return createHandler({ ...options, fallback: mounted({}, probe) })
+}

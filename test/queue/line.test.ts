@@ -1,0 +1,186 @@
+/** Who waits, who is next, and what is left of them. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { CLAIM_MS, LINE_TRANSACTIONS, MAX_PRIORITY, type NewQueued } from '../../src/queue/line.ts'
+import { type QueueOptions, queue } from '../../src/queue/plugin.ts'
+import { bound } from '../../src/state/bound.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { Transaction } from '../../src/state/store.ts'
+
+const { reads, writes } = LINE_TRANSACTIONS
+const BOUNDS = { maxQueued: 1000, maxQueuedPerClient: 1000 }
+
+function runOf(id: string, client: string, priority = 0): NewQueued {
+  const at = new Date().toISOString()
+  const record = { id, kind: 'agent', name: 'a', status: 'queued', createdAt: at, updatedAt: at } as const
+  const asked = { target: { kind: 'agent', name: 'a' }, input: id, options: {} } as const
+  return { record, owner: client, client, priority, asked, keyUntil: 0 }
+}
+
+/** A line in memory, with what it holds. */
+function line() {
+  const store = memoryStore()
+  const write = <T>(work: (tx: Transaction) => T): T => store.write(work) as T
+  return {
+    store,
+    write,
+    add: (id: string, client: string, priority?: number) =>
+      write(tx => writes.add(tx, runOf(id, client, priority), BOUNDS)),
+    next(but: readonly string[] = []) {
+      const claimed = write(tx => writes.claim(tx, but))
+      if (claimed !== undefined) write(tx => writes.done(tx, claimed.queued.record.id))
+      return claimed?.queued.record.id
+    },
+    left: () =>
+      write(tx => ['queued', 'queued-input', 'queued-lane', 'queued-key'].map(name => tx.count(name))),
+  }
+}
+
+/** The order that the documentation promises, of what came before anything was started. */
+function expected(came: readonly (readonly [client: number, priority: number])[]): string[] {
+  const turns = new Map<string, number>()
+  const runs = came.map(([client, priority], at) => {
+    const lane = `${priority}:${client}`
+    const turn = (turns.get(lane) ?? 0) + 1
+    turns.set(lane, turn)
+    return { id: `run-${at}-00000000`, priority, turn, at }
+  })
+  const order = runs.toSorted((a, b) => b.priority - a.priority || a.turn - b.turn || a.at - b.at)
+  return order.map(({ id }) => id)
+}
+
+it('serves by priority, then by turns of clients, then in the order of coming, and leaves nothing', () => {
+  const who = fc.tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: MAX_PRIORITY }))
+  fc.assert(
+    fc.property(fc.array(who, { maxLength: 60 }), came => {
+      const it = line()
+      for (const [at, [client, priority]] of came.entries())
+        it.add(`run-${at}-00000000`, String(client), priority)
+      const served: string[] = []
+      for (let id = it.next(); id !== undefined; id = it.next()) served.push(id)
+      expect(served).toEqual(expected(came))
+      expect(it.left()).toEqual([0, 0, 0, 0])
+    }),
+  )
+})
+
+/** A line whose clock stands still, with what must be true of it. */
+class Checked {
+  #now = 1_000_000
+  #came = 0
+  readonly #line = line()
+  readonly #waiting = new Set<string>()
+  readonly #held = new Set<string>()
+
+  #write<T>(work: (tx: Transaction) => T): T {
+    const at = this.#now
+    return this.#line.write(tx => work({ ...bound(tx), now: at }))
+  }
+
+  add(client: number): void {
+    const id = `run-${this.#came++}-00000000`
+    this.#write(tx => writes.add(tx, runOf(id, String(client)), BOUNDS))
+    this.#waiting.add(id)
+  }
+
+  claim(): void {
+    const id = this.#write(tx => writes.claim(tx, []))?.queued.record.id
+    const free = [...this.#waiting].filter(each => !this.#held.has(each))
+    expect(id === undefined).toBe(free.length === 0)
+    if (id === undefined) return
+    expect(free).toContain(id)
+    this.#held.add(id)
+  }
+
+  take(): void {
+    for (const id of this.#waiting) expect(this.#write(tx => writes.take(tx, id))).toBe(!this.#held.has(id))
+    for (const id of this.#waiting) this.#held.add(id)
+  }
+
+  done(): void {
+    const [id] = this.#held
+    if (id === undefined) return
+    this.#write(tx => writes.done(tx, id))
+    this.#held.delete(id)
+    this.#waiting.delete(id)
+  }
+
+  release(): void {
+    const [id] = this.#held
+    if (id === undefined) return
+    this.#write(tx => writes.release(tx, id))
+    this.#held.delete(id)
+  }
+
+  wait(): void {
+    this.#now += CLAIM_MS + 1
+    this.#held.clear()
+  }
+
+  check(): void {
+    expect(this.#write(tx => reads.count(tx))).toBe(this.#waiting.size)
+    for (const id of this.#waiting) expect(this.#write(tx => reads.find(tx, id))?.record.id).toBe(id)
+  }
+}
+
+it('loses and doubles none, whatever is added, claimed, given back, cancelled and left lying', () => {
+  const steps = fc.array(
+    fc.tuple(fc.constantFrom('add', 'claim', 'take', 'done', 'release', 'wait'), fc.nat(3)),
+    {
+      maxLength: 80,
+    },
+  )
+  fc.assert(
+    fc.property(steps, taken => {
+      const it = new Checked()
+      for (const [what, client] of taken) it[what as 'add'](client)
+      it.check()
+    }),
+  )
+})
+
+it('lets those who come later wait no longer than their turn', () => {
+  const it = line()
+  for (let at = 0; at < 3; at++) it.add(`busy-${at}-00000000`, 'busy')
+  expect(it.next()).toBe('busy-0-00000000')
+  expect(it.next()).toBe('busy-1-00000000')
+  it.add('later-0-00000000', 'later')
+  expect(it.next()).toBe('later-0-00000000')
+})
+
+it('passes over clients that have no place', () => {
+  const it = line()
+  it.add('one-00000000', 'one')
+  it.add('two-00000000', 'two')
+  expect(it.next(['one'])).toBe('two-00000000')
+  expect(it.next(['one'])).toBeUndefined()
+  expect(it.next()).toBe('one-00000000')
+})
+
+it('forgets keys whose time has come', () => {
+  const it = line()
+  const key = { id: 'key', fingerprint: 'f' }
+  it.write(tx => writes.add(tx, { ...runOf('a-00000000', 'c'), key, keyUntil: tx.now + 1000 }, BOUNDS))
+  expect(it.write(tx => reads.look(tx, key))).toEqual({ count: 1, runId: 'a-00000000' })
+  const other = () => it.write(tx => reads.look(tx, { ...key, fingerprint: 'g' }))
+  expect(other).toThrow(expect.objectContaining({ code: 'idempotency_mismatch' }))
+  it.write(tx =>
+    writes.add(tx, { ...runOf('b-00000000', 'c'), key: { ...key, id: 'old' }, keyUntil: 1 }, BOUNDS),
+  )
+  expect(it.write(tx => reads.look(tx, { ...key, id: 'old' }))).toEqual({ count: 2 })
+  it.add('c-00000000', 'c')
+  expect(it.left()[3]).toBe(1)
+})
+
+describe('options', () => {
+  it.each<[string, object]>([
+    ['maxQueued', { maxQueued: 0 }],
+    ['maxQueuedPerOwner', { maxQueuedPerOwner: 101 }],
+    ['priorityOf', { priorityOf: 3 }],
+    ['max', { max: 3 }],
+  ])('refuse a wrong %s', (name, options) => {
+    expect(() => queue(options as QueueOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(`queue.${name}`) }),
+    )
+  })
+})
