@@ -141,6 +141,7 @@ const ROOTS: Readonly<Record<string, string>> = {
   SqliteStateOptions: 'sqliteState.',
   PostgresStateOptions: 'postgresState.',
   DurableStateOptions: 'durableState.',
+  RemoteAgentOptions: 'remoteAgent.',
 }
 
 /** Types whose members are options too. */

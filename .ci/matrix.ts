@@ -32,6 +32,9 @@ const deployments: Readonly<Record<string, RegExp>> = {
 }
 const columns = ['Node', 'Bun', 'Deno', 'workerd', 'Next.js, Node', 'Next.js, Edge']
 
+/** Next's file has none of these. */
+const NEVER = /^$/
+
 /** The file of a suite, and the pattern of its tests in Next's file, which has many suites: two names, outermost first. */
 const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> = {
   HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
@@ -43,6 +46,13 @@ const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> 
   Metrics: [/^metrics$/, / > metrics/],
   'Admin routes': [/^admin$/, /^admin on /],
   'Model agents': [/^ai$/, /^a model-backed agent /],
+  Traces: [/^otel$/, NEVER],
+  'Keys for callers': [/^keys$/, NEVER],
+  Budgets: [/^budgets$/, NEVER],
+  Guards: [/^guards$/, NEVER],
+  Webhooks: [/^webhooks$/, NEVER],
+  Queue: [/^queue$/, NEVER],
+  Schedules: [/^schedules$/, NEVER],
   Client: [/^client$/, /^the client /],
 }
 const [http = '', surface = ''] = Object.keys(suites)
@@ -54,11 +64,27 @@ const noUpgrade =
 const refused = 'Requests share no memory in the Edge runtime, so these are refused there.'
 const unshared =
   'Requests share no memory in the Edge runtime, and the connections of a socket outlive a request: use the Node runtime.'
+const asNode =
+  'No suite of its own: the Node runtime of Next.js executes the code that the column Node tests.'
+const untried = 'Not tried in the Edge runtime.'
+const forgotten =
+  'Requests share no memory in the Edge runtime, so what these keep is lost with each request.'
+const served =
+  'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](schedules.md)).'
 const partly = 'The suite makes stored runs too, which the Edge runtime refuses.'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'Next.js, Node': { 'Socket layer': noUpgrade },
+  'Next.js, Node': {
+    'Socket layer': noUpgrade,
+    Traces: asNode,
+    'Keys for callers': asNode,
+    Budgets: asNode,
+    Guards: asNode,
+    Webhooks: asNode,
+    Queue: asNode,
+    Schedules: served,
+  },
   'Next.js, Edge': {
     'Stored runs': refused,
     A2A: refused,
@@ -67,6 +93,13 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Metrics: partly,
     'Admin routes': refused,
     'Model agents': partly,
+    Traces: untried,
+    'Keys for callers': forgotten,
+    Budgets: forgotten,
+    Guards: untried,
+    Webhooks: forgotten,
+    Queue: forgotten,
+    Schedules: served,
   },
 }
 

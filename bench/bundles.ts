@@ -21,6 +21,7 @@ console.log('\n| entry | KiB gzip | KiB before |\n|---|---|---|')
 for (const [what, entry] of [
   ['every built-in part and `servable/model-agent`, with the AI SDK', 'bench/worker/ai.ts'],
   ['`servable/mcp-client` alone, with the official client', 'src/mcp-client/index.ts'],
+  ['`servable/a2a-client` alone, with the official client', 'src/a2a-client/index.ts'],
   ['`servable/adapters` alone', 'src/adapters/index.ts'],
   ['`servable/client` alone', 'src/client/index.ts'],
 ] as const) {

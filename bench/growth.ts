@@ -109,7 +109,7 @@ async function longTask(name: string, store: Store): Promise<void> {
     store,
     settings: { ...SETTINGS, ...bounds },
     retention: {},
-    agentOf: () => target,
+    targetOf: () => target,
   })
   const taskId = crypto.randomUUID()
   const message = { messageId: 'm', role: 'user', parts: [{ text: 'talk' }] } as const
@@ -117,10 +117,10 @@ async function longTask(name: string, store: Store): Promise<void> {
   await spoken.promise
   row(
     `${name}: get a task at work, ${WORDS.toLocaleString('en')} entries`,
-    await timed(() => host.get(taskId, null)),
+    await timed(() => host.get(taskId, { owner: null })),
   )
   rest.resolve()
-  await host.settled(taskId, null)
+  await host.settled(taskId, { owner: null })
   store.close()
 }
 

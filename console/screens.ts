@@ -2,11 +2,14 @@
 import type { FunctionComponent } from 'preact'
 import { WaitingBadge } from './approvals/badge.tsx'
 import { Approvals } from './screens/approvals.tsx'
+import { Budgets } from './screens/budgets.tsx'
 import { Cards } from './screens/cards.tsx'
 import { Chat } from './screens/chat.tsx'
 import { Corrections } from './screens/corrections.tsx'
+import { Keys } from './screens/keys.tsx'
 import { Metrics } from './screens/metrics.tsx'
 import { Runs } from './screens/runs.tsx'
+import { Schedules } from './screens/schedules.tsx'
 import { Sessions } from './screens/sessions.tsx'
 import { Tools } from './screens/tools.tsx'
 
@@ -28,6 +31,9 @@ export const SCREENS: readonly Screen[] = [
   { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },
   { id: 'corrections', title: 'Corrections', view: Corrections },
   { id: 'metrics', title: 'Metrics', view: Metrics },
+  { id: 'schedules', title: 'Schedules', view: Schedules },
   { id: 'tools', title: 'Tools', view: Tools },
+  { id: 'keys', title: 'Keys', view: Keys },
+  { id: 'budgets', title: 'Budgets', view: Budgets },
   { id: 'cards', title: 'Cards', view: Cards },
 ]

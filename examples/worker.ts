@@ -4,13 +4,18 @@ import { env } from 'cloudflare:workers'
 import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { approvals } from '../src/approvals/plugin.ts'
+import { budgets } from '../src/budgets/plugin.ts'
 import { webConsole } from '../src/console/plugin.ts'
 import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter, type Middleware } from '../src/index.ts'
+import { auditLog } from '../src/logs/index.ts'
 import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/mcp/plugin.ts'
 import { openai } from '../src/openai/plugin.ts'
-import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
+import { queue } from '../src/queue/plugin.ts'
+import { durableObjects, durableState, scheduled, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
+import { schedule, schedules } from '../src/schedules/plugin.ts'
 import { sessions } from '../src/sessions/plugin.ts'
+import { webhooks } from '../src/webhooks/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 import { home } from './home.ts'
@@ -54,6 +59,23 @@ const handler = createHandler({
     files(),
     sessions(),
     approvals(),
+    queue(),
+    // Enough for a day of trying out.
+    budgets({ maxTokens: 10_000_000, windowMs: 86_400_000, key: 'owner', unpriced: 'ignore' }),
+    webhooks({ clients: true }),
+    // An alarm starts these once the clock of the Worker has rung, or somebody has looked at `/api/schedules`.
+    schedules(
+      [
+        schedule('echo', {
+          cron: '0 9 * * MON-FRI',
+          timezone: 'Europe/Berlin',
+          input: 'Morning',
+          owner: 'ada',
+        }),
+      ],
+      ADMIN_TOKEN ? { authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'admin' } }) } : {},
+    ),
+    auditLog(),
     aiSdkUi({ agent: 'echo', resume: true }),
     agUi(),
     openai(),
@@ -74,6 +96,6 @@ const handler = createHandler({
   }),
 })
 
-export default { fetch: worker(handler) }
+export default { fetch: worker(handler), scheduled: scheduled(handler) }
 
 export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

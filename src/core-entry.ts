@@ -63,6 +63,8 @@ export type {
   HistoryToolCall,
   InputRequest,
   Kind,
+  MessageEvent,
+  Metadata,
   ModelCallEvent,
   ModelUsage,
   ResumedEvent,
@@ -110,6 +112,7 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
+export { contextOf, type TellsContext } from './agents/transport-context.ts'
 export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
 export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/waits.ts'
 export type { WorkState } from './agents/work.ts'

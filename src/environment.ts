@@ -5,7 +5,8 @@
  */
 
 declare const process: {
-  readonly env: { readonly NODE_ENV?: string }
+  readonly env: { readonly NODE_ENV?: string; readonly NO_COLOR?: string }
+  readonly stdout?: { readonly isTTY?: boolean }
   getBuiltinModule?(name: string): unknown
 }
 
@@ -20,6 +21,24 @@ export function isProduction(): boolean {
     return env !== 'development' && env !== 'test'
   } catch {
     return true
+  }
+}
+
+/** Whether `NODE_ENV` says that tests run. */
+export function isTest(): boolean {
+  try {
+    return process.env.NODE_ENV === 'test'
+  } catch {
+    return false
+  }
+}
+
+/** Whether the console is a terminal whose user wants colors (no-color.org). */
+export function wantsColors(): boolean {
+  try {
+    return process.stdout?.isTTY === true && !process.env.NO_COLOR
+  } catch {
+    return false
   }
 }
 
@@ -43,6 +62,21 @@ export function nameResolver(): ((host: string) => Promise<readonly string[]>) |
     }
   } catch {
     return undefined
+  }
+}
+
+/** The part of a Worker's own module that is used. */
+interface WorkersModule {
+  waitUntil?(work: Promise<unknown>): void
+}
+
+/** Keeps a Worker alive until work is done, also after its response and after its client has left. Other runtimes live on by themselves. */
+export function keepAlive(work: Promise<unknown>): void {
+  try {
+    const workers = process.getBuiltinModule?.('cloudflare:workers') as WorkersModule | undefined
+    workers?.waitUntil?.(work)
+  } catch {
+    // There is no such module, or no request.
   }
 }
 

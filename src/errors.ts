@@ -14,6 +14,7 @@ const CLIENT_CODES = [
   'invalid_input',
   'unauthorized',
   'forbidden',
+  'insufficient_scope',
   'cross_site_request',
   'invalid_header',
   'invalid_query',
@@ -28,6 +29,9 @@ const CLIENT_CODES = [
   'tool_server_exists',
   'too_many_tool_servers',
   'tool_servers_not_configured',
+  'caller_key_not_found',
+  'caller_key_revoked',
+  'too_many_caller_keys',
   'address_refused',
   'run_ended',
   'conflicting_memory',
@@ -38,14 +42,20 @@ const CLIENT_CODES = [
   'request_changed',
   'already_answered',
   'approval_denied',
+  'input_refused',
+  'output_refused',
   'approval_expired',
   'key_required',
   'not_resumable',
   'input_not_kept',
   'file_not_found',
+  'webhook_not_found',
+  'delivery_not_found',
+  'too_many_webhooks',
   'runs_not_stored',
   'idempotency_mismatch',
   'too_many_runs',
+  'budget_exceeded',
   'too_many_followers',
   'state_full',
   'state_unavailable',
@@ -81,6 +91,7 @@ const SERVER_CODES = [
   'interrupted',
   'workflow_changed',
   'invalid_agent_response',
+  'guard_failed',
   'tool_failed',
   'tool_server_failed',
 ] as const
@@ -112,6 +123,8 @@ export interface Issue {
 export interface ServableErrorOptions extends ErrorOptions {
   /** The fields that are wrong, for validation errors. */
   readonly issues?: readonly Issue[]
+  /** Further members of the error's answer, as JSON: of a problem document (RFC 9457, section 3.2). `retryAfter` is in seconds. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
@@ -127,12 +140,15 @@ export class ServableError extends Error {
   readonly code: ErrorCode
   /** The fields that are wrong; empty unless the error is a validation error. */
   readonly issues: readonly Issue[]
+  /** Further members of its answer. */
+  readonly details: ServableErrorOptions['details']
 
   constructor(code: ErrorCode, message: string, options: ServableErrorOptions = {}) {
     super(message, options)
     Object.defineProperty(this, BRAND, { value: true })
     this.code = code
     this.issues = options.issues ?? []
+    this.details = options.details
   }
 }
 
@@ -155,6 +171,7 @@ export interface ErrorReport {
   /** The text to show; masked where the code is a server's and `production` is on. */
   readonly message: string
   readonly issues: readonly Issue[]
+  readonly details?: ServableErrorOptions['details']
 }
 
 /**
@@ -165,7 +182,8 @@ export function reportError(error: unknown, production: boolean, fallback: Serve
   const known = isServableError(error) && isErrorCode(error.code) ? error : undefined
   const code = known?.code ?? fallback
   const masked = production && serverCodes.has(code)
-  return { code, message: masked ? MASK : messageOf(error), issues: known?.issues ?? [] }
+  const { issues = [], details } = known ?? {}
+  return { code, message: masked ? MASK : messageOf(error), issues, ...(details && { details }) }
 }
 
 const TOLD = Symbol.for('servable.told')

@@ -108,6 +108,19 @@ export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Pr
   }
 }
 
+/** The work, for so many milliseconds at most. Rejects with an error that names `what` if it takes longer. */
+export async function within<T>(ms: number, what: string, work: () => Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    if (timer !== undefined) clearTimeout(timer)
+  }
+}
+
 /** The longest delay of a timer: 31 bits of milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 

@@ -3,6 +3,7 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { BUNDLES, bundle } from './bundles.ts'
 import { root } from './runtimes/process.ts'
+import { AS_DEPLOYED } from './runtimes/worker.ts'
 
 /** The rooms and packages among the inputs of a bundle. */
 function partsIn(inputs: Readonly<Record<string, unknown>>): Set<string> {
@@ -27,7 +28,14 @@ async function partsOf(entry: string): Promise<Set<string>> {
   return partsIn(metafile.inputs)
 }
 
-const OPTIONAL = ['src/model-agent', 'src/mcp-client', 'src/adapters', 'src/client', 'src/signing']
+const OPTIONAL = [
+  'src/model-agent',
+  'src/mcp-client',
+  'src/a2a-client',
+  'src/adapters',
+  'src/client',
+  'src/signing',
+]
 const PACKAGES = ['node_modules/valibot', 'node_modules/@valibot/to-json-schema', 'node_modules/itty-router']
 
 describe('a bundle', () => {
@@ -50,6 +58,21 @@ describe('a bundle', () => {
     expect(kib).toBeGreaterThan(one.limit * 0.97)
   })
 
+  it.each([
+    ['production', false],
+    ['development', true],
+  ])('of a Worker in %s has the readable log: %s', async (environment, isReadable) => {
+    const { metafile } = await build({
+      ...AS_DEPLOYED,
+      entryPoints: ['test/runtimes/entries/logs-workerd.ts'],
+      define: { 'process.env.NODE_ENV': `"${environment}"` },
+      metafile: true,
+      logLevel: 'silent',
+    })
+    const [output] = Object.values(metafile.outputs)
+    expect((output?.inputs['src/logs/pretty.ts']?.bytesInOutput ?? 0) > 0).toBe(isReadable)
+  })
+
   it('of the core holds no plugin', async () => {
     const [core] = BUNDLES
     const { metafile } = await bundle(core!)
@@ -68,6 +91,7 @@ describe('a bundle', () => {
       'src/errors.ts',
       'src/http',
       'src/key-text.ts',
+      'src/retired.ts',
       'src/runs',
       'src/schemas.ts',
       'src/validation.ts',

@@ -1,9 +1,41 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { isProduction, nameResolver } from '../src/environment.ts'
+import { isProduction, isTest, nameResolver, wantsColors } from '../src/environment.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
   vi.unstubAllGlobals()
+})
+
+describe('what a log asks', () => {
+  const terminal = (env: object) => ({ env, stdout: { isTTY: true } })
+  const closed = {
+    stdout: { isTTY: true },
+    get env(): never {
+      throw new Error('not permitted')
+    },
+  }
+  it.each([
+    ['a terminal', () => terminal({}), true],
+    ['a terminal whose user wants no colors', () => terminal({ NO_COLOR: '1' }), false],
+    ['a file', () => ({ env: {}, stdout: {} }), false],
+    ['a runtime without `process`', () => undefined, false],
+    ['a runtime that permits no look', () => closed, false],
+  ])('says whether %s has colors', (_, processOf, expected) => {
+    vi.stubGlobal('process', processOf())
+    const colors = wantsColors()
+    vi.unstubAllGlobals()
+    expect(colors).toBe(expected)
+  })
+
+  it('knows a test', () => {
+    expect(isTest()).toBe(true)
+    vi.stubEnv('NODE_ENV', 'development')
+    expect(isTest()).toBe(false)
+    vi.stubGlobal('process', undefined)
+    const isOne = isTest()
+    vi.unstubAllGlobals()
+    expect(isOne).toBe(false)
+  })
 })
 
 /** What it says while `process` is this. */

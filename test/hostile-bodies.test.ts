@@ -14,11 +14,13 @@ import {
   memoryState,
   Registry,
 } from '../src/index.ts'
+import { callerKeys } from '../src/keys/plugin.ts'
 import { directTools, mcp, mcpTasks } from '../src/mcp/plugin.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { openai } from '../src/openai/plugin.ts'
 import { sessions } from '../src/sessions/plugin.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
+import { webhooks } from '../src/webhooks/plugin.ts'
 import { eventually } from './eventually.ts'
 import { connect, settled } from './gateway/wire.ts'
 
@@ -71,7 +73,15 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
-  plugins: [sessions(), aiSdkUi({ resume: true }), agUi(), openai({ path: '/openai/v1' }), tools],
+  plugins: [
+    sessions(),
+    aiSdkUi({ resume: true }),
+    agUi(),
+    openai({ path: '/openai/v1' }),
+    tools,
+    callerKeys({ authenticate: () => ({ id: 'ada' }) }),
+    webhooks({ clients: true }),
+  ],
 }
 const handler = createHandler(options)
 
@@ -110,7 +120,8 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"input":[@]}',
       '{"input":[{"type":@}]}',
       '{"input":[{"type":"file","data":"aGk=","mimeType":@}]}',
-      '{"input":"x","sessionId":@,"messageId":@,"replaces":@,"userId":@,"apiKey":@,"background":@}',
+      '{"input":"x","sessionId":@,"messageId":@,"replaces":@,"userId":@,"apiKey":@,"background":@,"webhook":@}',
+      '{"input":"x","background":true,"webhook":{"url":@}}',
       '{"input":"x","history":@,"clientTools":@,"memory":@}',
       '{"input":"x","history":[@]}',
       '{"input":"x","history":[{"role":@,"content":@}]}',
@@ -136,6 +147,12 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   ],
   [`/api/runs/${NO_RUN}/resume`, ['[@]', '{"apiKey":@}', '{"background":@}']],
   [`/api/runs/${NO_RUN}/retry`, ['[@]', '{"apiKey":@}', '{"background":@}']],
+  [
+    '/api/webhooks',
+    ['@', '{"url":@}', '{"url":"https://h.example/","events":@,"agents":@,"contents":@,"secret":@}'],
+  ],
+  ['PATCH /api/webhooks/none', ['@', '{"url":@,"events":@,"agents":@,"enabled":@}']],
+  ['/api/webhooks/none/secret', ['@', '{"secret":@}']],
   ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
   [
     `/api/runs/${NO_RUN}/feedback`,
@@ -188,6 +205,17 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
     ],
   ],
   ['/openai/v1/responses/none/cancel', ['@']],
+  [
+    '/api/keys',
+    [
+      '@',
+      '{"owner":@,"name":@,"scopes":@,"expiresAt":@,"rate":@}',
+      '{"owner":"a","name":"b","scopes":[@]}',
+      '{"owner":"a","name":"b","scopes":["run"],"rate":{"max":@,"windowMs":@}}',
+    ],
+  ],
+  ['PATCH /api/keys/none', ['@', '{"name":@,"scopes":@,"expiresAt":@,"rate":@}']],
+  ['/api/keys/none/rotate', ['@', '{"graceMs":@}']],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],
   [

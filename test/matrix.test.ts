@@ -16,6 +16,7 @@ const on = (suite: string, ...deployments: string[]): Test[] =>
   deployments.map(name => [suite, `${suite} on ${name}`, 'works'])
 const runtimes = ['Node, in memory', 'Bun, in SQLite', 'Deno', 'workerd, in Durable Objects']
 const suites = ['runs', 'a2a', 'socket', 'gateway', 'metrics', 'admin', 'ai', 'client']
+const plugins = ['otel', 'keys', 'budgets', 'guards', 'webhooks', 'queue', 'schedules']
 
 /** One test for each cell that has some. */
 const ONE_EACH: readonly Test[] = [
@@ -23,7 +24,7 @@ const ONE_EACH: readonly Test[] = [
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'silence', 'works'],
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'GET /tools', 'works'],
   ]),
-  ...suites.flatMap(suite => on(suite, ...runtimes)),
+  ...[...suites, ...plugins].flatMap(suite => on(suite, ...runtimes)),
   ...['a Node route', 'an Edge route'].flatMap((route): Test[] => [
     ['next', route, 'over HTTP', 'silence', 'works'],
     ['next', route, 'the log', 'works'],

@@ -182,7 +182,8 @@ describe('resolveCoreOptions', () => {
     middleware: [],
     fallback: undefined,
     production: false,
-    plugins: [],
+    // Outside production it has the place of a log for people.
+    plugins: [{ name: '~log' }],
     limits: { maxBodyBytes: 1_048_576 },
     runs: { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 33_554_432 },
   }

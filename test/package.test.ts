@@ -63,19 +63,28 @@ describe('package.json and deno.json', () => {
 
   test('depend on the same packages in the same versions', () => {
     const client = '@modelcontextprotocol/client'
+    const a2a = '@a2a-js/sdk'
     const {
       [client]: version,
+      [a2a]: sdk,
       ai,
+      croner,
       jose,
       postgres,
       '@ai-sdk/openai-compatible': compatible,
     } = manifest.devDependencies
-    // The last one is for a test that Deno runs.
-    const optional = { [client]: version, ai, jose, postgres, '@ai-sdk/openai-compatible': compatible }
+    const isOtel = ([name]: readonly [string, string]) => name.startsWith('@opentelemetry/')
+    const otel = Object.fromEntries(Object.entries(manifest.devDependencies).filter(isOtel))
+    // Of these, only the interface of OpenTelemetry is not for tests alone, which Deno runs.
+    const forTests = { '@ai-sdk/openai-compatible': compatible, ...otel }
+    const optional = { [client]: version, [a2a]: sdk, ai, croner, jose, postgres, ...forTests }
     const used = { ...manifest.dependencies, ...optional }
     const imports = Object.entries(used).map(([name, version]) => [name, `npm:${name}@${version}`])
-    const stdio = { [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio` }
-    expect(deno.imports).toEqual({ ...Object.fromEntries(imports), ...stdio })
+    const parts = {
+      [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio`,
+      [`${a2a}/client`]: `npm:${a2a}@${used[a2a]}/client`,
+    }
+    expect(deno.imports).toEqual({ ...Object.fromEntries(imports), ...parts })
   })
 
   test('pin every version', () => {

@@ -8,6 +8,7 @@ import { generateKeyPair } from 'jose'
 import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../src/index.ts'
+import type { RunningServer } from '../src/runtimes/node.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
 import { checkTypes, fencesOf, load as loadFrom, PAGES_OF_PARTS, snippetsIn, writeSnippets } from './pages.ts'
@@ -73,6 +74,22 @@ describe('the pages', () => {
   })
 })
 
+it('the page about logs has an audit log that says who did what', async () => {
+  const spy = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    const { acts } = await load<{ acts: object[] }>('logs.ts')
+    acts.length = 0
+    const path = '/api/agents/echo/run'
+    expect((await ask('logs.ts', path, jsonRequest({ input: 'hello' }))).status).toBe(200)
+    expect(acts).toMatchObject([{ event: 'run.started', outcome: 'ok', target: 'agents/echo', actor: null }])
+    const lines = spy.mock.calls.map(([line]) => String(line))
+    expect(lines.filter(line => / {2}agent {5}completed /.test(line))).toHaveLength(1)
+    expect(lines.filter(line => line.includes(path))).toHaveLength(1)
+  } finally {
+    spy.mockRestore()
+  }
+})
+
 describe('the pages about plugins', () => {
   it('show a plugin of one route', async () => {
     expect(await get('greeting-plugin.ts', '/api/greeting')).toBe('Hello from echo')
@@ -81,6 +98,25 @@ describe('the pages about plugins', () => {
   it('show the core with two plugins, and nothing else', async () => {
     expect(JSON.parse(await get('core.ts', '/.well-known/agent-card.json'))).toMatchObject({ name: 'echo' })
     expect(JSON.parse(await get('core.ts', '/api/metrics'))).toMatchObject({ status: 404 })
+  })
+})
+
+describe('the page about schedules', () => {
+  it('shows a server with two schedules, which administrators see', async () => {
+    const { server } = await load<{ server: RunningServer }>('schedules-first.ts')
+    try {
+      const { schedules } = await (await fetch(`${server.url}/api/schedules`)).json()
+      expect(schedules).toMatchObject([
+        { name: 'report', timezone: 'Europe/Berlin', isPaused: false },
+        { name: 'heartbeat', nextTickAt: expect.stringMatching(/:[0-5][05]:00/) },
+      ])
+    } finally {
+      await server.close()
+    }
+    const path = '/api/schedules/tidy/run'
+    expect((await ask('schedules-admin.ts', path, { method: 'POST' })).status).toBe(401)
+    const headers = { authorization: 'Bearer a-token-for-this-page' }
+    expect((await ask('schedules-admin.ts', path, { method: 'POST', headers })).status).toBe(202)
   })
 })
 
@@ -95,6 +131,47 @@ describe('the page about A2A', () => {
     const card = JSON.parse(await get('a2a-partners.ts', '/.well-known/agent-card.json'))
     expect(card.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
     expect((await ask('a2a-partners.ts', '/', jsonRequest({}))).status).toBe(401)
+  })
+
+  /** Sends a message of 1.0, and gives the answer as text. */
+  const sent = async (name: string, params: object, headers: Record<string, string> = {}) => {
+    const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'December' }] }
+    const request = jsonRequest({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendMessage',
+      params: { message, ...params },
+    })
+    return (await ask(name, '/', { ...request, headers: { ...request.headers, ...headers } })).text()
+  }
+
+  it('shows an agent that knows what its client takes, and says more than its answer', async () => {
+    const configuration = { acceptedOutputModes: ['text/csv'] }
+    const text = await sent('a2a-context.ts', { configuration })
+    for (const word of ['report.csv', 'What December cost', 'EUR', 'The figures of December are missing']) {
+      expect(text).toContain(word)
+    }
+    expect(await sent('a2a-context.ts', {})).toContain('report.txt')
+  })
+
+  it('shows an extension that must be named', async () => {
+    expect(await sent('a2a-extensions.ts', {})).toContain('-32008')
+    const headers = { 'a2a-extensions': 'https://example.com/consent/v1' }
+    const metadata = { agentName: 'echo' }
+    expect(await sent('a2a-extensions.ts', { metadata }, headers)).toContain('TASK_STATE_COMPLETED')
+  })
+
+  it('shows tenants with their members', async () => {
+    const metadata = { agentName: 'echo' }
+    const as = (user: string) => ({ authorization: `Bearer token-of-${user}` })
+    const [acme, zeta] = ['acme', 'zeta'].map(tenant => ({ tenant, metadata }))
+    expect(await sent('a2a-tenants.ts', acme!, as('ada'))).toContain('TASK_STATE_COMPLETED')
+    expect(await sent('a2a-tenants.ts', zeta!, as('ada'))).toContain('You may not use this tenant')
+    expect(await sent('a2a-tenants.ts', zeta!, as('bob'))).toContain('TASK_STATE_COMPLETED')
+    const path = '/acme/.well-known/agent-card.json'
+    const card = await ask('a2a-tenants.ts', path, { headers: as('ada') })
+    expect(await card.json()).toMatchObject({ description: 'The agents of acme' })
+    expect((await ask('a2a-tenants.ts', path)).status).toBe(401)
   })
 
   it('shows an extended card', async () => {

@@ -20,8 +20,11 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'event-socket.md',
   'express-and-hono.md',
   'files.md',
+  'logs.md',
   'metrics.md',
   'plugins.md',
+  'queue.md',
+  'schedules.md',
   'several-machines.md',
   'smaller-bundles.md',
   'stores.md',
@@ -41,7 +44,20 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 ]
 
 /** Pages that have a test of their own. */
-const PAGES_APART: readonly string[] = ['ai-sdk-ui.md', 'approvals.md', 'mcp.md', 'openai.md', 'resuming.md']
+const PAGES_APART: readonly string[] = [
+  'ai-sdk-ui.md',
+  'approvals.md',
+  'guards.md',
+  'budgets.md',
+  'keys.md',
+  'command.md',
+  'mcp.md',
+  'openai.md',
+  'remote-agents.md',
+  'resuming.md',
+  'traces.md',
+  'webhooks.md',
+]
 
 /** Snippets that need a framework, which `test/frameworks` installs and tests them with. */
 const OF_FRAMEWORK = /^\/\/ framework-/

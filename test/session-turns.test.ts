@@ -448,3 +448,15 @@ describe('sessions.compact', () => {
     expect(logged).toContain('session.failed')
   })
 })
+
+describe('what a run says about its end', () => {
+  it.each([
+    ['Which city?', undefined, 'Which city?'],
+    ['Which city?', 'Let me see.', 'Let me see.\n\nWhich city?'],
+    [[{ type: 'data', data: 1 }] as const, 'Done.', 'Done.'],
+  ])('is kept with its turn: %j after %j', async (message, text, kept) => {
+    const { say, turns } = serve(() => ({ message, ...(text !== undefined && { text }) }))
+    expect(await say('hi')).toMatchObject({ message })
+    await eventually(() => expect(turns()).toMatchObject([{ status: 'completed', text: kept }]))
+  })
+})

@@ -26,13 +26,18 @@ export function keepToken(token: string | undefined): void {
   if (token !== undefined) timer = setTimeout(() => keepToken(undefined), KEPT_MS)
 }
 
-/** Asks one of the admin routes. A token that is not accepted is forgotten. */
-export async function askAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
+/** Asks one of the admin routes. */
+export function askAdmin<T>(path: string, init?: RequestInit): Promise<T> {
+  return askAsAdmin(`/admin${path}`, init)
+}
+
+/** Asks a route that is for administrators. A token that is not accepted is forgotten. */
+export async function askAsAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
   const headers = new Headers(init.headers)
   const token = adminToken.value
   if (token) headers.set('authorization', `Bearer ${token}`)
   try {
-    return await ask(`/admin${path}`, { ...init, headers })
+    return await ask(path, { ...init, headers })
   } catch (error) {
     // A late answer says nothing of a token that was given since.
     if (codeOf(error) === 'unauthorized' && adminToken.value === token) {

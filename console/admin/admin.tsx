@@ -7,50 +7,29 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
-import { adminToken, askAdmin, isRefused, keepToken } from './admin.ts'
+import { adminToken, askAdmin } from './admin.ts'
 import { definitionOf, type Typed } from './definition.ts'
+import { ForgetToken, TokenForm } from './token-form.tsx'
+import { Webhooks } from './webhooks.tsx'
 
 const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servable/mcp-client`.'
 
 /** What an administrator does: tool servers, and the toolkits. */
 export function Admin() {
-  return adminToken.value === undefined ? <TokenForm /> : <Opened />
-}
-
-function TokenForm() {
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    keepToken(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
-  }
-  return (
-    <form class="card form" aria-label="Administration" onSubmit={submit}>
-      <h2>Administration</h2>
-      <p class="soft">
-        Tool servers and toolkits need the token of an administrator. The page forgets it after 15 minutes.
-        Leave it empty if the admin routes ask for none.
-      </p>
-      {isRefused.value && <Notice kind="error">The service did not accept the token.</Notice>}
-      <label>
-        Admin token
-        <input type="password" name="token" autocomplete="off" />
-      </label>
-      <p class="actions">
-        <button type="submit">Open</button>
-      </p>
-    </form>
+  return adminToken.value === undefined ? (
+    <TokenForm what="Tool servers and toolkits" label="Administration" />
+  ) : (
+    <Opened />
   )
 }
 
 function Opened() {
   return (
     <>
-      <p class="actions">
-        <button type="button" onClick={() => keepToken(undefined)}>
-          Forget the admin token
-        </button>
-      </p>
+      <ForgetToken />
       <Servers />
       <Toolkits />
+      <Webhooks />
     </>
   )
 }

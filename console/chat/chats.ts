@@ -153,7 +153,8 @@ export class Chat {
     // It was followed meanwhile: whoever answers and whoever hears of it may both look.
     if (answer.value.runId !== runId) return true
     if (continuedBy !== undefined) void goOnIn(turn, continuedBy, client.runs.stream(continuedBy))
-    else answer.value = { ...answer.value, requests, status: requests.length > 0 ? 'input_required' : status }
+    else if (requests.length > 0) answer.value = { ...answer.value, requests, status: 'input_required' }
+    else answer.value = { ...answer.value, requests, status: status === 'queued' ? 'running' : status }
     return continuedBy !== undefined
   }
 

@@ -5,6 +5,7 @@
  */
 
 import type { ContentPart, InputRequest, StepEvent, Usage } from '../../src/agents/contract.ts'
+import { lastWordsOf } from '../../src/agents/last-words.ts'
 import type { RunEvent, TurnPage } from '../../src/client/index.ts'
 
 /** What every part has. */
@@ -265,6 +266,8 @@ class Folding {
     }
     const { finishReason, structured, usage, requests = [] } = event
     if (structured) this.#add({ kind: 'structured', value: structured })
+    const words = lastWordsOf(event)
+    if (words) this.#add({ kind: 'message', parts: words.parts })
     this.#answer = { ...this.#answer, status: statusOf(finishReason), usage, requests }
   }
 }

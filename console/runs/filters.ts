@@ -2,7 +2,7 @@
 import type { RunListQuery } from '../../src/client/index.ts'
 
 export const KINDS = ['agent', 'team', 'workflow'] as const
-export const STATUSES = ['running', 'completed', 'input_required', 'failed', 'cancelled'] as const
+export const STATUSES = ['queued', 'running', 'completed', 'input_required', 'failed', 'cancelled'] as const
 
 /** Names of the filters in the address. */
 export const FILTERS = ['kind', 'status', 'name', 'sessionId', 'since', 'until'] as const

@@ -28,7 +28,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   })
   const { items, update, reload } = pages
   const running = items.filter(({ status }) => status === 'running').map(({ id }) => id)
-  const older = items.slice(WATCHED).filter(({ status }) => status === 'running')
+  const older = items.slice(WATCHED).filter(({ status }) => status === 'queued' || status === 'running')
   const tell = (fresh: readonly RunSummary[]) => update(before => merged(before, fresh))
   const isLive = useNews(filters, tell, gone => update(before => before.filter(({ id }) => id !== gone)))
   useOlder(older.map(({ id }) => id).join(), tell)

@@ -37,7 +37,7 @@ export class RunLog {
   async follow(signal: AbortSignal): Promise<void> {
     try {
       await this.#readRecord(signal)
-      const isLive = this.record?.status === 'running'
+      const isLive = this.record?.status === 'queued' || this.record?.status === 'running'
       while (!(await this.#readEvents(signal, isLive))) await pause(AGAIN_MS, signal)
       this.isWhole = true
       this.isLost = false

@@ -5,7 +5,7 @@ import { duration, money, number } from '../text.ts'
 /** Milliseconds that a run took; undefined for one that has not ended. */
 export function tookMs({ durationMs, status, createdAt, updatedAt }: RunSummary): number | undefined {
   if (durationMs !== undefined) return durationMs
-  const isOver = status !== 'running' && status !== 'input_required'
+  const isOver = !['queued', 'running', 'input_required'].includes(status)
   return isOver ? Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt)) : undefined
 }
 

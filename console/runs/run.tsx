@@ -50,9 +50,9 @@ export function Run({ id }: { id: string }) {
             />
           ))}
           <Views log={log!} record={record} version={version} />
-          {record.status !== 'running' && config.value.plugins.includes('sessions') && (
-            <FeedbackForm key={id} id={id} />
-          )}
+          {record.status !== 'queued' &&
+            record.status !== 'running' &&
+            config.value.plugins.includes('sessions') && <FeedbackForm key={id} id={id} />}
         </>
       )}
     </>
@@ -70,6 +70,7 @@ function Summary({ record }: { record: RunRecord }) {
         Status: <Status status={status} />,
         Error: error && `${error.message} (${error.code})`,
         'Finish reason': finishReason,
+        Position: record.position,
         Started: <Time at={createdAt} />,
         ...numbers,
         Model: model,
@@ -96,7 +97,8 @@ function Actions({ record, reload }: { record: RunRecord; reload: () => void }) 
   const query = Object.fromEntries(place.value.query)
   // A task goes on over A2A.
   if (taskId !== undefined) return null
-  const isOpen = status === 'running' || (status === 'input_required' && !record.continuedBy)
+  const isOpen =
+    status === 'queued' || status === 'running' || (status === 'input_required' && !record.continuedBy)
   return (
     <>
       <p class="actions">
@@ -114,7 +116,7 @@ function Actions({ record, reload }: { record: RunRecord; reload: () => void }) 
             Resume
           </Action>
         )}
-        {status !== 'running' && config.value.keepsInput && (
+        {status !== 'queued' && status !== 'running' && config.value.keepsInput && (
           <Action
             acting={acting}
             work={async () => goTo('runs', [(await client.runs.retry(id, options)).id], query)}

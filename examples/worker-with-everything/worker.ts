@@ -1,13 +1,17 @@
 import { env } from 'cloudflare:workers'
-import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
+import { bearerIdentity, createHandler, MetricsExporter } from 'servable'
 import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
-import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
+import { durableObjects, durableState, scheduled, worker, workerAssets } from 'servable/cloudflare'
 import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
+import { guards } from 'servable/guards'
+import { callerKeys, keysAuth } from 'servable/keys'
 import { directTools, mcp, mcpTasks } from 'servable/mcp'
 import { openai } from 'servable/openai'
+import { queue } from 'servable/queue'
+import { schedule, schedules } from 'servable/schedules'
 import { sessions } from 'servable/sessions'
 import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
 
@@ -16,11 +20,13 @@ if (!USER_TOKEN || !ADMIN_TOKEN) throw new Error('Set the secrets USER_TOKEN and
 
 const isAdmin = bearerIdentity({ tokens: { [ADMIN_TOKEN]: { id: 'admin', scopes: ['admin'] } } })
 
+const keys = callerKeys({ authenticate: isAdmin, sharedRates: true })
+
 const texts = { name: 'text', description: 'Texts', tools: [wordCount] }
 
 const handler = createHandler({
   serve: [counter, pair, initials],
-  middleware: [bearerAuth({ tokens: { [USER_TOKEN]: 'ada' } })],
+  middleware: [keysAuth(keys, { tokens: { [USER_TOKEN]: 'ada' } })],
   state: durableState(),
   cors: ['https://app.example.com'],
   rateLimit: { max: 600, key: (_, { identity }) => identity?.id, shared: true },
@@ -32,9 +38,15 @@ const handler = createHandler({
   toolkits: [texts],
   admin: { manager: toolServers, authenticate: isAdmin },
   plugins: [
+    keys,
     files(),
     sessions(),
+    queue(),
     approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
+    schedules([schedule(counter, { cron: '0 9 * * MON-FRI', input: 'Good morning', owner: 'ada' })], {
+      authenticate: isAdmin,
+    }),
+    guards({ onInput: { mask: [{ pattern: /\b\d{4}([ -]?)(?:\d{4}\1){2}\d{4}\b/, with: '[card]' }] } }),
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
     openai(),
@@ -47,6 +59,6 @@ const handler = createHandler({
   ],
 })
 
-export default { fetch: worker(handler) }
+export default { fetch: worker(handler), scheduled: scheduled(handler) }
 
 export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

@@ -21,7 +21,7 @@ export interface ToolServerMethods {
   disconnect(id: string): Promise<ToolServer>
   tools(id: string | undefined): Promise<readonly ServerTool[]>
   needsApproval(name: string): Promise<boolean>
-  call(callId: string, name: string, args: unknown): Promise<unknown>
+  call(callId: string, name: string, args: unknown, traceparent?: string): Promise<unknown>
   cancel(callId: string): void
 }
 
@@ -42,11 +42,11 @@ export function createToolServerKeeper(open: () => ToolServers): Keeper {
     disconnect: id => servers().disconnect(id),
     tools: id => servers().tools(id),
     needsApproval: name => servers().needsApproval(name),
-    async call(callId, name, args) {
+    async call(callId, name, args, traceparent) {
       const controller = new AbortController()
       calls.set(callId, controller)
       try {
-        return await servers().call(name, args, { signal: controller.signal })
+        return await servers().call(name, args, { signal: controller.signal, traceparent })
       } finally {
         calls.delete(callId)
       }

@@ -46,6 +46,7 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
     resolveAdmin(options, { production, registry })
   return asPlugin({
     name: NAME,
+    decidesItself: options.authenticate !== undefined,
     keepers: {
       index: ({ store }, core) =>
         createToolServerKeeper(() => openToolServers(settingsIn(core), { store, log: core.log })),

@@ -31,14 +31,14 @@ async function call(
   object: Remote<ToolServerMethods>,
   name: string,
   args: unknown,
-  { signal }: ServerCallOptions = {},
+  { signal, traceparent }: ServerCallOptions = {},
 ): Promise<unknown> {
   if (signal?.aborted) throw cancelled()
   const callId = crypto.randomUUID()
   const cancel = () => void object.cancel(callId).then(undefined, () => {})
   signal?.addEventListener('abort', cancel, { once: true })
   try {
-    return await reached(object.call(callId, name, args))
+    return await reached(object.call(callId, name, args, traceparent))
   } finally {
     signal?.removeEventListener('abort', cancel)
   }

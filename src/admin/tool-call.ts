@@ -60,7 +60,10 @@ function toolNamed({ toolkits, toolLibrary, manager }: CallableTools, name: stri
   if (manager === undefined || !name.includes('.'))
     throw new ServableError('tool_not_found', `There is no tool named \`${name.slice(0, 100)}\``)
   // Its arguments are checked by its server.
-  return { name, execute: (args, { signal }) => manager.servers.call(name, args, { signal }) }
+  return {
+    name,
+    execute: (args, { signal, traceparent }) => manager.servers.call(name, args, { signal, traceparent }),
+  }
 }
 
 async function argsOf(body: unknown, { parameters }: Tool): Promise<unknown> {

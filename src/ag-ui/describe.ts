@@ -12,7 +12,7 @@ export function describeAgUi(build: Builders): BuiltInDescription {
         parameters: [nameOf(kind)],
         requestBody: { required: true, content: json(ref('RunAgentInput')) },
         responses: { 200: answer('Events', eventStream(object({ type: text }))) },
-        problems: [400, 401, 403, 404, 409, 413, 415, 429, 500, 503],
+        problems: [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503],
       }),
     },
   ])

@@ -12,6 +12,7 @@ import type {
   RunEvent,
   StepEvent,
 } from '../agents/contract.ts'
+import { lastWordsOf } from '../agents/last-words.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
 import { isObject } from '../validation.ts'
@@ -110,8 +111,11 @@ export class AgUiEncoder implements Encoder {
         return this.#artifact(event)
       case 'resumed':
         return this.#again()
-      case 'finish':
+      case 'finish': {
+        const words = lastWordsOf(event)
+        if (words !== undefined) this.#message({}, words.parts)
         return this.#finish(event)
+      }
       case 'error': {
         const { error: message, code } = event
         this.#closeAll(message)

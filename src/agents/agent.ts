@@ -47,6 +47,11 @@ export interface AgentConfig<
    */
   readonly output?: Output
   readonly capabilities?: readonly string[]
+  /**
+   * `'message'` promises that the first event is a `message`: A2A then answers with a message, however long the agent takes. What
+   * begins in another way is a task. Default: a message answers only if the agent waits for nothing before it.
+   */
+  readonly answers?: 'message'
   /** A schema of the data that it takes, shown to clients as `inputSchema`. No input is checked against it. */
   readonly input?: unknown
   /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
@@ -97,6 +102,7 @@ export class Agent<
   readonly tools: readonly Tool[]
   readonly output: Output | undefined
   readonly capabilities: readonly string[]
+  readonly answers: 'message' | undefined
   readonly corrections: true | CorrectionStore | undefined
   readonly resume: boolean
   readonly version: string | undefined
@@ -112,6 +118,9 @@ export class Agent<
     if (typeof config.run !== 'function') {
       throw new ServableError('invalid_options', `agent \`${config.name}\`: \`run\` must be a function`)
     }
+    if (config.answers !== undefined && config.answers !== 'message') {
+      throw new ServableError('invalid_options', `agent \`${config.name}\`: \`answers\` must be 'message'`)
+    }
     this.name = config.name
     this.description = config.description
     this.model = config.model
@@ -119,6 +128,7 @@ export class Agent<
     this.tools = (config.tools ?? []) as readonly Tool[]
     this.output = config.output
     this.capabilities = config.capabilities ?? []
+    this.answers = config.answers
     this.corrections = config.corrections
     this.resume = config.resume ?? false
     this.version = config.version

@@ -9,12 +9,13 @@ import { requestOf } from './input-request.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunEvent } from './run-types.ts'
 import { withThrown } from './thrown.ts'
-import { needsApproval, type Tool, type ToolContext, toolContextOf } from './tool.ts'
+import { type CallingRun, needsApproval, type Tool, toolContextOf } from './tool.ts'
 import { waitFor } from './waits.ts'
 import type { Answered, Scope } from './work.ts'
 
 /** The run that calls a tool. */
-export interface ToolCaller extends Omit<ToolContext, 'toolCallId' | 'idempotencyKey'> {
+export interface ToolCaller extends CallingRun {
+  readonly signal: AbortSignal
   readonly scope: Scope
 }
 
@@ -42,7 +43,6 @@ async function* doCall<Args, Result>(
   const answered = work.answeredAt(path)
   const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
   const idempotencyKey = `${work.first ?? run.runId}/${path}`
-  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal: run.signal })
   const decision = answered && (await decisionOf(answered, tool))
   // What was asked is what runs, whatever the body says now.
   const args = decision === undefined ? asked : (decision.args as Args)
@@ -50,6 +50,8 @@ async function* doCall<Args, Result>(
   const argumentsDelta = JSON.stringify(args) ?? 'null'
   yield { type: 'tool_call_delta', toolCallId, argumentsDelta }
   yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
+  // Only now: whoever traces the run has been told of the call.
+  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal: run.signal }, tool.name)
   let result: Result
   try {
     const { misfit } = decision ?? {}

@@ -40,7 +40,8 @@ export async function* callAt(
   const { scope, ...rest } = context
   const before = String(scope.work.stateAt(path) ?? '')
   const memory = context.memory?.inside(servable)
-  const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }) }
+  const traceparent = context.traceparentOf?.(path) ?? context.traceparent
+  const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }), traceparent }
   const events = eventsOf(servable, input, optionsFor(servable, inside))
   for await (const event of { [Symbol.asyncIterator]: () => events }) {
     if (!isRunEvent(event)) {

@@ -19,6 +19,7 @@ import type {
   RunEvent,
   RunInput,
   RunKeys,
+  TraceparentOf,
   Usage,
 } from './run-types.ts'
 import type { Tool } from './tool.ts'
@@ -37,12 +38,14 @@ export type {
   HistoryMessage,
   InputRequest,
   Kind,
+  MessageEvent,
   ModelCallEvent,
   ModelUsage,
   RunEvent,
   RunInput,
   StepEvent,
   ToolCallReadyEvent,
+  TraceparentOf,
   Usage,
 } from './run-types.ts'
 
@@ -66,6 +69,8 @@ export interface RunOptions extends RunCaller, RunKeys {
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined
+  /** Where something in the run is in the trace. The run pipeline gives it, for a service that traces. */
+  readonly traceparentOf?: TraceparentOf | undefined
   /** Further facts of the transport, such as A2A's task and context ids. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
@@ -106,6 +111,8 @@ export interface RunResult {
   readonly artifacts?: readonly Artifact[] | undefined
   /** What the run waits for, if it finished with `input_required`. */
   readonly requests?: readonly InputRequest[] | undefined
+  /** What the servable says about the end, apart from the answer. */
+  readonly message?: RunInput | undefined
 }
 
 /** The result of a servable: text, or the parts of a {@link RunResult} that it knows. */
@@ -144,6 +151,8 @@ export interface ServableAgent extends Runnable, InputHints {
   readonly events?: EventBus | undefined
   /** What the agent can do beyond text, in the words of its maker: `['vision']`. */
   readonly capabilities?: readonly string[] | undefined
+  /** It answers A2A with a message, and with a task only if something else comes first. */
+  readonly answers?: 'message' | undefined
   /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
   /** A stored run of it goes on if its process dies, with the named work that was done. Default: it ends as `interrupted`. */

@@ -27,7 +27,7 @@ export function eventsOf(source: Source, input: RunInput, options: RunOptions): 
 export function eventsOfOutcome(outcome: RunOutcome, withText: boolean): RunEvent[] {
   if (outcome == null) return [{ type: 'finish', finishReason: 'stop' }]
   const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : outcome
-  const { text, usage, structured, requests } = result
+  const { text, usage, structured, requests, message } = result
   return [
     ...listIn(result, 'steps').map(stepEvent),
     ...listIn(result, 'toolCalls').flatMap(toolEvents),
@@ -39,6 +39,7 @@ export function eventsOfOutcome(outcome: RunOutcome, withText: boolean): RunEven
       ...(usage && { usage }),
       ...(structured !== undefined && { structured }),
       ...(requests && { requests }),
+      ...(message !== undefined && { message }),
     },
   ]
 }

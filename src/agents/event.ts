@@ -40,9 +40,22 @@ const partChecks: ReadonlyMap<unknown, Check> = new Map<unknown, Check>([
   ['data', part => part.data !== undefined],
 ])
 
-const isPart = (part: unknown): boolean => isObject(part) && (partChecks.get(part.type) ?? isDataText)(part)
+const isMetadata = (value: unknown): boolean =>
+  value === undefined || (isObject(value) && !Array.isArray(value))
+
+const isPart = (part: unknown): boolean =>
+  isObject(part) && isMetadata(part.metadata) && (partChecks.get(part.type) ?? isDataText)(part)
 
 const isParts = (value: unknown): boolean => Array.isArray(value) && value.every(isPart)
+
+const isOptionalText = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every(each => typeof each === 'string')
+
+/** The facts of a message or an artifact that A2A carries. */
+const hasFacts: Check = ({ metadata, extensions }) =>
+  isMetadata(metadata) && (extensions === undefined || isTexts(extensions))
 
 const requestKinds: ReadonlySet<unknown> = new Set(['approval', 'question', 'client_tool'])
 
@@ -83,8 +96,15 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
       typeof event.toolCallId === 'string' && (event.error === undefined || typeof event.error === 'string'),
   ],
   ['step', event => typeof event.name === 'string' && stepStates.has(event.status)],
-  ['artifact', event => typeof event.artifactId === 'string' && isParts(event.parts)],
-  ['message', event => isParts(event.parts)],
+  [
+    'artifact',
+    event =>
+      typeof event.artifactId === 'string' &&
+      isOptionalText(event.description) &&
+      isParts(event.parts) &&
+      hasFacts(event),
+  ],
+  ['message', event => isParts(event.parts) && hasFacts(event)],
   ['resumed', () => true],
   [
     'finish',
@@ -92,6 +112,7 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
       reasons.has(event.finishReason) &&
       (event.usage === undefined || isUsage(event.usage)) &&
       (event.structured === undefined || typeof event.structured === 'object') &&
+      (event.message === undefined || typeof event.message === 'string' || isParts(event.message)) &&
       (event.requests === undefined ||
         (event.finishReason === 'input_required' && isRequests(event.requests))),
   ],

@@ -123,6 +123,7 @@ export class Fold {
       ...(this.#steps && { steps: this.#steps }),
       ...(this.#artifacts && { artifacts: Array.from(this.#artifacts.values(), toArtifact) }),
       ...(this.#finish?.requests && { requests: this.#finish.requests }),
+      ...(this.#finish?.message !== undefined && { message: this.#finish.message }),
     }
   }
 
@@ -179,10 +180,15 @@ export class Fold {
   #addArtifact(event: ArtifactEvent): void {
     this.#grow(event.parts.reduce((length, part) => length + sizeOf(part), 0))
     this.#artifacts ??= new Map()
-    const { artifactId, name, parts } = event
+    const { artifactId, name, description, metadata, extensions, parts } = event
     const before = event.append === true ? this.#artifacts.get(artifactId) : undefined
     if (before === undefined) {
-      this.#artifacts.set(artifactId, { artifactId, name, parts: [...parts] })
+      const facts = {
+        ...(description !== undefined && { description }),
+        ...(metadata && { metadata }),
+        ...(extensions && { extensions }),
+      }
+      this.#artifacts.set(artifactId, { artifactId, name, ...facts, parts: [...parts] })
       return
     }
     // What was gathered is added to, and not copied: an artifact may come in any number of chunks.
@@ -192,8 +198,7 @@ export class Fold {
 }
 
 /** An artifact so far. */
-interface Gathered {
-  readonly artifactId: string
+interface Gathered extends Omit<Artifact, 'name' | 'parts'> {
   name: string | undefined
   readonly parts: ContentPart[]
 }

@@ -62,7 +62,7 @@ export function perform(
 }
 
 /** Fills in what a body may count on. */
-export function contextOf(
+export function runContextOf(
   options: RunOptions | undefined,
   signal: AbortSignal | undefined = options?.signal,
 ): RunContext {
@@ -82,7 +82,7 @@ export function runThrough(
   input: RunInput,
   options: RunOptions | undefined,
 ): Promise<RunResult> {
-  const context = contextOf(options)
+  const context = runContextOf(options)
   return collect(servable.stream(input, context), context)
 }
 
@@ -197,7 +197,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   #begin(): unknown {
     this.#state = 'running'
     if (!this.#isAdopted) this.#left = this.#ownSignal()
-    this.#context = contextOf(this.#options, this.#left?.signal)
+    this.#context = runContextOf(this.#options, this.#left?.signal)
     const { events } = this.#performer
     const { sessionId, userId } = this.#context
     if (events.size > 0) {

@@ -8,8 +8,14 @@
 /** The read-only discriminant of everything servable. */
 export type Kind = 'agent' | 'team' | 'workflow'
 
-/** A piece of a multi-modal message. `data` is base64 or a URL; in a `data` part it is any JSON. */
-export type ContentPart =
+/** Free values by name. JSON. */
+export type Metadata = Readonly<Record<string, unknown>>
+
+/**
+ * A piece of a multi-modal message. `data` is base64 or a URL; in a `data` part it is any JSON. A2A carries the metadata of a part;
+ * clients of the other protocols cannot send any.
+ */
+export type ContentPart = { readonly metadata?: Metadata | undefined } & (
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'data'; readonly data: unknown }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType?: string | undefined }
@@ -19,6 +25,7 @@ export type ContentPart =
       readonly mimeType: string
       readonly filename?: string | undefined
     }
+)
 
 /** The message of a run: text, or parts in their order. */
 export type RunInput = string | readonly ContentPart[]
@@ -111,9 +118,18 @@ export interface RunCaller {
    * The id of the request that started the run, as in the log. For a run of a socket it is the request that opened the socket.
    */
   readonly requestId?: string | undefined
-  /** The place in a distributed trace (W3C Trace Context). Pass it on. */
+  /**
+   * The place in a distributed trace (W3C Trace Context): the span of the run or of the tool call, where the service traces it, else the
+   * client's. Pass it on.
+   */
   readonly traceparent?: string | undefined
 }
+
+/**
+ * The `traceparent` of a tool call or of a member's turn, by the id of the call or the path of the turn. Undefined where it has no span of
+ * its own. With a name, a call that is not known yet begins.
+ */
+export type TraceparentOf = (id: string, toolName?: string) => string | undefined
 
 /** The keys of model providers for a run. */
 export interface RunKeys {
@@ -159,10 +175,19 @@ export type FinishReason =
   | 'rejected'
   | 'cancelled'
 
+/** What A2A carries beside the parts of a message or an artifact. */
+export interface A2AFacts {
+  readonly metadata?: Metadata | undefined
+  /** URIs of the extensions that the metadata or the parts follow. */
+  readonly extensions?: readonly string[] | undefined
+}
+
 /** A file or data that a run made. */
-export interface Artifact {
+export interface Artifact extends A2AFacts {
   readonly artifactId: string
   readonly name?: string | undefined
+  /** For people. */
+  readonly description?: string | undefined
   readonly parts: readonly ContentPart[]
 }
 
@@ -209,7 +234,7 @@ type RunEventBody =
   | ModelCallEvent
   | StepEvent
   | ArtifactEvent
-  | { readonly type: 'message'; readonly parts: readonly ContentPart[] }
+  | MessageEvent
   | ResumedEvent
   | FinishEvent
   | ErrorEvent
@@ -255,6 +280,12 @@ export interface ArtifactEvent extends Artifact {
   readonly lastChunk?: boolean | undefined
 }
 
+/** A whole message. Its text is a part of the answer. As the first event of an A2A agent it is the answer, without a task. */
+export interface MessageEvent extends A2AFacts {
+  readonly type: 'message'
+  readonly parts: readonly ContentPart[]
+}
+
 /**
  * The process of the run died, and the run goes on. Its text is told again from the beginning, and what had begun without an end
  * begins again. Tool calls, steps and artifacts that were complete stay as they are. Only the service tells it.
@@ -269,6 +300,8 @@ export interface FinishEvent {
   readonly finishReason: FinishReason
   /** What the run waits for; only with the reason `input_required`. At most 100. */
   readonly requests?: readonly InputRequest[] | undefined
+  /** What to say about the end, apart from the answer: why the run was rejected, or what it waits for. A2A's status message. */
+  readonly message?: RunInput | undefined
   readonly usage?: Usage | undefined
   readonly structured?: object | null | undefined
 }

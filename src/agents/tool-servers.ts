@@ -89,6 +89,8 @@ export interface ServerTool {
 export interface ServerCallOptions {
   /** Cancels the call, on the tool server too. */
   readonly signal?: AbortSignal | undefined
+  /** The place of the call in a trace. The server is told it as `_meta.traceparent`. */
+  readonly traceparent?: string | undefined
 }
 
 /**

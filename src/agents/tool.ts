@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunCaller } from './run-types.ts'
+import type { RunCaller, TraceparentOf } from './run-types.ts'
 
 /** The run that calls a tool, as the tool sees it. */
 export interface ToolContext extends RunCaller {
@@ -22,11 +22,16 @@ export interface ToolContext extends RunCaller {
 /** What a call has of its own. */
 export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 
-/** What the context of a tool has of its run's: who asks and for what, and no provider key. */
-export function toolContextOf(
-  { runId, sessionId, userId, identity, requestId, traceparent }: RunCaller & { readonly runId: string },
-  call: CallFacts,
-): ToolContext {
+/** The run of a call. */
+export interface CallingRun extends RunCaller {
+  readonly runId: string
+  readonly traceparentOf?: TraceparentOf | undefined
+}
+
+/** What the context of a tool has of its run's: who asks and for what, and no provider key. With `name` the call begins. */
+export function toolContextOf(run: CallingRun, call: CallFacts, name?: string): ToolContext {
+  const { runId, sessionId, userId, identity, requestId } = run
+  const traceparent = run.traceparentOf?.(call.toolCallId, name) ?? run.traceparent
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 

@@ -12,9 +12,11 @@ import type {
   EventFacts,
   FinishEvent,
   InputRequest,
+  MessageEvent,
   RunEvent,
   StepEvent,
 } from '../agents/contract.ts'
+import { lastWordsOf } from '../agents/last-words.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ANY, urlOf } from '../encoders/parts.ts'
 import { ToldText } from '../encoders/told-text.ts'
@@ -123,11 +125,11 @@ export class MessageStream implements Encoder {
       case 'artifact':
         return this.#artifact(event)
       case 'message':
-        return event.parts.map(part => this.#part(part, event)).join('')
+        return this.#partsOf(event)
       case 'resumed':
         return this.#resume()
       case 'finish':
-        return this.#finish(event)
+        return this.#partsOf(lastWordsOf(event)) + this.#finish(event)
       case 'error':
         return this.#fail(event.error, event.code)
       default:
@@ -219,6 +221,10 @@ export class MessageStream implements Encoder {
   }
 
   /** A part of a message. Its text is a part of its own. */
+  #partsOf(event: (MessageEvent & EventFacts) | undefined): string {
+    return event === undefined ? '' : event.parts.map(part => this.#part(part, event)).join('')
+  }
+
   #part(part: ContentPart, facts: EventFacts): string {
     if (part.type === 'data') return this.#apart(facts, dataOf('message', part.data))
     if (isFile(part)) return this.#apart(facts, fileOf(part))

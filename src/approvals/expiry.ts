@@ -8,6 +8,7 @@ import type { Answer } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import type { Approvals } from '../runs/approvals.ts'
 import type { Asking } from '../runs/asking.ts'
+import type { RunNotices } from '../runs/notices.ts'
 import { RESULTS, RUNS, type StoredRun, toDocument } from '../runs/record.ts'
 import type { RetentionOf } from '../runs/retention-of.ts'
 import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
@@ -63,7 +64,19 @@ export function denialsOf(waiting: Waiting): Answer[] {
 }
 
 /** Fails a run that waits. Its work is deleted; what it asked stays, so that a late answer is told why. */
-export function failRun(tx: Transaction, id: string, keepMs: RetentionOf, approvals: Approvals): void {
+export function failRun(
+  tx: Transaction,
+  id: string,
+  {
+    keepMs,
+    notices,
+    approvals,
+  }: {
+    readonly keepMs: RetentionOf
+    readonly notices: RunNotices | undefined
+    readonly approvals: Approvals
+  },
+): void {
   const waiting = waitingIn(tx, id)
   const run = tx.get<StoredRun>(RUNS, id)?.value
   if (waiting === undefined || run?.record.status !== 'input_required') return tx.delete(ASKING, id)
@@ -84,4 +97,5 @@ export function failRun(tx: Transaction, id: string, keepMs: RetentionOf, approv
     thing: id,
     leaves,
   })
+  notices?.note(tx, { ...run, record }, {})
 }

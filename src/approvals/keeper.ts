@@ -12,9 +12,9 @@ import { logThrown } from '../http/failure-log.ts'
 import type { Approvals, ExpiringTasks } from '../runs/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../runs/asking.ts'
 import type { RunHost } from '../runs/host.ts'
-import type { RetentionOf } from '../runs/retention-of.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
 import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
+import { within } from '../wake.ts'
 import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
   askingOf,
@@ -103,19 +103,12 @@ export class KeptApprovals implements Approvals {
     const { id, kind, name, owner, userId, sessionId } = run
     const { identity, ip, requestId } = approver
     const about = { request, run: { id, kind, name, owner, userId, sessionId } }
-    let timer: ReturnType<typeof setTimeout> | undefined
     try {
-      const late = new Promise<never>((_, reject) => {
-        const error = new Error(`\`approvals.authorize\` took longer than ${AUTHORIZE_MS} ms`)
-        timer = setTimeout(() => reject(error), AUTHORIZE_MS)
-      })
-      const answer = (async () => authorize(about, { identity, ip, requestId }))()
-      return (await Promise.race([answer, late])) === true
+      const answer = async () => authorize(about, { identity, ip, requestId })
+      return (await within(AUTHORIZE_MS, '`approvals.authorize`', answer)) === true
     } catch (error) {
       this.#tell(error, requestId)
       return false
-    } finally {
-      if (timer !== undefined) clearTimeout(timer)
     }
   }
 
@@ -184,11 +177,11 @@ export class KeptApprovals implements Approvals {
 
   async expireRuns(
     host: RunHost,
-    { store, keepMs }: { readonly store: Store; readonly keepMs: RetentionOf },
+    { store, keepMs, notices }: Parameters<Approvals['expireRuns']>[1],
   ): Promise<void> {
     await this.#expire(store, false, {
-      refuse: (tx, id) => failRun(tx, id, keepMs, this),
-      onRefused() {},
+      refuse: (tx, id) => failRun(tx, id, { keepMs, notices, approvals: this }),
+      onRefused: () => notices?.send(),
       goOn: async (id, waiting) => {
         const { identity: owner = null } = waiting.options
         const by = { isOther: true, change: denied }

@@ -49,7 +49,8 @@ export function askRun(
   const isFollowed = options.follow !== false
   // What is undefined is not sent.
   const told = { input, sessionId, messageId, replaces, userId, history, clientTools, memory }
-  const body = { ...told, background: isFollowed || undefined }
+  const webhook = options.follow === false ? undefined : options.webhook
+  const body = { ...told, webhook, background: isFollowed || undefined }
   // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
   const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')
   const key = { 'idempotency-key': isFollowed ? (options.idempotencyKey ?? newKey) : undefined }

@@ -92,6 +92,8 @@ export interface RunCallOptions extends CallOptions {
 export interface FollowedOptions extends RunCallOptions {
   /** `false` makes it a plain run. Default: true. */
   readonly follow?: true | undefined
+  /** Who is told of the end of the run, where the service allows that. */
+  readonly webhook?: { readonly url: string } | undefined
 }
 
 /** Options of a plain run. It ends with its request, and nothing is retried. Every service has plain runs. */

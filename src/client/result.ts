@@ -47,7 +47,7 @@ function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Prom
 export function resultOf(caller: Caller, id: string, options?: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     let record = await caller.ask<RunRecord>(runPath(id), rest)
-    if (record.status === 'running') {
+    if (record.status === 'queued' || record.status === 'running') {
       await drain(readRun(caller, id, 0, rest))
       record = await caller.ask(runPath(id), rest)
     }

@@ -56,7 +56,7 @@ export function readRun(
       // The run may end between the stream and the record. One more try reads the events in between.
       if (hasEnded) return true
       const { status } = await call.json<RunRecord>(await call.send(runPath(id)))
-      hasEnded = status !== 'running'
+      hasEnded = status !== 'queued' && status !== 'running'
       return false
     },
   })

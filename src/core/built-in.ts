@@ -12,12 +12,17 @@ import type { AnswerRun, RunAgain } from '../http/go-on.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
+import type { Admit } from '../runs/admit.ts'
 import type { Approvals } from '../runs/approvals.ts'
+import type { Around } from '../runs/around.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
+import type { RunNotices } from '../runs/notices.ts'
 import type { CostOf } from '../runs/numbers.ts'
 import type { Observer } from '../runs/observer.ts'
+import type { Permit } from '../runs/permit.ts'
+import type { Screen } from '../runs/screen.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
@@ -43,10 +48,22 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
   /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
   readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
+  /** Stands before the host of stored runs. */
+  readonly host?: (host: RunHost, parts: HostParts) => RunHost
+  /** Says who may run what. One plugin. */
+  readonly permit?: (settings: CoreSettings, keep: Keep) => Permit
+  /** Tells others of the ends of stored runs. One plugin. */
+  readonly notices?: (settings: CoreSettings, keep: Keep) => RunNotices
   /** Gives the JSON Schema of schemas that offer none by themselves; null where there is none. One plugin. */
   readonly toJsonSchema?: (schema: unknown) => unknown
   /** What a run cost, for its record. The last plugin. */
   readonly costOf?: CostOf
+  /** Is put around every run. The first plugin is the outermost. */
+  readonly around?: (settings: CoreSettings) => Around
+  /** Sees what clients say before any of it is kept, in the order of the plugins. */
+  readonly screen?: (settings: CoreSettings) => Screen
+  /** Is asked before every run. One plugin. */
+  readonly admit?: (core: CoreSettings, keep: Keep) => Admit
   /** What agents remember. */
   readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
@@ -55,7 +72,16 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: KeeperMaker<Core> }
   /** Answers in objects of sockets. One plugin. */
   readonly sockets?: (seat: SocketSeat, core: Core) => SocketKeeper
+  /** The routes of this part have an `authenticate` of their own. */
+  readonly decidesItself?: boolean
   mount?(core: Core): BuiltInMounted
+}
+
+/** What a plugin that stands before the host of stored runs finds in the handler. */
+export interface HostParts {
+  readonly runs: HostSettings
+  readonly settings: CoreSettings
+  readonly keep: Keep
 }
 
 /** The same, mounted. */
@@ -77,6 +103,10 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'descr
   describe?(build: Builders): BuiltInDescription
   /** The handler is complete and about to serve; not called where only a document is made. */
   begin?(): void
+  /** A clock of the runtime rings: looks after what is due by itself. */
+  ring?(): Promise<void>
+  /** Why it can do nothing where no process of its own serves the handler: there it is `invalid_options`. */
+  readonly needsServer?: string | undefined
   /** What becomes of its limits for clients whose address nobody knows. */
   readonly withoutAddress?: string
 }
@@ -90,7 +120,7 @@ export interface Forgetting {
    * goes on with something from before.
    */
   readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
-  /** Of an owner: cancels what is at work. Without it that throws `session_busy`. */
+  /** Cancels what is at work, or waits for a place. Without it that throws `session_busy`. */
   readonly cancels?: boolean
 }
 

@@ -18,10 +18,12 @@ import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
 import { type AskedRun, createStartRun, type StartedRun } from '../http/start-run.ts'
-import type { HostSettings } from '../runs/host.ts'
+import { aroundBy } from '../runs/around.ts'
+import type { HostSettings, RunHost } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
+import { screenBy } from '../runs/screen.ts'
 import type { SessionParts } from '../runs/session-options.ts'
 import { type SettingsFor, settingsBy } from '../runs/session-retention.ts'
 import type { SessionSettings } from '../runs/sessions.ts'
@@ -45,8 +47,8 @@ export const SHARED =
 export function createCore(options: CoreOptions): Core {
   const settings = resolveCoreOptions(options)
   const { prefix, production, log, publicUrl, providers, state, middleware } = settings
-  checkCredentials(middleware, keyHeaders(providers))
   const plugins = settings.plugins as readonly unknown[] as readonly BuiltIn[]
+  checkCredentials(middleware, keyHeaders(providers), plugins)
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
@@ -60,14 +62,23 @@ export function createCore(options: CoreOptions): Core {
     onFailure: failure => logFailure(log, failure),
     observer,
     working,
+    around: aroundBy(plugins.flatMap(({ around }) => around?.(settings) ?? [])),
+    screen: screenBy(plugins.flatMap(({ screen }) => screen?.(settings) ?? [])),
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
     costOf: plugins.findLast(plugin => plugin.costOf)?.costOf,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
+    onFree: () => host.onFree?.(),
+    admit: plugins.find(plugin => plugin.admit)?.admit?.(settings, keep),
+    permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, keep),
+    notices: plugins.find(plugin => plugin.notices)?.notices?.(settings, keep),
   }
   const mounted: MountedPlugin[] = []
-  const host = state.createHost(runs)
+  const host = plugins.reduce<RunHost>(
+    (inner, plugin) => plugin.host?.(inner, { runs, settings, keep }) ?? inner,
+    state.createHost(runs),
+  )
   const whyUnstored = storeCheck(settings)
   const start = createStartRun({ runs, host, whyUnstored })
   const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])

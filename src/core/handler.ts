@@ -81,7 +81,10 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   checkPlaces(
     [
       ...own,
-      ...mounted.flatMap(({ name: owner, routes = [] }) => routes.map(route => ({ ...route, owner }))),
+      // What a plugin of this package offers to administrators stands behind their gate.
+      ...mounted.flatMap(({ name, routes = [] }) =>
+        routes.map(route => ({ ...route, owner: route.part === 'admin' ? 'admin' : name })),
+      ),
     ],
     mounted.flatMap(({ name: owner, base }) => (base?.guard ? [{ owner, path: base.path }] : [])),
   )
@@ -97,9 +100,10 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     production: settings.production,
     log,
     addressOf: core.addressOf ?? peerAddress,
-    logsRequests: settings.logsRequests,
+    logSeat: settings.logSeat,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
+    handler: core.keep,
   })
   const lookAfter = () => void core.host.lookAfter?.()
   life.atBeginning(lookAfter)
@@ -116,8 +120,12 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     if (core.working.size > 0) keepAlive(core.working.finished())
     return response
   }
+  const drain = (graceMs: number) => {
+    life.rest()
+    return core.working.drain(graceMs)
+  }
   if (core.addressOf === undefined) withNoAddress(handler, core.onNoAddress)
-  return withCore(withDrain(withLife(handler, life), core.working.drain), core)
+  return withCore(withDrain(withLife(handler, life), drain), core)
 }
 
 /** What every handler serves. */

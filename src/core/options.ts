@@ -22,6 +22,7 @@ import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import type { LocalState } from '../runs/local-state.ts'
+import type { Observer } from '../runs/observer.ts'
 import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/retention-of.ts'
 import type { SessionsOptions } from '../runs/session-options.ts'
 import {
@@ -70,8 +71,8 @@ export interface CoreOptions {
   /** Bounds on requests. */
   readonly limits?: LimitOptions
   /**
-   * Receives log entries, one for each request among them. `false` turns logging off. Default: warnings and errors as JSON
-   * lines on the console.
+   * Receives log entries, one for each request among them. `false` turns logging off. Default: warnings, errors and entries with a
+   * `channel` as JSON lines on the console. In development, servers write lines for people instead: `prettyLog()`.
    */
   readonly logger?: Log | false
   /** Headers of model providers' keys, in addition to the three of the default table. */
@@ -200,7 +201,7 @@ export interface CoreSettings
     >
   > {
   readonly state: State | NoState
-  readonly logsRequests: boolean
+  readonly logSeat: LogSeat
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: CoreOptions['fallback']
@@ -312,15 +313,27 @@ export function checkCoreOptions(options: CoreOptions): void {
 export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   checkCoreOptions(options)
   checkNames(options.plugins ?? [])
-  const log = options.logger === false ? () => {} : guarded(options.logger ?? consoleLog)
+  const production = options.production ?? isProduction()
+  const { logger = consoleLog } = options
+  const logSeat: LogSeat = {
+    log: logger || (() => {}),
+    tellsRequests: isFunction(options.logger),
+    isFree: !production && logger === consoleLog,
+  }
+  const log = guarded(logSeat)
+  const settings = withDefaults(PLAIN_DEFAULTS, options)
   return {
-    ...withDefaults(PLAIN_DEFAULTS, options),
+    ...settings,
+    // No plugin of a deployment can have this name.
+    ...(logSeat.isFree && {
+      plugins: [...settings.plugins, { name: '~log', observer: { start: run => logSeat.start?.(run) } }],
+    }),
+    logSeat,
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
-    production: options.production ?? isProduction(),
+    production,
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log,
-    logsRequests: isFunction(options.logger),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: runSettingsOf(options.runs, log),
     sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
@@ -389,10 +402,10 @@ const SESSION_DEFAULTS: CoreSettings['sessions'] = {
 }
 
 /** A log that fails must not make a request fail. */
-function guarded(log: Log): Log {
+function guarded(seat: LogSeat): Log {
   return entry => {
     try {
-      log(entry)
+      seat.log(entry)
     } catch {
       // There is nowhere left to say so.
     }
@@ -417,4 +430,16 @@ function checkNames(plugins: readonly Plugin[]): void {
 const consoleLog: Log = entry => {
   if (entry.level === 'error') console.error(JSON.stringify(entry))
   else if (entry.level === 'warn') console.warn(JSON.stringify(entry))
+  else if (entry.channel !== undefined) console.log(JSON.stringify(entry))
+}
+
+/** Who writes the log. In development whoever serves the handler may do that in place of the console. */
+export interface LogSeat {
+  log: Log
+  /** Whether each request is told to the log. */
+  tellsRequests: boolean
+  /** Is told of every run. */
+  start?: Observer['start']
+  /** Nobody has given a log, and this is development. */
+  readonly isFree: boolean
 }

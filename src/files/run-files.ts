@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ArtifactEvent, ContentPart, RunEvent } from '../agents/contract.ts'
+import type { ArtifactEvent, ContentPart, MessageEvent, RunEvent } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { ServableError } from '../errors.ts'
 import { HEAD_BYTES, sniff } from '../http/file-types.ts'
@@ -15,8 +15,6 @@ import { artifactSpot, messageSpot, placeOf, type Spot } from './address.ts'
 import { type Content, contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import { Gathering } from './gathering.ts'
 import type { Storing } from './storing.ts'
-
-type MessageEvent = Extract<RunEvent, { readonly type: 'message' }>
 
 /** What is to be written of an event; undefined where that is the event as it is. */
 type Taken = Promise<readonly RunEvent[]> | undefined

@@ -49,13 +49,14 @@ function whoIn({ agent, parentId }: EventFacts): EventFacts {
 /** Returns the event for the end of a run, with all of its text. */
 export function lastEventOf(event: FinishEvent | ErrorEvent, text: string): ServerEvent {
   if (event.type === 'error') return ['agent.error', { error: event.error, code: event.code }]
-  const { finishReason, usage = NO_USAGE, structured, requests } = event
+  const { finishReason, usage = NO_USAGE, structured, requests, message } = event
   const payload = {
     output: { text },
     usage,
     finishReason,
     ...(structured != null && { structured }),
     ...(requests && { requests }),
+    ...(message !== undefined && { message }),
   }
   return ['agent.done', payload]
 }

@@ -174,10 +174,10 @@ function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): S
 /** Makes the server of the event socket from the core. */
 function createServer(
   settings: GatewaySettings,
-  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets, whyUnstored }: Core,
+  { settings: { middleware }, log, runs, readKeys, keep, catalogOf, sockets, whyUnstored }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
-  const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys })
+  const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys, handler: keep })
   const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,

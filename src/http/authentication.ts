@@ -48,13 +48,7 @@ export interface ApiKeyOptions extends CredentialOptions {
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
  */
 export function bearerAuth(options: CredentialOptions): Middleware {
-  return authenticating(verifierOf(options, 'bearerAuth'), {
-    challenge: 'Bearer',
-    name: 'bearer',
-    scheme: { type: 'http', scheme: 'bearer', description: 'Token for this service' },
-    read: bearerIn,
-    write: (headers, token) => headers.set('authorization', `Bearer ${token}`),
-  })
+  return authenticating(refusingThrown(verifierOf(options, 'bearerAuth')), BEARER)
 }
 
 /**
@@ -63,20 +57,33 @@ export function bearerAuth(options: CredentialOptions): Middleware {
  */
 export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
-  const { header = 'x-service-key' } = options
+  return authenticating(refusingThrown(verify), inHeader(options.header, 'apiKeyAuth'))
+}
+
+/** A token of `Authorization: Bearer`. */
+export const BEARER: Credential = {
+  challenge: 'Bearer',
+  name: 'bearer',
+  scheme: { type: 'http', scheme: 'bearer', description: 'Token for this service' },
+  read: bearerIn,
+  write: (headers, token) => headers.set('authorization', `Bearer ${token}`),
+}
+
+/** A key in a header of its own. Throws `invalid_options` for the header of provider keys. `name` is whose option it is. */
+export function inHeader(header = 'x-service-key', name: string): Credential {
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
     throw new ServableError(
       'invalid_options',
-      '`apiKeyAuth`: `x-api-key` is for provider keys: choose another `header`',
+      `\`${name}\`: \`x-api-key\` is for provider keys: choose another \`header\``,
     )
   }
-  return authenticating(verify, {
+  return {
     challenge: `ApiKey header="${header}"`,
     name: schemeNameOf(header),
     scheme: { type: 'apiKey', in: 'header', name: header, description: 'Key for this service' },
     read: headers => headers.get(header) || undefined,
     write: (headers, key) => headers.set(header, key),
-  })
+  }
 }
 
 /**
@@ -121,15 +128,34 @@ export async function identifyBy(
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
-function authenticating(verify: VerifyCredential, credential: Credential): Middleware {
+/** Checks a credential of a request. Undefined refuses. */
+export type CheckCredential = (
+  credential: string,
+  request: Request,
+  context: Context,
+) => Identity | undefined | Promise<Identity | undefined>
+
+/** Refuses where `verify` throws. Why, an operator reads in the log. */
+export function refusingThrown(verify: VerifyCredential): CheckCredential {
+  return async (credential, request, context) => {
+    try {
+      return await verify(credential, request)
+    } catch (thrown) {
+      tellThrown(thrown, request, context)
+      return undefined
+    }
+  }
+}
+
+/** The middleware of a credential. What `verify` throws, the client is told. */
+export function authenticating(verify: CheckCredential, credential: Credential): Middleware {
   const middleware: Middleware = async (request, context, next) => {
     if (context.isOpen) return next()
     const given = credential.read(request.headers)
     // Whatever wraps the context has its reasons: there nothing waits for the handshake.
     const mayWait = given === undefined && context instanceof RequestState
     if (mayWait && context.leaveToHandshake(middleware)) return next()
-    const find = async () => (given === undefined ? undefined : await verify(given, request))
-    const identity = await find().catch(thrown => tellThrown(thrown, request, context))
+    const identity = given === undefined ? undefined : await verify(given, request, context)
     if (isIdentity(identity)) {
       context.identity = identity
       return next()
@@ -176,9 +202,14 @@ const CredentialSchema = v.strictObject({
   verify: v.optional(v.custom<VerifyCredential>(value => typeof value === 'function', 'must be a function')),
 })
 
-const ApiKeySchema = v.strictObject({ ...CredentialSchema.entries, header: v.optional(headerName) })
+/** Checks {@link ApiKeyOptions}. */
+export const ApiKeySchema: v.GenericSchema<unknown> = v.strictObject({
+  ...CredentialSchema.entries,
+  header: v.optional(headerName),
+})
 
-function verifierOf(
+/** What checks a credential by the options. Throws `invalid_options`. */
+export function verifierOf(
   options: CredentialOptions,
   name: string,
   schema: v.GenericSchema<unknown> = CredentialSchema,

@@ -46,7 +46,7 @@ export interface Context {
    * the page of the documentation without its document (a browser that opens it, and its files), and what decides by itself.
    */
   readonly isOpen: boolean
-  /** The `traceparent` of this hop, where the request came with one (W3C Trace Context). */
+  /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
   readonly traceparent: string | undefined
   /** The client's address, without a port, where the runtime or the option `trustProxy` vouches for it. */
   readonly ip: string | undefined
@@ -117,6 +117,8 @@ export interface RequestTools {
   readonly addressOf: AddressReader
   /** To keep the keys of a failed request out of the log. */
   readonly readKeys: KeyReader
+  /** Stands for the handler: by it a plugin that several handlers have finds what is of this one. */
+  readonly handler: object
 }
 
 /** The context as the handler itself keeps it, from the first look at the request to the last at its response. */
@@ -127,6 +129,7 @@ export class RequestState implements Context {
   /** Where the request leads; undefined for nothing, and until it is known. */
   match: RouteMatch
   readonly log: Log
+  readonly handler: object
   readonly #platform: Platform
   readonly #addressOf: AddressReader
   readonly #readKeys: KeyReader
@@ -138,12 +141,14 @@ export class RequestState implements Context {
   #isUndecided = false
   /** The run that the request started or is about, once there is one. */
   runId: string | undefined
+  /** The method that the request calls, where its protocol has methods and this is one of them; and the code of its error. */
+  rpc: { readonly method?: string; readonly code?: string } | undefined
   /** Who alone reads that run, where the request has started it for an identity. */
   #runOwner: string | null = null
   /** What was set for the response, where anything was. */
   setHeaders: Headers | undefined
 
-  constructor(request: Request, platform: Platform, { log, addressOf, readKeys }: RequestTools) {
+  constructor(request: Request, platform: Platform, { log, addressOf, readKeys, handler }: RequestTools) {
     this.#request = request
     this.#readKeys = readKeys
     const { headers } = request
@@ -151,6 +156,7 @@ export class RequestState implements Context {
     this.requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID()
     this.traceparent = continueTrace(headers.get('traceparent'))
     this.log = log
+    this.handler = handler
     this.#platform = platform
     this.#addressOf = addressOf
   }

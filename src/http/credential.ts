@@ -14,6 +14,8 @@ export interface Credential {
   readonly read: (headers: Headers) => string | undefined
   /** Throws for what no header can hold. */
   readonly write: (headers: Headers, credential: string) => void
+  /** Throws `invalid_options` for a handler that lacks what it needs. */
+  readonly check?: ((plugins: readonly object[]) => void) | undefined
 }
 
 const CREDENTIAL = Symbol.for('servable.credential')
@@ -39,10 +41,15 @@ export function askedAtHandshake(middleware: readonly Middleware[]): readonly Mi
 
 /**
  * Throws `invalid_options` where a credential travels in the header of a provider's key: agents would be given the secret of the
- * service as that key.
+ * service as that key; and where it lacks what a credential needs.
  */
-export function checkCredentials(middleware: readonly Middleware[], keyHeaders: readonly string[]): void {
-  for (const { scheme } of middleware.map(credentialOf).filter(each => each !== undefined)) {
+export function checkCredentials(
+  middleware: readonly Middleware[],
+  keyHeaders: readonly string[],
+  plugins: readonly object[],
+): void {
+  for (const { scheme, check } of middleware.map(credentialOf).filter(each => each !== undefined)) {
+    check?.(plugins)
     if (scheme.type !== 'apiKey' || !keyHeaders.includes(scheme.name.toLowerCase())) continue
     throw new ServableError(
       'invalid_options',

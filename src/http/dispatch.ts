@@ -23,7 +23,7 @@ import {
   type Territory,
 } from './context.ts'
 import { checkCrossSite } from './cross-site.ts'
-import type { Log } from './log.ts'
+import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
 import { traceIdOf } from './trace.ts'
@@ -39,8 +39,8 @@ export interface DispatchOptions extends RequestTools {
   /** Answers what matches nothing; its responses are passed on untouched. */
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
-  /** Whether each request is told to the log. */
-  readonly logsRequests: boolean
+  /** Whether each request is told to the log. It may change. */
+  readonly logSeat: { readonly tellsRequests: boolean }
   /** The `Link` header of an answer that found nothing. */
   readonly link: string | undefined
 }
@@ -87,8 +87,10 @@ export function createDispatch(
     return response
   }
 
-  const respond = options.logsRequests ? answerAndTell : answer
-  return (request, argument) => respond(request, new RequestState(request, platformOf(argument), options))
+  return (request, argument) => {
+    const respond = options.logSeat.tellsRequests ? answerAndTell : answer
+    return respond(request, new RequestState(request, platformOf(argument), options))
+  }
 }
 
 /** An error in the form of its route. */
@@ -118,12 +120,6 @@ function finish(answer: Answer, request: Request, state: RequestState, cors: Cor
   })
 }
 
-/** An id of a run or a task: who knows it may read that. */
-const UUID = /\b([\da-f]{8})-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi
-
-/** Most characters of a path in the log. */
-const MAX_PATH = 500
-
 /** One entry a request: no query and no header, which may hold keys. */
 function tellRequest(
   log: Log,
@@ -136,7 +132,7 @@ function tellRequest(
     event: 'request',
     method: request.method,
     // Not every runtime gives an address that was parsed.
-    path: plain(pathnameOf(request.url).slice(0, MAX_PATH).replace(UUID, '$1')),
+    path: loggedPath(pathnameOf(request.url)),
     part,
     ...answer,
     requestId,

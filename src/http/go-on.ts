@@ -8,8 +8,10 @@
 import type { Answer, RunOptions } from '../agents/contract.ts'
 import { hasKeys } from '../agents/redacted.ts'
 import { ServableError } from '../errors.ts'
+import type { WaitingRuns } from '../runs/approvals.ts'
 import type { DecidedRun } from '../runs/asking.ts'
 import type { StartRequest } from '../runs/host.ts'
+import { checkPermit } from '../runs/permit.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { askedWith, keyRequired, type NextRun } from '../runs/waiting.ts'
 import type { Catalog } from './catalog.ts'
@@ -35,7 +37,7 @@ export type GoingOn = Pick<
 
 /** Starts the run that goes on, or finds it. */
 export async function goOn(
-  { id, client, input, continues, target, options }: NextRun,
+  { id, client, input, continues, target, options, webhook }: NextRun,
   { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
   { metadata, ...how }: GoingOn = { options: {}, isBackground: true },
 ): Promise<{ readonly record: RunRecord; readonly owner: string | null }> {
@@ -45,10 +47,18 @@ export async function goOn(
     target: catalogOf(scope).resolve(kind, name),
     input,
     ...how,
-    options: { ...how.options, ...askedWith(options), ...(metadata && { metadata }), runId: id },
+    options: {
+      ...how.options,
+      ...askedWith(options),
+      ...(metadata && { metadata }),
+      // Of whoever answered. That of the run that waited is in `continues`.
+      traceparent: how.options.traceparent,
+      runId: id,
+    },
     owner,
     client,
     continues,
+    webhook,
   })
   return { record, owner }
 }
@@ -108,16 +118,36 @@ export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOut
 
 /** Makes an {@link AnswerRun}. */
 export function createAnswerRun(parts: GoOnParts): AnswerRun {
-  const { host, runs } = parts
+  const { runs } = parts
   const goOnFor = createGoOnFor(parts)
   return async (asked, asker) => {
-    const decided = await runs.approvals?.decide(host, asked, asker, next => goOn(next, parts))
+    const waiting = screened(parts, asker)
+    const only = await runs.permit?.(asker)
+    // Who may run but some answers for themselves alone.
+    const decided =
+      only === undefined
+        ? await runs.approvals?.decide(waiting, asked, asker, next => goOn(next, parts))
+        : undefined
     if (decided !== undefined) return { record: decided }
     const nextId = crypto.randomUUID()
-    const by = { hasKey: hasKeyOf(asked, asker) }
-    const { record, next } = await host.answer(asked.id, asker.owner, asked.answers, nextId, by)
+    const by = { hasKey: hasKeyOf(asked, asker), only }
+    const { record, next } = await waiting.answer(asked.id, asker.owner, asked.answers, nextId, by)
     if (next === undefined) return { record }
     return { record, started: await goOnFor(next, next.id === nextId, asked, asker) }
+  }
+}
+
+/** Where answers go, once they have been looked at. */
+function screened({ host, runs: { screen } }: GoOnParts, { owner, signal }: Asker): WaitingRuns {
+  if (screen === undefined) return host
+  return {
+    asking: id => host.asking(id),
+    async answer(id, viewer, given, next, by) {
+      const { kind, name, sessionId } = await host.get(id, viewer)
+      const saying = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
+      const { answers = given } = await screen({ answers: given }, saying)
+      return host.answer(id, viewer, answers, next, by)
+    },
   }
 }
 
@@ -134,7 +164,7 @@ export interface RunAgain {
 
 /** Makes a {@link RunAgain}. */
 export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }): RunAgain {
-  const { host, catalogOf, start } = parts
+  const { host, catalogOf, start, runs } = parts
   const goOnFor = createGoOnFor(parts)
   return {
     async resume(asked, asker) {
@@ -142,7 +172,9 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
       const { owner } = asker
       const nextId = crypto.randomUUID()
       const hasKey = hasKeyOf(asked, asker)
-      const { status } = await host.get(id, owner)
+      const only = await runs.permit?.(asker)
+      const { status, ...record } = await host.get(id, owner)
+      checkPermit(only, record)
       const { next } =
         status === 'input_required'
           ? await host.answer(id, owner, [], nextId, { hasKey })

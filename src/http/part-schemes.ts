@@ -1,2 +1,9 @@
 /** The names of the security schemes of parts with an `authenticate` of their own. No deployment may give them to its own. */
-export const PART_SCHEMES = { admin: 'admin_token', metrics: 'metrics_token', card: 'card_token' } as const
+export const PART_SCHEMES = {
+  admin: 'admin_token',
+  metrics: 'metrics_token',
+  card: 'card_token',
+  keys: 'keys_token',
+  budgets: 'budgets_token',
+  schedules: 'schedules_token',
+} as const

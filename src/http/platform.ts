@@ -7,6 +7,8 @@ export interface Identity {
   /** A stable id. It owns the runs, tasks and sessions that it starts, and takes the place of `userId`. */
   readonly id: string
   readonly scopes?: readonly string[]
+  /** The id of the key that it came with, of the plugin `keys`. */
+  readonly keyId?: string
 }
 
 /** Whether other code's value is an identity: one without an id would own what everyone owns. */

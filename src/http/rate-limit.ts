@@ -77,21 +77,29 @@ export function createRateLimit(
   count: CountRequest,
   onNobody: () => void,
 ): Middleware {
-  const { windowMs, max } = settings
   const clientOf = settings.key === undefined ? byAddress(settings, onNobody) : byKey(settings.key)
-  const policy = `"default";q=${max};w=${Math.ceil(windowMs / 1000)}`
   return async (request, context, next) => {
     const key = isProbe(request, context) ? undefined : await clientOf(request, context)
     if (key === undefined) return next()
-    const { count: used, endsAt } = await count(key.slice(0, MAX_NAME))
-    const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))
-    const { responseHeaders } = context
-    responseHeaders.set('ratelimit', `"default";r=${Math.max(0, max - used)};t=${seconds}`)
-    responseHeaders.set('ratelimit-policy', policy)
-    if (used <= max) return next()
-    responseHeaders.set('retry-after', String(seconds))
-    throw new ServableError('rate_limited', `At most ${max} requests are allowed in ${windowMs} ms`)
+    await countAgainst(settings, count, key.slice(0, MAX_NAME), context.responseHeaders)
+    return next()
   }
+}
+
+/** Counts a request of a client, and sets the headers of its response. Throws `rate_limited`. */
+export async function countAgainst(
+  { max, windowMs }: Pick<RateLimitSettings, 'max' | 'windowMs'>,
+  count: CountRequest,
+  key: string,
+  headers: Headers = new Headers(),
+): Promise<void> {
+  const { count: used, endsAt } = await count(key)
+  const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))
+  headers.set('ratelimit', `"default";r=${Math.max(0, max - used)};t=${seconds}`)
+  headers.set('ratelimit-policy', `"default";q=${max};w=${Math.ceil(windowMs / 1000)}`)
+  if (used <= max) return
+  headers.set('retry-after', String(seconds))
+  throw new ServableError('rate_limited', `At most ${max} requests are allowed in ${windowMs} ms`)
 }
 
 /** Whose request it is; undefined for one that is not counted. */

@@ -8,10 +8,13 @@
 import type { RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
+import { admitted } from '../runs/admit.ts'
 import type { Approver } from '../runs/asking.ts'
 import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { Conversation } from '../runs/input.ts'
-import type { RunRecord } from '../runs/record.ts'
+import type { RunNotices } from '../runs/notices.ts'
+import { checkPermit } from '../runs/permit.ts'
+import type { RunRecord, RunWebhook } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from './client-of.ts'
@@ -52,6 +55,8 @@ export interface AskedRun extends Conversation {
   readonly isBackground?: boolean
   /** It is a stored run, and its input is kept as long as its record. */
   readonly keepsInput?: boolean
+  /** Who is told of its end, beside subscribers. It is a run in the background. */
+  readonly webhook?: RunWebhook | undefined
   /** An idempotency key, and the body for which it stands. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
   /** To be called once the input is not needed any more. */
@@ -68,34 +73,54 @@ export interface StartParts {
 
 /**
  * Starts a run. Throws `runs_not_stored` where it cannot be stored, `idempotency_mismatch` where its key was used for another
- * body, and `too_many_runs`. Whoever reads a plain run cancels it by leaving; for a stored one the disconnect policy says.
+ * body, `too_many_runs`, and what a `Permit` throws. Whoever reads a plain run cancels it by leaving; for a stored one the disconnect policy says.
  */
 export type StartRun = (asked: AskedRun, asker: Asker) => StartedRun | Promise<StartedRun>
 
 /** Makes a {@link StartRun}. */
 export function createStartRun(parts: StartParts): StartRun {
   const { runs, whyUnstored } = parts
+  const { permit, screen } = runs
   const storedClientOf = createStoredClientOf()
-  return (asked, asker) => {
+  const start: StartRun = (asked, asker) => {
     const { target, input, isBackground = false, keepsInput, key, release } = asked
     const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
-    const mustStore = isBackground || keepsInput || key !== undefined || runs.disconnect !== 'cancel'
+    const mustStore =
+      isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
     if (!mustStore && (runs.store !== 'all' || why !== undefined)) {
-      const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
-      run.onEnd = release
-      return new StartedRun(run, undefined, parts.host, asker.owner)
+      const begin = (runId?: string) => {
+        const caller = new PlainCaller(asker, parts, storedClientOf)
+        const run = startRun(target, input, runId ? { ...options, runId } : options, runs, caller)
+        run.onEnd = release
+        return new StartedRun(run, undefined, parts.host, asker.owner)
+      }
+      if (runs.admit === undefined) return begin()
+      const id = crypto.randomUUID()
+      return storedClientOf(asker).then(client =>
+        admitted(runs.admit, { id, target, options, client }, () => begin(id)),
+      )
     }
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     return storedClientOf(asker).then(client =>
       startStored({ ...asked, isBackground }, options, { client, asker, parts }),
     )
   }
+  if (screen === undefined && permit === undefined) return start
+  return async (asked, asker) => {
+    const { target, sessionId, input, history } = asked
+    if (permit !== undefined) checkPermit(await permit(asker), target)
+    if (screen === undefined) return start(asked, asker)
+    const by = { target, sessionId, identity: asker.owner ?? undefined, signal: asker.signal }
+    const said = await screen({ input, history }, by)
+    return start({ ...asked, input: said.input ?? input, history: said.history }, asker)
+  }
 }
 
 /** Who asks for a plain run. One that waits for someone is stored from then on. */
 class PlainCaller implements Caller {
   readonly secrets: Caller['secrets']
+  readonly transport: string
   readonly whyUnkept: string | undefined
   readonly #asker: Asker
   readonly #host: RunHost
@@ -106,6 +131,7 @@ class PlainCaller implements Caller {
     this.#host = host
     this.#storedClientOf = storedClientOf
     this.secrets = asker.secrets
+    this.transport = asker.transport
     this.whyUnkept = whyUnstored(asker)
   }
 
@@ -178,13 +204,14 @@ export function transportOf(
 }
 
 async function startStored(
-  { target, input, isBackground = false, keepsInput, key }: AskedRun,
+  { target, input, isBackground = false, keepsInput, key, webhook }: AskedRun,
   options: RunOptions,
   { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
 ): Promise<StartedRun> {
   const { owner } = asker
   const credentials = () => [...asker.credentials(), ...Object.entries(options.apiKeys ?? {}).flat()]
   const runId = crypto.randomUUID()
+  if (webhook) await admitWebhook({ ...webhook, isBackground }, parts.runs)
   const record = await parts.host.start({
     target,
     input,
@@ -193,11 +220,21 @@ async function startStored(
     client,
     isBackground,
     keepsInput,
+    webhook,
     transport: transportOf(asker, parts),
     key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
     secrets: asker.secrets(),
   })
   return new StartedRun(undefined, record, parts.host, owner, record.id === runId)
+}
+
+/** Throws `unsupported_operation` where nobody is told of runs, and as `RunNotices.admit` does. */
+async function admitWebhook(
+  webhook: Parameters<RunNotices['admit']>[0],
+  { notices }: HostSettings,
+): Promise<void> {
+  if (notices !== undefined) return notices.admit(webhook)
+  throw new ServableError('unsupported_operation', '`webhook`: nobody is told of runs here')
 }
 
 /** A run that has been started, or found by its key. */

@@ -1,13 +1,14 @@
 /** Trace context (W3C Trace Context, level 1, section 3.2): a request's place in a distributed trace. */
 
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-|$)/
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-|$)/
 
-/** Continues a trace: the same trace, a span of its own. Undefined where there is none, or it is malformed. */
+/**
+ * The trace and the span of whoever asks, in the form of version 00. Undefined where there is none, or it is malformed. It names no span
+ * of this service: one that nobody records would part what comes after it from what comes before.
+ */
 export function continueTrace(traceparent: string | null): string | undefined {
-  const [, traceId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []
-  if (traceId === undefined) return undefined
-  const span = crypto.randomUUID().replaceAll('-', '').slice(0, 16)
-  return `00-${traceId}-${span}-${flags}`
+  const [, place] = TRACEPARENT.exec(traceparent ?? '') ?? []
+  return place && `00-${place}`
 }
 
 /** The id of a trace. */

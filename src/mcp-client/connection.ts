@@ -16,6 +16,7 @@ import {
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
+import type { ServerCallOptions } from '../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../errors.ts'
 import { VERSION } from '../http/version.ts'
 import { unrefed } from '../wake.ts'
@@ -158,14 +159,18 @@ export class Connection {
   }
 
   /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
-  async call(tool: RemoteTool, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  async call(tool: RemoteTool, args: unknown, { signal, traceparent }: ServerCallOptions): Promise<unknown> {
     const { callTimeoutMs } = this.#options.limits
     const late = AbortSignal.timeout(callTimeoutMs)
     const both = signal === undefined ? late : AbortSignal.any([signal, late])
     let answer: unknown
     try {
       const asked = this.#client.callTool(
-        { name: tool.name, arguments: args as Record<string, unknown> },
+        {
+          name: tool.name,
+          arguments: args as Record<string, unknown>,
+          ...(traceparent !== undefined && { _meta: { traceparent } }),
+        },
         // With this definition, the official client does not search its own list.
         {
           signal: both,

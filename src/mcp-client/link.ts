@@ -4,7 +4,12 @@
  * @module
  */
 
-import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
+import type {
+  KeptDefinition,
+  ServerCallOptions,
+  ToolServer,
+  ToolServerStatus,
+} from '../agents/tool-servers.ts'
 import { messageOf, redact, ServableError, spellings } from '../errors.ts'
 import { unrefed } from '../wake.ts'
 import { plain } from '../web/plain.ts'
@@ -136,19 +141,19 @@ export class Link {
   }
 
   /** Calls a tool, after connecting. Throws the errors that the contract of tool servers names. */
-  async call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  async call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
     try {
-      return withoutSecrets(await this.#call(toolName, args, signal), this.#secrets)
+      return withoutSecrets(await this.#call(toolName, args, options), this.#secrets)
     } catch (error) {
       throw this.#clean(error)
     }
   }
 
-  async #call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  async #call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
     const once = async () => {
       const connection = await this.#connected()
       const tool = connection.tools.get(toolName)
-      if (tool !== undefined) return connection.call(tool, args, signal)
+      if (tool !== undefined) return connection.call(tool, args, options)
       throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
     }
     try {

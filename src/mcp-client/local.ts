@@ -116,11 +116,11 @@ class LocalToolServers implements ToolServers {
     return (await this.#linkOf(server))?.needsApproval(tool) ?? false
   }
 
-  async call(name: string, args: unknown, { signal }: ServerCallOptions = {}): Promise<unknown> {
+  async call(name: string, args: unknown, options: ServerCallOptions = {}): Promise<unknown> {
     checkArguments(args)
     const [server, tool] = partsOf(name)
     const link = await this.#linkOf(server)
-    if (link !== undefined) return link.call(tool, args ?? {}, signal)
+    if (link !== undefined) return link.call(tool, args ?? {}, options)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
   }
 

@@ -124,7 +124,7 @@ export class ToolServerManager implements ToolServerSource {
       name,
       needsApproval: async (args, context) =>
         (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: asked }, args, context),
-      execute: (args, { signal }) => this.servers.call(name, args, { signal }),
+      execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
     }
   }
 

@@ -57,6 +57,7 @@ export function mcpEndpoint(parts: EndpointParts): Endpoint {
       id = message.id
       return await answerMessage(message, request, state, parts, methods)
     } catch (error) {
+      state.rpc = { ...state.rpc, code: isServableError(error) ? error.code : 'invalid_request' }
       if (error instanceof RpcError) return errorReply(id, error)
       if (isUntold(error)) state.tellThrown('request.failed', error, request)
       const { production } = core
@@ -107,7 +108,10 @@ async function answerMessage(
   const { id, method, params } = message
   if (method === undefined) return takeResponse(message, request, state, parts)
   if (id === undefined) {
-    if (method === 'notifications/cancelled') parts.sessions.cancel(request, params.requestId)
+    if (method === 'notifications/cancelled') {
+      state.rpc = { method }
+      parts.sessions.cancel(request, params.requestId)
+    }
     return accepted()
   }
   const capabilities = capabilitiesOf(request, { method, params })
@@ -120,10 +124,14 @@ async function answerMessage(
           _meta: { ...Object(result)._meta, [own('serverInfo')]: parts.info },
         }
   const rpc: McpRequest = { id, params, request, state, capabilities, answer }
-  if (method === 'tools/call') return callTool(rpc, parts)
+  if (method === 'tools/call') {
+    state.rpc = { method }
+    return callTool(rpc, parts)
+  }
   const perform = methods.get(`${capabilities === undefined ? 'legacy' : 'modern'} ${method}`)
   if (perform === undefined)
     throw new RpcError(METHOD_NOT_FOUND, 'There is no such method', capabilities === undefined ? 200 : 404)
+  state.rpc = { method }
   const result = answer(await perform(rpc, parts))
   const isBegin = method === 'initialize'
   const headers = isBegin ? { [SESSION]: parts.sessions.begin(Object(params.capabilities)) } : {}

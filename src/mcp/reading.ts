@@ -6,6 +6,7 @@
 
 import type { ErrorEvent, FinishEvent, InputRequest, RunEvent, RunResult } from '../agents/contract.ts'
 import { Fold } from '../agents/fold.ts'
+import { lastWordsOf } from '../agents/last-words.ts'
 import { ServableError } from '../errors.ts'
 import type { StartedRun } from '../http/start-run.ts'
 
@@ -99,6 +100,8 @@ export class Reading {
   }
 
   #take(event: RunEvent): void {
+    const words = event.type === 'finish' ? lastWordsOf(event) : undefined
+    if (words !== undefined) this.#take(words)
     const fold = this.#fold
     fold.add(event)
     // Results have no place for the files of messages: they are read as what the run has made.

@@ -140,7 +140,7 @@ async function standingOf(
   if (status === 'input_required' && requests.length > 0)
     return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
   // Once all is answered, another run goes on.
-  if (status === 'running' || status === 'input_required') return { status: 'working' }
+  if (status === 'queued' || status === 'running' || status === 'input_required') return { status: 'working' }
   const { done } = new Reading(new StartedRun(undefined, last, core.host, state.owner), {
     goOn: async () => undefined,
     maxLength: core.runs.maxLength,

@@ -91,7 +91,13 @@ export class MetricsCore implements Observer, CountTaker {
   readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
   start(
-    { kind, name, servable, runId, answers }: Omit<BegunRun, 'traceparent'>,
+    {
+      kind,
+      name,
+      servable,
+      runId,
+      answers,
+    }: Pick<BegunRun, 'kind' | 'name' | 'servable' | 'runId' | 'answers'>,
     pricing?: Pricing,
   ): RunCounter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)

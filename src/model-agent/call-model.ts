@@ -42,6 +42,8 @@ export interface ModelCall {
   readonly output: unknown
   readonly settings: ModelSettings
   readonly signal: AbortSignal
+  /** The model's service gets it as a header. */
+  readonly traceparent: string | undefined
   /** Reads what the model's package gives. Calls of one run share it. */
   readonly parts: AiParts
   readonly rounds: Rounds
@@ -61,6 +63,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     stopWhen: isStepCount(call.rounds.isKept ? 1 : maxSteps),
     maxRetries,
     abortSignal: call.signal,
+    ...(call.traceparent !== undefined && { headers: { traceparent: call.traceparent } }),
     // The provider gets addresses as they are. Nothing that a client names is fetched here.
     experimental_download: async asked => asked.map(() => null),
     // Errors are thrown below. The SDK's default would write them to the console, with keys.

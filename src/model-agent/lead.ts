@@ -43,6 +43,7 @@ export function lead(options: LeadOptions): TeamStrategy {
       output: undefined,
       settings: settingsOf(options),
       signal: context.signal,
+      traceparent: context.traceparent,
     }
     const begun = fromKept(context.work.read()) ?? {
       turns: [...toTurns(context.history), ...toHistory((await session?.read()) ?? [])],

@@ -157,7 +157,7 @@ async function* answer(
   context: AgentContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   const { model, tools = [], output, memory = true } = config
-  const { apiKey, apiKeys = {}, signal, runId, clientTools } = context
+  const { apiKey, apiKeys = {}, signal, traceparent, runId, clientTools } = context
   const session = memory ? context.memory?.session(agent) : undefined
   const own = typeof tools === 'function' ? await tools(context) : tools
   const rounds = new Rounds(context)
@@ -169,6 +169,7 @@ async function* answer(
     output,
     settings: settingsOf(config),
     signal,
+    traceparent,
     parts: new AiParts({ model: nameOf(agent.model), nameOf: modelTools.nameOf }),
     rounds,
   }

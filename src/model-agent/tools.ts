@@ -91,7 +91,7 @@ function ownTool(own: Tool, run: RunContext): OwnTool {
       const text = `\`${own.name}\`: the arguments do not fit: ${messageOf(result.error)}`
       throw new ServableError('invalid_input', text)
     },
-    call: (args, call) => execute(own, args, toolContextOf(run, call), run),
+    call: (args, call) => execute(own, args, toolContextOf(run, call, own.name), run),
   }
 }
 

@@ -21,6 +21,9 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
+/** The type and code of an error where what may be spent is used up. */
+const QUOTA = 'insufficient_quota'
+
 /** Makes an error. */
 export function errorOf(
   message: string,
@@ -28,6 +31,8 @@ export function errorOf(
   status = 500,
   param: string | null = null,
 ): OpenAiError {
+  // What nobody mends by trying again soon has a name of its own there.
+  if (code === 'budget_exceeded') return { message, type: QUOTA, param, code: QUOTA }
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
   return { message, type, param, code }
 }
@@ -42,7 +47,8 @@ export async function toError(problem: Response): Promise<Response> {
   const headers = new Headers(problem.headers)
   headers.set('content-type', 'application/json')
   // The SDKs would try 409 and 5xx twice more: a run that has failed would run again.
-  if (status !== 429 && status !== 503 && code !== 'session_busy') headers.set('x-should-retry', 'false')
+  const mayPass = (status === 429 && code !== 'budget_exceeded') || status === 503 || code === 'session_busy'
+  if (!mayPass) headers.set('x-should-retry', 'false')
   const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code
   const error = errorOf(rename(detail), named, status, param)
   return new Response(JSON.stringify({ error }), { status, headers })

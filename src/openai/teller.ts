@@ -4,7 +4,15 @@
  * @module
  */
 
-import type { FinishEvent, FinishReason, InputRequest, RunEvent, Usage } from '../agents/contract.ts'
+import type {
+  FinishEvent,
+  FinishReason,
+  InputRequest,
+  MessageEvent,
+  RunEvent,
+  Usage,
+} from '../agents/contract.ts'
+import { lastWordsOf } from '../agents/last-words.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { questionOf } from '../encoders/questions.ts'
 import { ToldText } from '../encoders/told-text.ts'
@@ -77,10 +85,7 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
       case 'thinking':
         return this.#say('reasoning', event.text, event.agent)
       case 'message':
-        return this.#text(
-          event.parts.map(part => (part.type === 'text' ? part.text : '')).join(''),
-          event.agent,
-        )
+        return this.#text(textIn(event), event.agent)
       case 'resumed':
         for (const told of this.#told.values()) told.resume()
         return ''
@@ -116,7 +121,8 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   /** A tool of the client is called once the run waits for it. */
   #finish(event: FinishEvent): string {
     const { requests = [], structured } = event
-    let told = ''
+    const words = lastWordsOf(event)
+    let told = words === undefined ? '' : this.#text((this.#hasSaid ? '\n\n' : '') + textIn(words), undefined)
     if (structured && (this.about.isJson || !this.#hasSaid))
       told += this.#say('message', JSON.stringify(structured))
     for (const request of requests)
@@ -146,4 +152,9 @@ export function textOf(value: unknown): string {
 /** The limit of steps is a length: it is no call of the client's. */
 const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
   ...{ length: 'length', tool_calls: 'length', content_filter: 'content_filter', rejected: 'content_filter' },
+}
+
+/** The text of a message. */
+function textIn({ parts }: MessageEvent): string {
+  return parts.map(part => (part.type === 'text' ? part.text : '')).join('')
 }

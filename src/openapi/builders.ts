@@ -34,7 +34,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   409: 'The run has ended, or was answered before',
   413: 'The body is too large',
   415: 'The content type is not accepted',
-  422: 'The idempotency key was used with another body',
+  422: 'The idempotency key was used with another body, or a guard refuses',
   429: 'Too many requests',
   500: 'The agent failed',
   502: 'The model provider failed',

@@ -48,7 +48,7 @@ export function describeRuns(build: Builders, parts: RunParts): BuiltInDescripti
 const runIdHeader: Schema = { 'x-run-id': { description: 'Id of the run', schema: { type: 'string' } } }
 
 const RUN_PROBLEMS = [400, 401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504] as const
-const GOING_ON_PROBLEMS = [400, 401, 403, 404, 409, 413, 415, 429, 500, 502, 503, 504] as const
+const GOING_ON_PROBLEMS = [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 502, 503, 504] as const
 const UPLOAD_PROBLEMS = [...RUN_PROBLEMS, 408] as const
 
 const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`

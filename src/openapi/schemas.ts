@@ -23,6 +23,13 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'agent?': { ...text, description: "Who says it, if not the run's own" },
       'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
     })
+  const label = { 'name?': text, 'description?': { ...text, description: 'For people' } }
+  /** What A2A carries beside parts. */
+  const facts = { 'metadata?': { type: 'object' }, 'extensions?': list(text) }
+  const said: Schema = {
+    oneOf: [text, list(ref('ContentPart'))],
+    description: 'What the servable says about the end, apart from the answer',
+  }
   return {
     Usage: object({
       promptTokens: count,
@@ -46,7 +53,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'error?': text,
       'agent?': { ...text, description: "Agent that made the call, if not the run's own" },
     }),
-    Artifact: object({ artifactId: text, 'name?': text, parts: list(ref('ContentPart')) }),
+    Artifact: object({ artifactId: text, ...label, parts: list(ref('ContentPart')), ...facts }),
     RunResult: object({
       text,
       toolCalls: list(ref('ToolCall')),
@@ -58,6 +65,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'steps?': list(object({ name: text, status: text, durationMs: amount })),
       'artifacts?': list(ref('Artifact')),
       'requests?': list(ref('InputRequest')),
+      'message?': said,
     }),
     InputRequest: object(
       {
@@ -104,16 +112,18 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         }),
         told('artifact', {
           artifactId: text,
-          'name?': text,
+          ...label,
           parts: list(ref('ContentPart')),
+          ...facts,
           'append?': flag,
           'lastChunk?': flag,
         }),
-        told('message', { parts: list(ref('ContentPart')) }),
+        told('message', { parts: list(ref('ContentPart')), ...facts }),
         told('resumed', {}),
         told('finish', {
           finishReason,
           'requests?': list(ref('InputRequest')),
+          'message?': said,
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
         }),
@@ -125,6 +135,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       kind,
       name: text,
       status: choice(...RUN_STATUSES),
+      'position?': { ...count, description: 'While it is `queued`: 1 is next' },
       'finishReason?': finishReason,
       createdAt: moment,
       updatedAt: moment,

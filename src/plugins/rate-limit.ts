@@ -1,18 +1,14 @@
 import * as v from 'valibot'
-import { asPlugin, type Core } from '../core/built-in.ts'
-import type { Transactions } from '../core/kept.ts'
+import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
+import { sharedCount, WINDOW_TRANSACTIONS } from '../core/shared-count.ts'
 import {
-  type CountRequest,
   createLocalCount,
   createRateLimit,
   type RateLimitOptions,
-  type RateLimitSettings,
   resolveRateLimit,
 } from '../http/rate-limit.ts'
-import { createSharedCount, takeRequests, WINDOWS } from '../http/shared-rate.ts'
 import { checkOptions, count, duration, func } from '../schemas.ts'
-import type { Transaction } from '../state/store.ts'
 import { headerName } from '../validation.ts'
 
 const NAME = 'rateLimit'
@@ -25,18 +21,6 @@ const OptionsSchema = v.strictObject({
   shared: v.optional(v.boolean()),
 })
 
-const WINDOW_TRANSACTIONS = {
-  writes: {
-    take: (
-      tx: Transaction,
-      client: string,
-      wanted: number,
-      of: Pick<RateLimitSettings, 'max' | 'windowMs'>,
-    ) => takeRequests(tx, client, wanted, of),
-  },
-  expiring: [WINDOWS],
-} satisfies Transactions
-
 /** Limits the requests of each client. Default: 100 a minute by address. Throws `invalid_options`. */
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
@@ -48,7 +32,7 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
     mount(core) {
       const middleware = createRateLimit(
         settings,
-        shared ? sharedCount(core, settings) : createLocalCount(settings),
+        shared ? sharedCount(NAME, core.keep, core.settings.state, settings) : createLocalCount(settings),
         core.onNoAddress,
       )
       // It runs before all other middleware, unless it counts by a key: other middleware may set that key.
@@ -61,18 +45,4 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
       }
     },
   })
-}
-
-/** Counts in the shared state. A store that is far away is asked for more than one request at a time. */
-function sharedCount(
-  { keep, settings: { state } }: Core,
-  { max, windowMs }: RateLimitSettings,
-): CountRequest {
-  const calls = keep(NAME, WINDOW_TRANSACTIONS)
-  const isFar = state.kind === 'local' && state.store.isFar === true
-  return createSharedCount(
-    (client, wanted) => calls.take({ name: 'rate', key: client }, client, wanted, { max, windowMs }),
-    { max, windowMs },
-    isFar,
-  )
 }

@@ -68,7 +68,11 @@ const EXPIRED_AT_ONCE = 100
 
 /** The run for which a key has been used; undefined for a new key. Throws `idempotency_mismatch` for another body. */
 export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
-  const use = tx.get<KeyUse>(KEYS, key.id)?.value
+  return checkUse(tx.get<KeyUse>(KEYS, key.id)?.value, key)
+}
+
+/** What is kept of a key, if anything. Throws `idempotency_mismatch` where it was used for another body. */
+export function checkUse(use: KeyUse | undefined, key: IdempotencyKey): KeyUse | undefined {
   if (use === undefined || use.fingerprint === key.fingerprint) return use
   throw new ServableError(
     'idempotency_mismatch',
@@ -83,6 +87,7 @@ export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, 
   tx.put<KeyUse>(KEYS, document, { thing: runId })
 }
 
-function tooManyRuns(what: string): ServableError {
+/** Why no more runs are taken. */
+export function tooManyRuns(what: string): ServableError {
   return new ServableError('too_many_runs', `Too many runs: ${what}. Try again later`)
 }

@@ -8,6 +8,7 @@
 import type { Answer, InputRequest } from '../agents/contract.ts'
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Approver, Asking, DecidedRun } from './asking.ts'
+import type { RunNotices } from './notices.ts'
 import type { RetentionOf } from './retention-of.ts'
 import type { AnsweredBy, AnsweredRun, Notes, Waiting } from './waiting.ts'
 
@@ -58,7 +59,14 @@ export interface Approvals extends Notes {
   /** Throws `approval_expired` for what no answer counts for any more. */
   check(waiting: Waiting, now: number): void
   /** Ends what has expired, or goes on with it, once. Never rejects. */
-  expireRuns(host: WaitingRuns, kept: { readonly store: Store; readonly keepMs: RetentionOf }): Promise<void>
+  expireRuns(
+    host: WaitingRuns,
+    kept: {
+      readonly store: Store
+      readonly keepMs: RetentionOf
+      readonly notices?: RunNotices | undefined
+    },
+  ): Promise<void>
   /** The same for tasks. */
   expireTasks(tasks: ExpiringTasks): Promise<void>
 }

@@ -35,7 +35,9 @@ export interface Asking {
 /** Who answers. */
 export interface Approver {
   /** As the transport has it; undefined where nobody is identified. */
-  readonly identity?: { readonly id: string; readonly scopes?: readonly string[] } | undefined
+  readonly identity?:
+    | { readonly id: string; readonly scopes?: readonly string[]; readonly keyId?: string }
+    | undefined
   readonly ip: string | undefined
   readonly requestId?: string | undefined
 }

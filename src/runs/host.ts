@@ -7,6 +7,7 @@
 
 import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
+import type { Admit } from './admit.ts'
 import type { Approvals } from './approvals.ts'
 import type { Asking } from './asking.ts'
 import type { EndedRun } from './ended-run.ts'
@@ -14,10 +15,13 @@ import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
 import type { EventQuery, LogPage } from './log-page.ts'
+import type { RunNotices } from './notices.ts'
 import type { CostOf } from './numbers.ts'
-import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { Permit } from './permit.ts'
+import type { FoundRun, RunRecord, RunStatus, RunSummary, RunWebhook } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
+import type { Screen } from './screen.ts'
 import type { Target } from './target.ts'
 import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from './waiting.ts'
 
@@ -61,8 +65,18 @@ export interface HostSettings extends RunSettings {
   readonly files?: FileKeeper | undefined
   /** Most plain runs of one client that wait for answers. */
   readonly maxWaitingPerOwner?: number | undefined
+  /** Says who may run what; undefined where everyone may run everything. */
+  readonly permit?: Permit | undefined
   /** Lets others than the owner decide, and approvals expire; undefined where neither is so. */
   readonly approvals?: Approvals | undefined
+  /** Told when a stored run that was at work here has ended, and that is written. Never rejects. */
+  readonly onFree?: (() => Promise<void> | undefined) | undefined
+  /** Sees what clients say first. */
+  readonly screen?: Screen | undefined
+  /** Is asked before a run starts. */
+  readonly admit?: Admit | undefined
+  /** Tells others of the ends of runs; undefined where nobody is told. */
+  readonly notices?: RunNotices | undefined
 }
 
 /** An idempotency key, as digests: whose, for what, and with which body. */
@@ -86,6 +100,8 @@ export interface StartRequest {
   readonly isBackground: boolean
   /** What it is asked with is kept as long as its record, whatever `keepInput` says. */
   readonly keepsInput?: boolean | undefined
+  /** Who is told of its end, beside subscribers. */
+  readonly webhook?: RunWebhook | undefined
   readonly key?: IdempotencyKey | undefined
   /** What the request held that must stand in no log. It is in memory only. */
   readonly secrets?: readonly string[] | undefined
@@ -194,4 +210,6 @@ export interface RunHost {
   feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
+  /** A place is free: a run of this process has ended, and that is written. Never rejects. */
+  onFree?(): Promise<void>
 }

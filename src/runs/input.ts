@@ -7,6 +7,7 @@
 import * as v from 'valibot'
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import { isObject, list, misfit, validate } from '../validation.ts'
+import type { RunWebhook } from './record.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
 const mimeType = v.pipe(
@@ -171,6 +172,8 @@ export interface RunBody extends Conversation {
   apiKey?: string | undefined
   /** The run outlives its client. */
   background?: boolean | undefined
+  /** Who is told of the end of a run in the background, beside subscribers. */
+  webhook?: RunWebhook | undefined
 }
 
 /** The fields of a run's body, for whatever else asks for a run. */
@@ -182,6 +185,7 @@ export const runBodyFields: ConversationFields & {
   readonly userId: MaybeText
   readonly apiKey: MaybeText
   readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
+  readonly webhook: Maybe<RunWebhook>
 } = {
   input: RunInputSchema,
   sessionId: shortText('sessionId'),
@@ -190,6 +194,7 @@ export const runBodyFields: ConversationFields & {
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),
+  webhook: v.optional(v.object({ url: v.string() })),
   ...conversationFields,
 }
 

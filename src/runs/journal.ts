@@ -57,7 +57,7 @@ export interface KeptRequest extends Pick<Asked, 'input' | 'client' | 'continues
 }
 
 /** What is kept of a request; undefined for what is too large or is no JSON. */
-function toAsked(request: KeptRequest, resumes: boolean, isKept: boolean): Asked | undefined {
+export function toAsked(request: KeptRequest, resumes: boolean, isKept: boolean): Asked | undefined {
   const { target, input, options, client, isBackground, continues } = request
   const { kind, name, scope, servable } = target
   const asked = {

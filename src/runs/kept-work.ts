@@ -149,9 +149,11 @@ export class KeptWork<T extends Kept, W> {
   }
 
   /** Looks after what the dead have left, and after those at work here that others have ended. Never rejects. */
-  lookAfter(): Promise<void> {
+  async lookAfter(): Promise<void> {
     const { logOf, stop } = this.#kind
-    return this.recovery.lookAfter({
+    // A store that closed between two of its reads would be opened again by the next one.
+    const letGo = this.#keepOpen?.()
+    await this.recovery.lookAfter({
       ids: [...this.#here.keys()],
       logOf,
       stop: id => {
@@ -159,6 +161,7 @@ export class KeptWork<T extends Kept, W> {
         if (work !== undefined) stop(work)
       },
     })
+    await letGo?.()
   }
 
   look(id?: string): Soon<void> {

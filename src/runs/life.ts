@@ -32,6 +32,10 @@ export interface Life {
   atBeginning(work: () => void): void
   /** Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. */
   regularly(work: () => void): void
+  /** Begins with each server, and ends with it, or when it begins to close: by calling what it gives, perhaps twice. */
+  whileServing(work: () => () => void): void
+  /** Servers begin to close: ends what is done while they serve. */
+  rest(): void
   /** A request comes. Nothing that it needs is missing from here: what cannot be opened is told by whatever needs it. */
   onRequest(isIsolated: boolean): void
   /** Whether the state can be read and written now. What is kept elsewhere can. */
@@ -50,6 +54,8 @@ const BEGIN_PATIENCE_MS = 10_000
 export function createLife({ state, working, flush, onError }: LifeOptions): Life {
   const works: (() => void)[] = []
   const regularWorks: (() => void)[] = []
+  const servingWorks: (() => () => void)[] = []
+  const ends = new Set<() => void>()
   // In memory there is nothing to open, and nothing is left of those before.
   let hasBegun = state === undefined || state.isVolatile
   let opening: Promise<boolean> | undefined
@@ -87,6 +93,11 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   return {
     atBeginning: work => void works.push(work),
     regularly: work => void regularWorks.push(work),
+    whileServing: work => void servingWorks.push(work),
+    rest() {
+      for (const end of ends) end()
+      ends.clear()
+    },
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
       if (hasBegun || opening !== undefined) return
@@ -100,6 +111,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       servers++
       const letGo = state?.retain?.()
       const stopLooking = lookRegularly()
+      const ended = servingWorks.map(work => work())
+      for (const end of ended) ends.add(end)
       const close = async () => {
         await working.idle()
         stopLooking()
@@ -107,6 +120,10 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
         await letGo?.()
       }
       return async () => {
+        for (const end of ended) {
+          end()
+          ends.delete(end)
+        }
         await working.kept()
         const closed = close()
         // Runs in the background go on, and the state stays open for them.

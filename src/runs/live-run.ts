@@ -106,7 +106,7 @@ export class LiveRun {
       before,
       leave,
     } = this.#options
-    const { approvals, measure, costOf } = settings
+    const { approvals, notices, measure, costOf } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -129,7 +129,17 @@ export class LiveRun {
         const json = eventToJson(event)
         const durationMs = result?.durationMs ?? this.#run.durationMs
         const numbers = measure ? numbersOf(told, durationMs, model, costOf) : undefined
-        const end = { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal }
+        const end = {
+          event,
+          json,
+          result,
+          keepMs: keptMs,
+          waiting,
+          approvals,
+          notices,
+          instance,
+          keepsJournal,
+        }
         sealRun(tx, id, { ...end, numbers })
       },
     })

@@ -15,6 +15,7 @@ import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { later } from '../wake.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
+import { admitted } from './admit.ts'
 import type { Asking } from './asking.ts'
 import type { EndedRun } from './ended-run.ts'
 import { eventToJson } from './event-json.ts'
@@ -42,6 +43,7 @@ import {
   ended,
   type FoundRun,
   KEYS,
+  partitionOf,
   RESULTS,
   RUNNING,
   RUNS,
@@ -100,6 +102,13 @@ export function createLocalHost(options: LocalHostOptions): RunHost {
   return new LocalHost(options)
 }
 
+/** A run that began now, or the one that there was. */
+interface BegunRun {
+  readonly run: StoredRun
+  readonly isNew: boolean
+  readonly isJournalled: boolean
+}
+
 class LocalHost implements RunHost {
   readonly #store: Store
   readonly #settings: HostSettings
@@ -134,6 +143,7 @@ class LocalHost implements RunHost {
         if (why !== undefined) this.#finishUnattended(tx, id, why)
       },
       onConcluded: id => {
+        this.#settings.notices?.send()
         const done = this.#goOnOrKeepTurn(id)
         this.#settings.working?.keep(done)
       },
@@ -146,15 +156,35 @@ class LocalHost implements RunHost {
     await this.#work.look()
     await this.#sweep()
     const id = request.options.runId ?? crypto.randomUUID()
+    const { admit } = this.#settings
+    if (admit === undefined || (await this.#isKnown(id, request)))
+      return (await this.#begin(id, request)).run.record
+    const { target, options, client = partitionOf(request.owner) } = request
+    const { run } = await admitted(
+      admit,
+      { id, target, options, client },
+      () => this.#begin(id, request),
+      ({ isNew }) => isNew,
+    )
+    return run.record
+  }
+
+  /** Whether a run of this id or key is there: nobody is asked for it again. */
+  #isKnown(id: string, { key }: StartRequest): Soon<boolean> {
+    return this.#store.read(tx => {
+      const runId = (key && useOfKey(tx, key))?.runId ?? id
+      return this.#work.lookUp(tx, runId) !== undefined
+    })
+  }
+
+  #begin(id: string, request: StartRequest): Promise<BegunRun> {
     // Strictly later than the one before, so that a list goes on where it was while runs come.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const at = this.#lastAt
     return this.#work.begin(id, async () => {
-      const { run, isNew, isJournalled } = await this.#store.write(tx =>
-        this.#reserve(tx, { id, at }, request),
-      )
-      if (isNew) this.#launch(run, request, isJournalled)
-      return run.record
+      const begun = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))
+      if (begun.isNew) this.#launch(begun.run, request, begun.isJournalled)
+      return begun
     })
   }
 
@@ -239,7 +269,10 @@ class LocalHost implements RunHost {
           stop: live => live.cancel(),
           conclude: tx => this.#finishUnattended(tx, id, CANCELLED),
         })
-      } else if (before.requests) await this.#store.write(tx => this.#giveUp(tx, id))
+      } else if (before.requests) {
+        await this.#store.write(tx => this.#giveUp(tx, id))
+        this.#settings.notices?.send()
+      }
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
@@ -248,7 +281,7 @@ class LocalHost implements RunHost {
 
   async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
     await this.#sweep()
-    const { approvals, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
+    const { approvals, notices, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
     const waiting = { ...asked, client }
     const { target, options } = waiting
     await this.#store.write(tx => {
@@ -262,18 +295,22 @@ class LocalHost implements RunHost {
       }
       tx.put(RUNS, toDocument(run), { thing: id })
       const keepMs = this.#keepMs({ ...target, owner }, true)
-      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals })
+      const end = { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals, notices }
+      sealRun(tx, id, end)
     })
+    notices?.send()
   }
 
   async record({ id, at, target, event, result, numbers, ...asked }: EndedRun): Promise<void> {
+    const { notices } = this.#settings
     await this.#sweep()
     await this.#store.write(tx => {
       const run = newRun({ id, at, instance: this.#work.worker.own }, { target, key: undefined, ...asked })
       tx.put(RUNS, toDocument(run), { thing: id })
       const keepMs = this.#keepMs({ ...target, owner: asked.owner })
-      sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers })
+      sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, notices })
     })
+    notices?.send()
   }
 
   async asking(id: string): Promise<Asking | undefined> {
@@ -308,7 +345,8 @@ class LocalHost implements RunHost {
       // Nobody starts it without the key that it needs.
       if (usedKey && !by.hasKey) return { record }
       const continues = continuedBy(after, id)
-      return { record, next: { id: after.next, target, input, options, client, continues } }
+      const { webhook } = run
+      return { record, next: { id: after.next, target, input, options, client, webhook, continues } }
     })
   }
 
@@ -330,8 +368,9 @@ class LocalHost implements RunHost {
       const work = withoutParts(workIn(tx, id, asked))
       // What an agent asked before that run is answered still.
       const answers = asked.continues?.answers ?? []
-      const continues = { from: id, answers, work: { ...work, first: work.first ?? id } }
-      return { record, next: { id: chosen, target, input, options, client, continues } }
+      const { traceparent } = options
+      const continues = { from: id, answers, traceparent, work: { ...work, first: work.first ?? id } }
+      return { record, next: { id: chosen, target, input, options, client, webhook: run.webhook, continues } }
     })
   }
 
@@ -341,10 +380,7 @@ class LocalHost implements RunHost {
       this.#work.find(tx, id, viewer)
       const asked = askedIn(tx, id)
       if (asked?.isKept === true) return asked
-      throw new ServableError(
-        'input_not_kept',
-        'The input of the run is not kept: with `runs.keepInput` those of stored runs are',
-      )
+      throw inputNotKept()
     })
   }
 
@@ -362,8 +398,10 @@ class LocalHost implements RunHost {
   }
 
   #expire(): Soon<void> {
-    return this.#settings.approvals?.expireRuns(this, {
+    const { approvals, notices } = this.#settings
+    return approvals?.expireRuns(this, {
       store: this.#store,
+      notices,
       keepMs: what => this.#keepMs(what),
     })
   }
@@ -392,7 +430,9 @@ class LocalHost implements RunHost {
     if (!run || !waiting || !this.#read(tx, run).requests) return
     // It stays, so that whoever lists what waits is told.
     putWaiting(tx, id, { ...waiting, hasExpired: true }, { thing: id }, this.#settings.approvals)
-    this.#settle(tx, { ...run, record: ended(run.record, CANCELLED) })
+    const cancelled = { ...run, record: ended(run.record, CANCELLED) }
+    this.#settle(tx, cancelled)
+    this.#settings.notices?.note(tx, cancelled, {})
   }
 
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
@@ -409,7 +449,7 @@ class LocalHost implements RunHost {
     tx: Transaction,
     { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
     request: StartRequest,
-  ): { readonly run: StoredRun; readonly isNew: boolean; readonly isJournalled: boolean } {
+  ): BegunRun {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
@@ -440,7 +480,7 @@ class LocalHost implements RunHost {
     isJournalled: boolean,
     cut?: CutRun,
   ): void {
-    const { target, input, owner, isBackground, secrets = [], continues } = request
+    const { target, input, owner, isBackground, secrets = [], continues, transport } = request
     const options = { ...request.options, runId: id }
     const keep = async (write: (tx: Transaction) => boolean) => {
       // The servable may be called, and keep something, before there is a live run.
@@ -448,7 +488,7 @@ class LocalHost implements RunHost {
       return live.keep(write)
     }
     const caller = {
-      ...{ isStored: true, secrets: () => secrets, ...(continues && { continues }), cut },
+      ...{ isStored: true, transport, secrets: () => secrets, ...(continues && { continues }), cut },
       ...(isJournalled && {
         journal: createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep }),
       }),
@@ -471,7 +511,9 @@ class LocalHost implements RunHost {
       ended: live.ended,
       onEnded: () => {
         live.watch.changed.fire()
-        this.#onEnded?.(id)
+        this.#settings.notices?.send()
+        if (this.#onEnded === undefined) void this.#settings.onFree?.()
+        else this.#onEnded(id)
       },
     })
   }
@@ -537,7 +579,8 @@ class LocalHost implements RunHost {
     const json = eventToJson(event)
     const run = tx.get<StoredRun>(RUNS, id)?.value
     const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
-    sealRun(tx, id, { event, json, result, keepMs, resumable, keepsJournal: this.#leavesExpired })
+    const { notices } = this.#settings
+    sealRun(tx, id, { event, json, result, keepMs, notices, resumable, keepsJournal: this.#leavesExpired })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */
@@ -594,6 +637,12 @@ class LocalHost implements RunHost {
 /** Milliseconds until a run that could not go on, since the store could not be read, is looked at again. */
 const GO_ON_RETRY_MS = 1000
 
+/** What is said of a run whose input is asked for, and not kept. */
+export function inputNotKept(): ServableError {
+  const text = 'The input of the run is not kept: with `runs.keepInput` those of stored runs are'
+  return new ServableError('input_not_kept', text)
+}
+
 const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
 
 function notResumable({ status }: RunSummary): ServableError {
@@ -635,7 +684,8 @@ export function newRun(
     continues,
     transport,
     taskId,
-  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport'> & {
+    webhook,
+  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport' | 'webhook'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
     readonly taskId?: string | undefined
   },
@@ -662,5 +712,6 @@ export function newRun(
     instance,
     keyId: key?.id ?? null,
     ...(session && { session }),
+    ...(webhook && { webhook }),
   }
 }

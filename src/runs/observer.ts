@@ -4,16 +4,36 @@
  * @module
  */
 
-import type { Answer, ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
+import type {
+  Answer,
+  ErrorEvent,
+  FinishEvent,
+  RunEvent,
+  RunInput,
+  TraceparentOf,
+} from '../agents/contract.ts'
 import type { Target } from './target.ts'
+import type { Continued } from './waiting.ts'
 
 /** A run that begins. */
 export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {
   readonly runId: string
+  readonly input: RunInput
+  readonly sessionId: string | undefined
   /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
   readonly traceparent: string | undefined
+  /** The identity that owns it; null where there is none. */
+  readonly owner: string | null
+  /** The request that started it, as in the log. */
+  readonly requestId: string | undefined
+  /** How it was asked for, as in its record. A stored run knows it with `runs.measure`. */
+  readonly transport: string | undefined
   /** The answers with which it goes on, where it does. */
   readonly answers?: readonly Answer[] | undefined
+  /** The run that it continues: its id, and its `traceparent`. */
+  readonly continues?: Pick<Continued, 'from' | 'traceparent'> | undefined
+  /** A text of the run, without the secrets that came with the request: keys of providers above all. */
+  redact(text: string): string
 }
 
 /** Is told of every run, and of every stream of events that a client reads. */
@@ -26,6 +46,10 @@ export interface Observer {
 
 /** Is told of one run. */
 export interface RunObserver {
+  /** The place of the run in its trace, which it has instead of the request's. Read once, when the run begins. */
+  readonly traceparent?: string | undefined
+  /** The places of what is in the run. */
+  readonly traceparentOf?: TraceparentOf | undefined
   /** Each event but the last. */
   event?(event: RunEvent): void
   /** The last one, once. */
@@ -89,19 +113,33 @@ class Told implements RunObserver {
     this.#onError = onError
   }
 
+  get traceparent(): string | undefined {
+    return this.#ask(observer => observer.traceparent)
+  }
+
+  readonly traceparentOf: TraceparentOf = (id, name) =>
+    this.#ask(observer => observer.traceparentOf?.(id, name))
+
   event(event: RunEvent): void {
-    try {
-      catchLate(this.#observer?.event?.(event), this.#fail)
-    } catch (thrown) {
-      this.#fail(thrown)
-    }
+    catchLate(
+      this.#ask(observer => observer.event?.(event)),
+      this.#fail,
+    )
   }
 
   end(event: FinishEvent | ErrorEvent, durationMs: number): void {
+    catchLate(
+      this.#ask(observer => observer.end?.(event, durationMs)),
+      this.#fail,
+    )
+  }
+
+  #ask<T>(question: (observer: RunObserver) => T): T | undefined {
     try {
-      catchLate(this.#observer?.end?.(event, durationMs), this.#fail)
+      return this.#observer && question(this.#observer)
     } catch (thrown) {
       this.#fail(thrown)
+      return undefined
     }
   }
 
@@ -119,9 +157,20 @@ function catchLate(given: unknown, onError: (thrown: unknown) => void): void {
 
 class All implements RunObserver {
   readonly #told: readonly Told[]
+  /** The first that traces the run: a run has one place. */
+  readonly #tracing: Told | undefined
 
   constructor(told: readonly Told[]) {
     this.#told = told
+    this.#tracing = told.find(({ traceparent }) => traceparent)
+  }
+
+  get traceparent(): string | undefined {
+    return this.#tracing?.traceparent
+  }
+
+  get traceparentOf(): TraceparentOf | undefined {
+    return this.#tracing?.traceparentOf
   }
 
   event(event: RunEvent): void {

@@ -17,11 +17,12 @@ import type { SessionKey } from '../agents/memory.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../state/store.ts'
 import type { RunNumbers } from './numbers.ts'
 
-/** Where a run stands. Only `running` changes. */
-export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
+/** Where a run stands. `queued` (with the plugin `queue`) becomes `running` or `cancelled`; only these two change. */
+export type RunStatus = 'queued' | 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
 
 /** Every status. */
 export const RUN_STATUSES: readonly RunStatus[] = [
+  'queued',
   'running',
   'completed',
   'input_required',
@@ -37,6 +38,8 @@ export interface RunRecord extends RunNumbers {
   readonly kind: Kind
   readonly name: string
   readonly status: RunStatus
+  /** While it is `queued`: 1 is next. Absent past 100. */
+  readonly position?: number | undefined
   /** Once the run has ended without failing. */
   readonly finishReason?: FinishReason | undefined
   /** ISO 8601, in UTC. */
@@ -77,6 +80,11 @@ export interface FoundRun extends RunSummary {
   readonly owner: string | null
 }
 
+/** Where a client wants to hear of one run. */
+export interface RunWebhook {
+  readonly url: string
+}
+
 /** What is stored of a run; its result stands apart, so that lists stay light. */
 export interface StoredRun {
   readonly record: RunSummary
@@ -90,6 +98,8 @@ export interface StoredRun {
   readonly keyId: string | null
   /** The session that has its turn. */
   readonly session?: SessionKey | undefined
+  /** Who is told of its end, beside subscribers. */
+  readonly webhook?: RunWebhook | undefined
 }
 
 /** Collections of the run host. */

@@ -13,6 +13,7 @@ import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
+import type { RunNotices } from './notices.ts'
 import type { RunNumbers } from './numbers.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import type { Retained } from './retention-of.ts'
@@ -49,6 +50,7 @@ export interface RunEnd {
   /** What is kept of its work stays, since the store is emptied when the run leaves. */
   readonly keepsJournal?: boolean | undefined
   readonly approvals?: Notes | undefined
+  readonly notices?: RunNotices | undefined
   /** What the run took and used, if the service measures runs. */
   readonly numbers?: RunNumbers | undefined
 }
@@ -64,6 +66,7 @@ export function sealRun(
     keepMs,
     waiting,
     approvals,
+    notices,
     instance,
     numbers,
     resumable = false,
@@ -91,6 +94,7 @@ export function sealRun(
   if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
   if (!resumable && !keepsJournal) forgetJournal(tx, id, true)
   tx.delete(RUNNING, id)
+  notices?.note(tx, { ...stored, record }, { result, requests: waiting?.requests })
   return true
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { lastWordsOf } from '../agents/last-words.ts'
 import type {
   Remembering,
   RunSitting,
@@ -225,6 +226,10 @@ export class Said {
 
   /** The end of the turn. */
   end(event: FinishEvent | ErrorEvent): TurnEnd {
+    const words = event.type === 'finish' ? lastWordsOf(event) : undefined
+    for (const part of words?.parts ?? []) {
+      if (part.type === 'text') this.add({ ...part, text: (this.#text === '' ? '' : '\n\n') + part.text })
+    }
     if (this.#text === '' && event.type === 'finish' && event.structured) {
       this.#text = JSON.stringify(event.structured).slice(0, MAX_TEXT)
     }

@@ -23,9 +23,11 @@ import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
 import { type Journal, type KeptWork, RunWork } from '../agents/work.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { RETIRED } from '../retired.ts'
 import { breathe, Pace } from '../wake.ts'
+import type { Around, AroundRun } from './around.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
-import type { BegunRun, Observer, RunObserver } from './observer.ts'
+import type { Observer, RunObserver } from './observer.ts'
 import { StepIds } from './step-ids.ts'
 import type { Target } from './target.ts'
 import { isOfToolCall, ToolArgs } from './tool-args.ts'
@@ -50,6 +52,8 @@ export interface RunSettings {
   readonly observer?: Pick<Observer, 'start'> | undefined
   /** Those at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
+  /** What is around every run. */
+  readonly around?: Around | undefined
 }
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -76,6 +80,8 @@ export interface Caller {
   readonly secrets?: (() => readonly string[]) | undefined
   /** The run has a record. */
   readonly isStored?: boolean
+  /** How it asks, where that is known. */
+  readonly transport?: string | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
   /** The run goes on where its process died: with this work, so many milliseconds after it began. */
@@ -159,11 +165,20 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#target = target
     this.#input = input
     this.#settings = settings
-    this.#observer = settings.observer?.start?.(begunOf(target, this.id, options.traceparent, caller))
-    this.#caller = caller
+    this.#options = options
     this.#secrets = caller?.secrets
+    const { sessionId, traceparent, identity = null, requestId } = options
+    const continues = caller?.continues
+    this.#observer = settings.observer?.start?.({
+      ...target,
+      ...{ runId: this.id, input, sessionId, traceparent, continues, requestId, owner: identity },
+      transport: caller?.transport,
+      answers: continues?.answers,
+      redact: text => redact(text, this.#allSecrets()),
+    })
+    this.#caller = caller
     this.#keep = caller?.keep
-    this.#work = new RunWork(caller?.cut?.work ?? caller?.continues?.work, caller)
+    this.#work = new RunWork(caller?.cut?.work ?? continues?.work, caller)
     this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
     this.#options = {
       ...options,
@@ -171,13 +186,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
       work: this.#work,
-      ...(caller?.continues && { answers: caller.continues.answers }),
+      ...(continues && { answers: continues.answers }),
+      traceparent: this.#observer?.traceparent ?? options.traceparent,
+      traceparentOf: this.#observer?.traceparentOf,
     }
     const { memory } = settings
     if (memory !== undefined) {
       const key = sessionOf(memory, target, options)
       const onWait = () => this.onWait?.()
-      const continuedFrom = caller?.continues?.from
+      const continuedFrom = continues?.from
       const about = {
         ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
         ...{ cancel: this.cancel, continuedFrom, onWait, goesOn: caller?.cut !== undefined },
@@ -237,14 +254,12 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Ends the run with `finish` and the reason `cancelled`, unless it has ended. Bound, so that it can be a listener. */
-  readonly cancel = (): void => {
+  readonly cancel = (): void => this.#stop('The run was cancelled')
+
+  #stop(why: string): void {
     if (this.#ended) return
-    this.#deliver(
-      this.#end(
-        { type: 'finish', finishReason: 'cancelled' },
-        new DOMException('The run was cancelled', 'AbortError'),
-      ),
-    )
+    const reason = new DOMException(why, 'AbortError')
+    this.#deliver(this.#end({ type: 'finish', finishReason: 'cancelled' }, reason))
   }
 
   /** The server is about to end. A run that another worker may go on with is left to it; any other one is cancelled. */
@@ -257,7 +272,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Another worker goes on with the run: its turn in its session is that one's. */
   lose(): void {
     this.#turn?.abandon()
-    this.cancel()
+    this.#stop(RETIRED)
   }
 
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
@@ -361,7 +376,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #begin(): Reading {
     this.#settings.working?.add(this)
     this.onBegin?.()
-    const reading = readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
+    const run = { target: this.#target, input: this.#input, options: this.#options }
+    const reading = readingOf(this.#settings.around?.(run, begin) ?? begin(run))
     // However this run ends but by itself, it fires the signal.
     reading.adopt()
     return reading
@@ -471,10 +487,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     const { identity = null, requestId } = this.#options
     const message = this.#withoutKeys(failure.message)
     quietly(() => {
-      const secrets = [...secretsOf(this.#options), ...(this.#secrets?.() ?? [])]
-      const run = { kind, name, runId: this.id, owner: identity, requestId, secrets }
+      const run = { kind, name, runId: this.id, owner: identity, requestId, secrets: this.#allSecrets() }
       this.#settings.onFailure?.({ ...failure, ...run, message })
     })
+  }
+
+  #allSecrets(): string[] {
+    return [...secretsOf(this.#options), ...(this.#secrets?.() ?? [])]
   }
 
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
@@ -516,6 +535,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 }
 
+function begin({ target, input, options }: AroundRun): AsyncIterator<RunEvent> {
+  return eventsOf(target.servable, input, options)
+}
+
 /** Whether what a servable gave may be the end of a run that waits: a look that costs nothing. */
 function mayWait(event: unknown): boolean {
   return typeof event === 'object' && event !== null && 'requests' in event
@@ -554,14 +577,4 @@ function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
 
 function tooManyEvents(max: number): ServableError {
   return new ServableError('run_too_large', `The run has more than ${max} events`)
-}
-
-/** A run, as observers are told of it. */
-function begunOf(
-  { kind, name, servable }: Target,
-  runId: string,
-  traceparent: string | undefined,
-  caller: Caller | undefined,
-): BegunRun {
-  return { kind, name, servable, runId, traceparent, answers: caller?.continues?.answers }
 }

@@ -10,5 +10,5 @@ export interface Target {
   /** The part that has names of its own, where it is one of those. */
   readonly scope?: string
   readonly servable: Source &
-    Pick<Partial<ServableAgent>, 'description' | 'model' | 'capabilities' | 'output' | 'resume' | 'version'>
+    Pick<Partial<ServableAgent>, 'description' | 'model' | 'answers' | 'output' | 'resume' | 'version'>
 }

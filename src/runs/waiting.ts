@@ -12,7 +12,8 @@ import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
 import { misfit } from '../validation.ts'
-import type { RunRecord } from './record.ts'
+import { checkPermit } from './permit.ts'
+import type { RunRecord, RunWebhook } from './record.ts'
 import type { Target } from './target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
@@ -21,10 +22,10 @@ export const WAITING = 'waiting'
 /** The collection of what they ask, for lists: of each that has open requests, without its work. */
 export const ASKING = 'asking'
 
-/** What a run was asked with, as far as it is asked so again: no keys, and nothing of one request. */
+/** What a run was asked with, as far as it is asked so again: no keys, and nothing of one request but its trace. */
 export type AskedWith = Pick<
   RunOptions,
-  'sessionId' | 'userId' | 'identity' | 'metadata' | 'history' | 'clientTools'
+  'sessionId' | 'userId' | 'identity' | 'metadata' | 'history' | 'clientTools' | 'traceparent'
 >
 
 /** What goes on once all is answered. JSON. */
@@ -56,6 +57,8 @@ export interface Waiting {
 export interface AnsweredBy {
   /** Somebody other than the owner, or nobody. */
   readonly isOther?: boolean | undefined
+  /** What alone whoever answers may let go on, as `agent:NAME`. Default: everything. */
+  readonly only?: readonly string[] | undefined
   /** They come with a key of a model provider. */
   readonly hasKey?: boolean | undefined
   /** The service itself answers, since something has expired: what it writes beside the answers. */
@@ -77,12 +80,14 @@ export interface Continued {
   readonly from: string
   readonly answers: readonly Answer[]
   readonly work: KeptWork
+  /** Its place in its trace, where it had one. */
+  readonly traceparent?: string | undefined
 }
 
 /** The part of the options of a run with which it is asked again. */
 export function askedWith(options: RunOptions): AskedWith {
-  const { sessionId, userId, identity, metadata, history, clientTools } = options
-  return { sessionId, userId, identity, metadata, history, clientTools }
+  const { sessionId, userId, identity, metadata, history, clientTools, traceparent } = options
+  return { sessionId, userId, identity, metadata, history, clientTools, traceparent }
 }
 
 /** What came of answers. */
@@ -96,6 +101,7 @@ export interface AnsweredRun {
 export type NextRun = Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
   readonly id: string
   readonly continues: Continued
+  readonly webhook?: RunWebhook | undefined
 }
 
 /** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
@@ -170,6 +176,7 @@ export function answered(
   next: string,
   by: AnsweredBy = {},
 ): Waiting {
+  checkPermit(by.only, waiting.target)
   const kept = new Map(waiting.answers.map(answer => [answer.id, answer]))
   const requests = new Map(waiting.requests.map(request => [request.id, request]))
   answers.forEach((answer, index) => {
@@ -197,14 +204,15 @@ export function tooManyWaiting(max: number): ServableError {
 }
 
 /** What the run that goes on gets. */
-export function continuedBy({ requests, answers, work }: Waiting, from: string): Continued {
+export function continuedBy({ requests, answers, work, options }: Waiting, from: string): Continued {
   const byId = new Map(answers.map(answer => [answer.id, answer]))
   const answered = requests.flatMap(request => {
     const answer = byId.get(request.id)
     return answer === undefined ? [] : [{ request, answer }]
   })
   const { first = from } = work
-  return { from, answers, work: { ...work, first, answered: [...work.answered, ...answered] } }
+  const { traceparent } = options
+  return { from, answers, traceparent, work: { ...work, first, answered: [...work.answered, ...answered] } }
 }
 
 /** Whether two answers say the same. A digest says nothing of its own. */

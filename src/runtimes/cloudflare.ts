@@ -15,6 +15,7 @@ import { createDurableHost } from './cloudflare/durable-host.ts'
 import { type KeepingClass, keepingClass } from './cloudflare/object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
 import { socketClass } from './cloudflare/socket-object.ts'
+import type { WorkerContext } from './cloudflare/worker.ts'
 
 export { workerAssets } from './cloudflare/assets.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
@@ -102,7 +103,7 @@ export interface DurableObjectClasses {
  * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)
  */
 export function durableObjects(handler: object): DurableObjectClasses {
-  const core = coreOfHandler(handler)
+  const core = coreOfHandler(handler, 'durableObjects')
   const classOf = (name: KeepingClass) => keepingClass(name, NAMES[name][1], core)
   return {
     ServableRun: classOf('run'),
@@ -112,11 +113,26 @@ export function durableObjects(handler: object): DurableObjectClasses {
   }
 }
 
-function coreOfHandler(handler: object): Core {
+/** The `scheduled` member of a Worker. */
+export type WorkerScheduled = (controller: unknown, env: unknown, context: WorkerContext) => Promise<void>
+
+/**
+ * Makes the `scheduled` of a Worker, which Cloudflare calls by the `[triggers] crons` of `wrangler.toml`. It wakes the plugins that
+ * run by the clock, such as `schedules`. From then on the alarms of their objects ring by themselves. So one call a day is enough
+ * after the first, and each further one repairs what was lost. Throws `invalid_options` if `handler` is not a handler.
+ *
+ * @example
+ * export default { fetch: worker(handler), scheduled: scheduled(handler) }
+ */
+export function scheduled(handler: object): WorkerScheduled {
+  const { mounted } = coreOfHandler(handler, 'scheduled')
+  return async () => {
+    await Promise.all(mounted.map(({ ring }) => ring?.()))
+  }
+}
+
+function coreOfHandler(handler: object, what: string): Core {
   const core = typeof handler === 'function' ? coreOf(handler) : undefined
   if (core !== undefined) return core
-  throw new ServableError(
-    'invalid_options',
-    '`durableObjects` needs a handler: durableObjects(createHandler({ … }))',
-  )
+  throw new ServableError('invalid_options', `\`${what}\` needs a handler: ${what}(createHandler({ … }))`)
 }

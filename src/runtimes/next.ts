@@ -4,6 +4,7 @@
  * @module
  */
 
+import { coreOf } from '../core/handler.ts'
 import { ServableError } from '../errors.ts'
 import { tellNoAddress } from '../http/no-address.ts'
 import { platform } from '../http/platform.ts'
@@ -46,6 +47,8 @@ export type Route = Readonly<
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
   checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil, trustedHeader } = checked(options)
+  const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
+  if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
   // The warning comes at the start, since requests give no more information.
   if (trustedHeader === undefined) tellNoAddress(handler)
   const addressOf = createAddressReader(trustedHeader, () => {})

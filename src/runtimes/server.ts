@@ -3,6 +3,7 @@
 import { ServableError } from '../errors.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
+import { tellStarted, useReadableLog } from './started.ts'
 
 /** Something to serve: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
@@ -66,9 +67,11 @@ export async function serveAlive(
   handler: Fetch,
   listen: () => RunningServer | Promise<RunningServer>,
 ): Promise<RunningServer> {
+  useReadableLog(handler)
   const end = await beginLife(handler)
   try {
     const server = await listen()
+    tellStarted(handler, server.url)
     return {
       ...server,
       async close(options) {

@@ -70,7 +70,7 @@ export class Forgetter {
     await this.#stopRuns(owner, query, cancels)
     return this.#end(key, owner, cancels, async () => {
       const found = [
-        await this.#askPlugins({ owner, session }),
+        await this.#askPlugins({ owner, session, cancels }),
         await this.#forgetRuns(owner, query, run => this.#isOfBefore(run, owner)),
       ]
       return found.includes(true)
@@ -193,6 +193,8 @@ export class Forgetter {
     mayGo: (run: RunSummary) => Promise<boolean>,
   ): Promise<boolean> {
     return this.#forEach(owner, query, async run => {
+      // What waits for a place is its plugin's.
+      if (run.status === 'queued') return false
       if (run.status === 'running' && !(await mayGo(run))) return false
       return unlessGone(this.#core.host.delete(run.id, owner))
     })

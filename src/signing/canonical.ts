@@ -35,13 +35,17 @@ const SCHEMES_V1 = [
 
 /** The content that clients of 1.0 verify: the members of 1.0, without signatures and empty values. */
 export function signedPartV1(card: AgentCard): string {
-  const members = Object.entries(card).filter(([name]) => MEMBERS_V1.has(name))
-  const { securitySchemes = {}, ...rest } = Object.fromEntries(members)
+  const { securitySchemes = {}, ...rest } = membersV1(card)
   const schemes = Object.entries(securitySchemes as Record<string, object>).map(([name, scheme]) => [
     name,
     Object.fromEntries(Object.entries(scheme).filter(([member]) => SCHEMES_V1.includes(member))),
   ])
   return canonicalJson(withoutEmpty({ ...rest, securitySchemes: Object.fromEntries(schemes) }) ?? {})
+}
+
+/** The members of a card that {@link signedPartV1} signs. */
+export function membersV1(card: AgentCard): AgentCard {
+  return Object.fromEntries(Object.entries(card).filter(([name]) => MEMBERS_V1.has(name)))
 }
 
 /** The whole card without its signatures. */

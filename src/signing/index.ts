@@ -10,8 +10,10 @@ import type { AgentCard, CardGeneration, CardSignature } from '../a2a/card-forms
 import type { SignCard } from '../a2a/options.ts'
 import { ServableError } from '../errors.ts'
 import { validate } from '../validation.ts'
+import { ASYMMETRIC } from './algorithms.ts'
 import { signedPartV1, signedWhole } from './canonical.ts'
 
+export { type CardVerifierOptions, cardVerifier, type VerifyingKey } from './verifier.ts'
 export type { CardSignature, SignCard }
 
 /** A private key as a JSON Web Key (RFC 7517). `kid` and `alg` are required. */
@@ -33,20 +35,6 @@ export interface CardSigner extends SignCard {
   /** The public keys as a JWK Set (RFC 7517, section 5), for the address of `jku`. */
   readonly publicKeys: { readonly keys: readonly JWK[] }
 }
-
-const ASYMMETRIC = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-]
 
 const KeySchema = v.looseObject({
   kid: v.pipe(v.string(), v.minLength(1)),

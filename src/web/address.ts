@@ -14,6 +14,8 @@ export interface AddressPolicy {
   readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
   /** Accepts `http:` only for hosts that `allow` names. */
   readonly isHttpsOnly?: boolean
+  /** The ports that addresses may have which `allow` does not name. Default: any. */
+  readonly ports?: readonly number[] | undefined
 }
 
 /**
@@ -75,7 +77,8 @@ export class UnknownNameError extends ServableError {
  * or one that `allow` names. A name is refused if any of its addresses is refused. It is also refused if it has no address;
  * then the error is an {@link UnknownNameError}.
  */
-export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: AddressPolicy): Promise<void> {
+export async function checkAddress(url: URL, policy: AddressPolicy): Promise<void> {
+  const { allow, resolve, isHttpsOnly, ports } = policy
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
   if (url.username !== '' || url.password !== '') throw refused('must have no user name and password')
   const host = hostOf(url)
@@ -83,6 +86,9 @@ export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: Ad
   const own = parseAddress(host)
   const isInRange = own !== undefined && allow.some(range => isWithin(own, range))
   if (isHttpsOnly && url.protocol === 'http:' && !isInRange) throw refused('must begin with https:')
+  if (ports !== undefined && !isInRange && !ports.includes(portOf(url))) {
+    throw refused(`must have one of the ports ${ports.join(', ')}`)
+  }
   if (own !== undefined) return checkBytes(own, host, allow)
   if (!host.includes('.') || PRIVATE_NAMES.test(host)) throw notPublic(host)
   if (resolve !== undefined) await checkName(host, resolve, allow)
@@ -124,13 +130,17 @@ function hostOf({ hostname }: URL): string {
 
 function names(entry: string, url: URL, host: string): boolean {
   const wanted = entry.toLowerCase()
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
+  const port = portOf(url)
   return (
     wanted === host ||
     wanted === `[${host}]` ||
     wanted === `${host}:${port}` ||
     wanted === `[${host}]:${port}`
   )
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 }
 
 function checkBytes(bytes: AddressBytes, host: string, allow: readonly string[]): void {

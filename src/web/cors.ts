@@ -42,6 +42,8 @@ const ALLOWED = [
   'last-event-id',
   'prefer',
   'a2a-version',
+  'a2a-extensions',
+  'x-a2a-extensions',
   'x-request-id',
   'x-service-key',
   'traceparent',
@@ -56,6 +58,8 @@ const EXPOSED = [
   'ratelimit-policy',
   'content-disposition',
   'x-error-code',
+  'a2a-extensions',
+  'x-a2a-extensions',
 ]
 
 /** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined if CORS is off. */

@@ -30,6 +30,7 @@ const STATUS = {
   key_required: 400,
   unauthorized: 401,
   forbidden: 403,
+  insufficient_scope: 403,
   approval_denied: 403,
   cross_site_request: 403,
   not_found: 404,
@@ -43,9 +44,15 @@ const STATUS = {
   tool_not_found: 404,
   toolkit_not_found: 404,
   tool_server_not_found: 404,
+  webhook_not_found: 404,
+  delivery_not_found: 404,
+  too_many_webhooks: 409,
   tool_servers_not_configured: 404,
   tool_server_exists: 409,
   too_many_tool_servers: 409,
+  caller_key_not_found: 404,
+  caller_key_revoked: 409,
+  too_many_caller_keys: 409,
   address_refused: 400,
   method_not_allowed: 405,
   upload_too_slow: 408,
@@ -60,7 +67,10 @@ const STATUS = {
   body_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
+  input_refused: 422,
+  output_refused: 422,
   too_many_runs: 429,
+  budget_exceeded: 429,
   too_many_followers: 429,
   state_full: 429,
   rate_limited: 429,
@@ -83,6 +93,7 @@ const STATUS = {
   internal_error: 500,
   agent_failed: 500,
   invalid_event: 500,
+  guard_failed: 500,
   run_too_large: 500,
   interrupted: 500,
   workflow_changed: 500,
@@ -134,10 +145,12 @@ export function problemResponse(
   { requestId, production, secrets = [], headers }: ProblemOptions,
 ): Response {
   const report = reportError(thrown, production, 'internal_error')
-  const { code, issues } = report
+  const { code, issues, details } = report
   const message = redact(report.message, secrets)
   const status = STATUS[code]
+  const { retryAfter } = details ?? {}
   const problem: Problem = {
+    ...details,
     type: 'about:blank',
     // In production, the title of status 500 does not describe the failure.
     title: production && status === 500 ? MASK : TITLES[status],
@@ -152,6 +165,7 @@ export function problemResponse(
     status,
     headers: {
       ...retryHeaders(status),
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
       ...headers,
       'content-type': PROBLEM_TYPE,
     },

@@ -8,7 +8,7 @@ import { toAgent } from '../../src/adapters/index.ts'
 import { toLangChainMessage } from '../../src/adapters/langgraph-messages.ts'
 import { toOpenAiInput } from '../../src/adapters/openai-messages.ts'
 import { threadOf } from '../../src/adapters/thread.ts'
-import { contextOf } from '../../src/agents/perform.ts'
+import { runContextOf } from '../../src/agents/perform.ts'
 import { createHandler, type RunInput, ServableError } from '../../src/index.ts'
 import { aiAgent, graph, mastraAgent, openaiAgent, streaming, voltAgent } from './fakes.ts'
 
@@ -77,12 +77,12 @@ describe('an input', () => {
 
 describe('a session', () => {
   const threadFor = (sessionId?: string, identity?: string) =>
-    threadOf(contextOf({ sessionId, userId: identity, identity }))
+    threadOf(runContextOf({ sessionId, userId: identity, identity }))
 
   it('is its user’s own, and no other’s, whatever they are called', () => {
     expect([threadFor(), threadFor(undefined, 'ada')]).toEqual([undefined, undefined])
     expect([threadFor('s'), threadFor('s', 'ada')]).toEqual(['s', 'ada/s'])
-    expect(threadOf(contextOf({ sessionId: 's', userId: 'ada' }))).toBe('/ada/s')
+    expect(threadOf(runContextOf({ sessionId: 's', userId: 'ada' }))).toBe('/ada/s')
     const id = fc.string({ unit: 'grapheme-composite', maxLength: 6 })
     const who = fc.tuple(id, fc.option(id, { nil: undefined }))
     fc.assert(

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agents/agent.ts'
 import { callTool } from '../../src/agents/call-tool.ts'
-import { contextOf } from '../../src/agents/perform.ts'
+import { runContextOf } from '../../src/agents/perform.ts'
 import type { ToolContext } from '../../src/agents/tool.ts'
 import type { RunEvent, Tool } from '../../src/index.ts'
 import { drain } from '../support.ts'
 import { talk } from './talk.ts'
 
-const run = contextOf({ runId: 'r', signal: new AbortController().signal })
+const run = runContextOf({ runId: 'r', signal: new AbortController().signal })
 
 /** The events of a call, and what it returns or throws. */
 async function call(tool: Tool, args: unknown) {

@@ -31,7 +31,7 @@ describe('the parts of an answer', () => {
       end('1', { result: 'clear', at: 168 }),
       text('c'),
       { type: 'message', parts: [{ type: 'data', data: 1 }] },
-      { type: 'finish', finishReason: 'stop', structured: { is: 1 } },
+      { type: 'finish', finishReason: 'stop', structured: { is: 1 }, message: 'that is all' },
     )
     expect(parts.map(({ kind }) => kind)).toEqual([
       'reasoning',
@@ -40,8 +40,9 @@ describe('the parts of an answer', () => {
       'text',
       'message',
       'structured',
+      'message',
     ])
-    expect(parts.map(({ key }) => key)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(parts.map(({ key }) => key)).toEqual([0, 1, 2, 3, 4, 5, 6])
     expect(parts[1]).toMatchObject({ text: 'ab' })
     expect(parts[2]).toMatchObject({
       args: { city: 'Oslo' },

@@ -117,12 +117,17 @@ describe('the log of requests', () => {
 describe('a trace', () => {
   const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-  it('goes on to the run, as a span of its own', async () => {
+  it('goes on to the run, with the span of the client', async () => {
     const { entries, run, seen } = make()
     await run({ traceparent: parent })
-    expect(seen()?.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
-    expect(seen()?.traceparent).not.toContain('b7ad6b7169203331')
+    expect(seen()?.traceparent).toBe(parent)
     expect(entries[0]).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c' })
+  })
+
+  it('of a later version goes on as what version 00 knows of it', async () => {
+    const { run, seen } = make()
+    await run({ traceparent: `${parent.replace('00-', '01-')}-more` })
+    expect(seen()?.traceparent).toBe(parent)
   })
 
   it.each([

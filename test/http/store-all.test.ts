@@ -23,7 +23,7 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
       brief: new Agent({
         name: 'brief',
         register: false,
-        capabilities: ['message'],
+        answers: 'message',
         async *run() {
           yield { type: 'message', parts: [{ type: 'text', text: 'hello' }] }
         },

@@ -30,7 +30,7 @@ describe('runs of two processes', () => {
   it('are followed, and cancelled, from the other one', async () => {
     const [here, there] = two().map(hostOn) as [ReturnType<typeof hostOn>, ReturnType<typeof hostOn>]
     const { id } = await begin(here, [{ say: 'a' }, { gate: unique('never') }])
-    const following = rest(await there.follow(id, null, 0))
+    const following = rest((await there.follow(id, null, 0))!)
     await there.cancel(id, null)
     expect(eventsIn(await following).at(-1)).toMatchObject({ finishReason: 'cancelled' })
     await here.lookAfter?.()
@@ -115,7 +115,9 @@ describe.concurrent('a cancel waits for a far store that is busy', () => {
     const taskId = crypto.randomUUID()
     await host.deliver({ ...sent, taskId, message: message(), target })
     slow()
-    expect(await host.cancel(taskId, null)).toMatchObject({ task: { status: { state: 'canceled' } } })
+    expect(await host.cancel(taskId, { owner: null })).toMatchObject({
+      task: { status: { state: 'canceled' } },
+    })
   })
 })
 
@@ -163,7 +165,7 @@ const asks = new Agent({
 function tasksOn(store: Store, agent: Agent): { host: TaskHost; target: Target } {
   const target = { kind: 'agent', name: agent.name, servable: agent } as const
   const settings = { ...SETTINGS, maxTasksPerOwner: 10, maxHistory: 100, push: undefined, onGivenUp() {} }
-  return { host: createLocalTaskHost({ store, settings, retention: {}, agentOf: () => target }), target }
+  return { host: createLocalTaskHost({ store, settings, retention: {}, targetOf: () => target }), target }
 }
 
 const message = (): Message => ({ messageId: crypto.randomUUID(), role: 'user', parts: [{ text: 'x' }] })
@@ -174,9 +176,9 @@ describe('a task', () => {
     const { host, target } = tasksOn(lateStore(), asks)
     const taskId = crypto.randomUUID()
     await host.deliver({ ...sent, taskId, message: message(), target })
-    await host.settled(taskId, null)
-    const following = rest(await host.follow(taskId, null, 0))
-    await host.cancel(taskId, null)
+    await host.settled(taskId, { owner: null })
+    const following = rest((await host.follow(taskId, { owner: null }, 0))!)
+    await host.cancel(taskId, { owner: null })
     expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({ status: { state: 'canceled' } })
   })
 
@@ -185,7 +187,7 @@ describe('a task', () => {
     const { host, target } = tasksOn(here, waits)
     const taskId = crypto.randomUUID()
     await host.deliver({ ...sent, taskId, message: message(), target })
-    const following = rest(await tasksOn(there, waits).host.follow(taskId, null, 0))
+    const following = rest((await tasksOn(there, waits).host.follow(taskId, { owner: null }, 0))!)
     here.close()
     expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({ status: { state: 'failed' } })
   })
@@ -197,16 +199,16 @@ describe('a task', () => {
     let isOver = false
     const looking = async () => {
       while (!isOver) {
-        const { task, seq } = await host.get(taskId, null)
+        const { task, seq } = await host.get(taskId, { owner: null })
         const [artifact] = task.artifacts ?? []
         const said = artifact?.parts[0]?.text?.length ?? 0
-        // Each word is one entry after the message and the status; the last status ends the log.
+        // Each word is one entry after the message and the status; the end of the artifact and the last status end the log.
         const isEnded = task.status.state === 'completed'
-        expect(seq - said).toBe(isEnded ? 3 : 2)
+        expect(seq - said).toBe(isEnded ? 4 : 2)
       }
     }
     const lookers = Array.from({ length: 6 }, looking)
-    await host.settled(taskId, null)
+    await host.settled(taskId, { owner: null })
     isOver = true
     await Promise.all(lookers)
   })

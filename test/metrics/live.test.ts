@@ -60,7 +60,19 @@ it('has the ends of hurried runs handed over soon, and those of others when ther
     history: () => Promise.reject(new Error('not asked for')),
   }))
   const servable = { run: () => Promise.reject() }
-  const run = { kind: 'agent', name: 'a', servable, runId: 'run', traceparent: undefined } as const
+  const run = {
+    kind: 'agent',
+    name: 'a',
+    servable,
+    runId: 'run',
+    input: '',
+    sessionId: undefined,
+    traceparent: undefined,
+    redact: (text: string) => text,
+    owner: null,
+    requestId: undefined,
+    transport: undefined,
+  } as const
   const end = (observer: Pick<Observer, 'start'>) =>
     observer.start?.(run)?.end?.({ type: 'finish', finishReason: 'stop' }, 1)
   end(core)

@@ -4,6 +4,7 @@ import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import * as examples from '../../examples/agents.ts'
 import { agUi } from '../../src/ag-ui/plugin.ts'
+import { budgets } from '../../src/budgets/plugin.ts'
 import {
   Agent,
   apiKeyAuth,
@@ -18,9 +19,14 @@ import {
   type RunRecord,
   type RunResult,
 } from '../../src/index.ts'
+import { callerKeys } from '../../src/keys/plugin.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import { openai as openAi } from '../../src/openai/plugin.ts'
+import { localState } from '../../src/runs/local-state.ts'
+import { schedule, schedules } from '../../src/schedules/plugin.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import { webhooks } from '../../src/webhooks/plugin.ts'
 import { asking } from '../contracts/fixture/asking.ts'
 import { doing, restarting } from '../contracts/fixture/restarting.ts'
 import { identify } from '../contracts/identify.ts'
@@ -30,7 +36,19 @@ const options: HandlerOptions = {
   serve: Object.values(examples),
   registry: new Registry(),
   middleware: [identify],
-  plugins: [sessions(), agUi(), openAi()],
+  plugins: [
+    sessions(),
+    agUi(),
+    openAi(),
+    callerKeys({ authenticate: () => ({ id: 'ada' }) }),
+    webhooks({ clients: true }),
+    budgets({ maxTokens: 1e9, windowMs: 86_400_000, key: 'owner' }),
+    schedules([schedule('echo', { cron: '@yearly', input: 'x', owner: 'ada' })], {
+      authenticate: request => (request.headers.has('authorization') ? { id: 'ada' } : undefined),
+    }),
+  ],
+  // Schedules need one that outlives the process.
+  state: localState({ store: memoryStore(), retention: {}, isVolatile: false }),
   runs: { listAnonymous: true },
   logger: false,
   production: true,
@@ -108,6 +126,8 @@ describe('the OpenAPI document', () => {
       'x-my-api-key',
       'x-mine',
       'x-api-key',
+      undefined,
+      undefined,
       undefined,
       undefined,
     ])
@@ -282,7 +302,14 @@ describe('who is let in', () => {
       .flatMap(path => Object.values(path))
       .filter(operation => JSON.stringify(operation.security) === JSON.stringify(security))
       .map(({ operationId }) => operationId)
-  const OPEN = ['getHealth', 'getAgentCard', 'getAgentCardByOldName', 'getAgentCardOfAgent']
+  const OPEN = [
+    'getHealth',
+    'getAgentCard',
+    'getAgentCardByOldName',
+    'getAgentCardOfAgent',
+    'getAgentCardOfTeam',
+    'getAgentCardOfWorkflow',
+  ]
   const KEYS = [
     'x-provider-a-api-key',
     'x-provider-b-api-key',
@@ -325,7 +352,8 @@ describe('who is let in', () => {
       (await own(new Request(`http://127.0.0.1${path}`, { headers: headers ?? {} }))).status
     const document = documentOf({ middleware: [bearerAuth({ tokens })], admin: false })
     for (const [path, { get }] of Object.entries(document.paths)) {
-      if (get === undefined || get.operationId.startsWith('getExtended')) continue
+      // Some parts have an `authenticate` of their own.
+      if (get === undefined || /^getExtended|Keys?$/.test(get.operationId)) continue
       const isOpen = JSON.stringify(get.security) === '[]'
       const at = path.replace('{name}', 'echo').replace(/\{\w+\}/g, 'x')
       expect((await asked(at)) === 401, at).toBe(!isOpen)
@@ -373,7 +401,7 @@ describe('who is let in', () => {
       'getMetricsHistory',
       'watchMetrics',
     ])
-    expect(saying(document, [{ card_token: [] }])).toHaveLength(2)
+    expect(saying(document, [{ card_token: [] }])).toHaveLength(4)
     expect(saying(document, [{ admin_token: [] }]).length).toBeGreaterThan(5)
   })
 
@@ -397,6 +425,24 @@ describe('paths that are shared', () => {
     )
     expect(Object.keys(document.paths['/agents']!)).toEqual(['post', 'get'])
     expect(document.paths['/tools']?.get?.operationId).toBe('getSpec')
+  })
+})
+
+describe('tenants of A2A', () => {
+  it.each([
+    ['/', false],
+    ['/a2a', true],
+  ])('have their paths where they are served, below %s', async (basePath, hasRpc) => {
+    const tenants = { authorize: () => true }
+    const document = openapi({ registry: new Registry(), a2a: { basePath, tenants } })
+    const base = `${basePath === '/' ? '' : basePath}/{tenant}`
+    const paths = ['/message:send', '/tasks/{id}', '/.well-known/agent-card.json'].map(path => base + path)
+    for (const path of paths) expect(document.paths).toHaveProperty([path])
+    expect(Object.hasOwn(document.paths, base)).toBe(hasRpc)
+    expect(document.paths[`${base}/.well-known/agent-card.json`]?.get?.security).toBeUndefined()
+    await SwaggerParser.validate(copy(document) as never)
+    const without = openapi({ registry: new Registry(), a2a: { basePath } })
+    expect(Object.keys(without.paths).join()).not.toContain('{tenant}')
   })
 })
 
@@ -494,6 +540,28 @@ describe('the server', async () => {
     await expectDocumented('/v1/responses/{id}', 'delete', await ask(at, { method: 'DELETE' }))
   })
 
+  it('answers administrators of schedules as documented', async () => {
+    const at = '/api/schedules'
+    const headers = { authorization: 'Bearer x' }
+    for (const query of ['', '?limit=0'])
+      await expectDocumented(at, 'get', await ask(at + query, { headers }))
+    await expectDocumented(at, 'get', await ask(at))
+    const operations = [
+      ['get', ''],
+      ['post', '/pause'],
+      ['post', '/resume'],
+      ['post', '/run'],
+      ['get', ''],
+    ] as const
+    for (const [verb, path] of operations) {
+      const method = verb.toUpperCase()
+      const route = `${at}/{name}${path}`
+      await expectDocumented(route, verb, await ask(`${at}/echo${path}`, { method, headers }))
+      await expectDocumented(route, verb, await ask(`${at}/nobody${path}`, { method, headers }))
+      await expectDocumented(route, verb, await ask(`${at}/echo${path}`, { method }))
+    }
+  })
+
   it('answers what is wrong as documented', async () => {
     const run = '/api/agents/{name}/run'
     await expectDocumented(run, 'post', await post('/api/agents/echo/run', {}))
@@ -534,6 +602,14 @@ describe('the server', async () => {
     const record = await asked(new Request(`http://127.0.0.1/api/${path.replace('/answers', '')}`))
     expect(await record.clone().json()).toMatchObject({ continuedBy: expect.any(String) })
     await expectDocumented('/api/runs/{id}', 'get', record)
+  })
+
+  it('tells where budgets stand', async () => {
+    await post('/api/agents/echo/run', { input: 'x' })
+    for (const path of ['/api/budgets', '/api/budgets?agent=nobody'])
+      await expectDocumented('/api/budgets', 'get', await ask(path))
+    await expectDocumented('/api/budgets/all', 'get', await ask('/api/budgets/all'))
+    await expectDocumented('/api/budgets/all', 'get', await ask('/api/budgets/all?limit=0'))
   })
 
   it('answers runs that go on or run again as documented', async () => {
@@ -674,6 +750,43 @@ describe('the server', async () => {
     )
   })
 
+  it('answers about webhooks as documented', async () => {
+    const headers = { 'content-type': 'application/json', 'x-test-user': 'ann' }
+    const send = (method: string, path: string, body?: unknown) =>
+      ask(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    const all = '/api/webhooks'
+    // An address at which nothing answers, so that no name is looked up.
+    const added = await send('POST', all, { url: 'https://1.1.1.1/', agents: ['nobody'] })
+    await expectDocumented(all, 'post', added.clone())
+    const { id } = await added.json()
+    await expectDocumented(all, 'post', await send('POST', all, { url: 'x' }))
+    await expectDocumented(all, 'get', await send('GET', all))
+    await expectDocumented(all, 'get', await ask(all))
+    for (const one of [id, 'nobody']) {
+      await expectDocumented(`${all}/{id}`, 'get', await send('GET', `${all}/${one}`))
+      await expectDocumented(`${all}/{id}`, 'patch', await send('PATCH', `${all}/${one}`, { enabled: false }))
+      await expectDocumented(`${all}/{id}/secret`, 'post', await send('POST', `${all}/${one}/secret`, {}))
+      for (const base of [all, '/api/admin/webhooks']) {
+        const tested = await send('POST', `${base}/${one}/test`)
+        await expectDocumented(`${base}/{id}/test`, 'post', tested.clone())
+        const { id: delivery = 'none' } = await tested.json()
+        await expectDocumented(
+          `${base}/{id}/deliveries`,
+          'get',
+          await send('GET', `${base}/${one}/deliveries`),
+        )
+        const replay = `${base}/${one}/deliveries/${delivery}/replay`
+        await expectDocumented(
+          `${base}/{id}/deliveries/{delivery}/replay`,
+          'post',
+          await send('POST', replay),
+        )
+      }
+      await expectDocumented('/api/admin/webhooks', 'get', await ask('/api/admin/webhooks'))
+      await expectDocumented(`${all}/{id}`, 'delete', await send('DELETE', `${all}/${one}`))
+    }
+  })
+
   it('answers administrators as documented', async () => {
     const mcp = '/api/admin/mcp'
     const body = {
@@ -719,10 +832,34 @@ describe('the server', async () => {
     }
   })
 
+  it('answers about keys as documented', async () => {
+    const keys = '/api/keys'
+    const issued = await post(keys, { owner: 'ada', name: 'x', scopes: ['run'], rate: { max: 5 } })
+    await expectDocumented(keys, 'post', issued.clone())
+    await expectDocumented(keys, 'post', await post(keys, {}))
+    const { id } = await issued.json()
+    for (const query of ['', '?owner=ada', '?limit=x']) {
+      await expectDocumented(keys, 'get', await ask(keys + query))
+    }
+    const send = (path: string, method: string, body: object) =>
+      ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    for (const one of [id, 'nobody']) {
+      const path = `${keys}/${one}`
+      await expectDocumented(`${keys}/{id}`, 'get', await ask(path))
+      const change = { name: 'y', rate: null, expiresAt: '2100-01-01T00:00:00Z' }
+      await expectDocumented(`${keys}/{id}`, 'patch', await send(path, 'PATCH', change))
+      await expectDocumented(`${keys}/{id}/rotate`, 'post', await send(`${path}/rotate`, 'POST', {}))
+      await expectDocumented(`${keys}/{id}`, 'delete', await ask(path, { method: 'DELETE' }))
+      await expectDocumented(`${keys}/{id}/rotate`, 'post', await send(`${path}/rotate`, 'POST', {}))
+    }
+  })
+
   type Place = [documented: string, base: string]
   const places: Place[] = [
     ['', ''],
     ['/agents/{name}', '/agents/echo'],
+    ['/teams/{name}', `/teams/${names.team[0]}`],
+    ['/workflows/{name}', `/workflows/${names.workflow[0]}`],
   ]
 
   /** Asks below one of the places, and checks the answer. */

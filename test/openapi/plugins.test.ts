@@ -14,6 +14,7 @@ import {
 import { files } from '../../src/files/plugin.ts'
 import { eventSocket } from '../../src/gateway/plugin.ts'
 import { Agent, type LogEntry, type OpenApiDocument } from '../../src/index.ts'
+import { callerKeys } from '../../src/keys/plugin.ts'
 import { MetricsExporter, metrics } from '../../src/metrics/plugin.ts'
 import { openapi } from '../../src/openapi/plugin.ts'
 import { corrections } from '../../src/plugins/corrections.ts'
@@ -67,7 +68,7 @@ const authenticate = () => ({ id: 'ada' })
 
 /** What the paths of a plugin say, where that is not its name. */
 const NAMED: Readonly<Record<string, RegExp>> = {
-  a2a: /agent|^\/$|message|tasks/i,
+  a2a: /agent|team|workflow|^\/$|message|tasks/i,
   files: /^\/api\/runs\/\{id\}\/(artifacts|messages|input)/,
   sessions: /sessions|feedback|users\/me/,
 }
@@ -82,6 +83,7 @@ describe('the document of a handler with plugins', () => {
     eventSocket,
     admin: () => admin({ authenticate }),
     metrics: () => metrics(new MetricsExporter({ authenticate })),
+    keys: () => callerKeys({ authenticate }),
     a2a: () => a2a({ push: true, extendedCard: { authenticate } }),
   }
 
@@ -111,11 +113,13 @@ describe('the document of a handler with plugins', () => {
     const demanded = (path: string) => paths[path]?.get?.security
     expect(demanded('/api/metrics')).toEqual([{ metrics_token: [] }])
     expect(demanded('/api/admin/mcp')).toEqual([{ admin_token: [] }])
+    expect(demanded('/api/keys')).toEqual([{ keys_token: [] }])
     expect(demanded('/extendedAgentCard')).toEqual([{ card_token: [] }])
     expect(demanded('/tasks')).toBeUndefined()
-    expect(Object.keys(components.securitySchemes).slice(-3).sort()).toEqual([
+    expect(Object.keys(components.securitySchemes).slice(-4).sort()).toEqual([
       'admin_token',
       'card_token',
+      'keys_token',
       'metrics_token',
     ])
     const open = await documentOf([openapi(), metrics(new MetricsExporter())])

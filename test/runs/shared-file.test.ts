@@ -172,13 +172,13 @@ it('a task whose next turn begins in the commit in which one ends can be cancell
   })
   const target = { kind: 'agent', name: 'turns', servable: agent } as const
   const settings = { ...SETTINGS, maxTasksPerOwner: 10, maxHistory: 100, push: undefined, onGivenUp() {} }
-  const host = createLocalTaskHost({ ...state, settings, agentOf: () => target })
+  const host = createLocalTaskHost({ ...state, settings, targetOf: () => target })
   const taskId = crypto.randomUUID()
   const message = (): Message => ({ messageId: crypto.randomUUID(), role: 'user', parts: [{ text: 'x' }] })
   const sent = { taskId, owner: null, options: {}, mayWait: false }
   await host.deliver({ ...sent, message: message(), target })
   // From here on what is written is gathered, and written together.
-  await eventually(async () => expect((await host.get(taskId, null)).seq).toBeGreaterThan(2))
+  await eventually(async () => expect((await host.get(taskId, { owner: null })).seq).toBeGreaterThan(2))
   await new Promise(resolve => setTimeout(resolve, 20))
   void state.store.write(() => {})
   ends.resolve()
@@ -186,6 +186,6 @@ it('a task whose next turn begins in the commit in which one ends can be cancell
   const next = await host.deliver({ ...sent, message: message(), target: undefined })
   expect(next).toMatchObject({ view: { task: { status: { state: 'working' } } } })
   await eventually(() => expect(turns).toBe(2))
-  expect((await host.cancel(taskId, null)).task.status.state).toBe('canceled')
+  expect((await host.cancel(taskId, { owner: null })).task.status.state).toBe('canceled')
   expect(stopped).toHaveBeenCalledOnce()
 })

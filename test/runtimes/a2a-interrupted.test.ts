@@ -51,6 +51,7 @@ async function unfinished(server: Server, headers: Headers, taskId?: string): Pr
 async function expectFailed(server: Server, { id, events }: Unfinished, headers: Headers): Promise<SeenTask> {
   const task = await getTask(server, rpc1, id, { headers })
   expect(task.state).toBe('failed')
+  expect(task.says?.text).toMatch(/^The service stopped while the agent was at work/)
   expect(task.history?.map(({ role }) => role)).toContain('user')
   const begun = events[0]?.task?.artifacts[0]?.text ?? ''
   const seen = begun + events.map(({ artifact }) => artifact?.text ?? '').join('')

@@ -442,6 +442,32 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     expect(complaints.filter(each => !/40[01]/.test(each))).toEqual([])
   })
 
+  it('shows an administrator webhooks, and sends deliveries again', async () => {
+    const opened = await open('tools')
+    const { page } = opened
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    const card = page.getByRole('region', { name: 'Webhooks' }).getByRole('listitem').first()
+    await card.getByText('https://127.0.0.1/hook').waitFor()
+    await card.getByText('Deliveries').click()
+    await card.getByText('There are no deliveries.').waitFor()
+    await card.getByRole('button', { name: 'Send a test' }).click()
+    const delivery = card.getByRole('listitem')
+    const failed = async (tries: string) => {
+      await expect
+        .poll(async () => {
+          await card.getByRole('button', { name: 'Look again' }).click()
+          return delivery.textContent()
+        })
+        .toMatch(new RegExp(`webhook\\.test.*failed.*Tries${tries}`))
+    }
+    await failed('1')
+    expect(await violationsOf(page)).toEqual([])
+    await delivery.getByRole('button', { name: 'Send again' }).click()
+    await failed('2')
+    check(opened)
+  })
+
   it('lets an administrator call a tool', async () => {
     const opened = await open('tools')
     const { page } = opened
@@ -458,6 +484,51 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     expect(await card.getByRole('region', { name: 'What calculate gave' }).locator('pre').textContent()).toBe(
       '42',
     )
+    check(opened)
+  })
+
+  it('lets an administrator issue, rotate and revoke a key', async () => {
+    const opened = await open('keys')
+    const { page } = opened
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    await page.getByText('There are no keys.').waitFor()
+    await page.getByLabel('Owner: the id of the user').fill('ada')
+    await page.getByLabel('Name', { exact: true }).fill('laptop')
+    await page.getByLabel('Scopes').fill('read, agent:helper')
+    await page.getByLabel('Requests a minute').fill('60')
+    await button(page, 'Issue').click()
+    const shown = page.getByRole('region', { name: 'The new key' })
+    await shown.waitFor()
+    const first = await shown.locator('code').textContent()
+    expect(first).toMatch(/^sk_servable_\w{16}_\w{49}$/)
+    expect(await violationsOf(page)).toEqual([])
+    const card = page.getByRole('listitem').filter({ has: heading(page, 'laptop') })
+    await card.getByText('read agent:helper').waitFor()
+    await card.getByText('60 requests in 60 s').waitFor()
+    await card.getByRole('button', { name: 'Rotate' }).click()
+    await card.getByText('Rotated').waitFor()
+    const second = await shown.locator('code').textContent()
+    expect(second?.slice(0, 28)).toBe(first?.slice(0, 28))
+    expect(second).not.toBe(first)
+    await button(page, 'Put it away').click()
+    await shown.waitFor({ state: 'detached' })
+    await card.getByRole('button', { name: 'Revoke' }).click()
+    await card.getByText('Revoked').waitFor()
+    expect(await card.getByRole('button').count()).toBe(0)
+    await page.getByLabel('Keys of').fill('bob')
+    await button(page, 'Show').click()
+    await page.getByText('There are no keys.').waitFor()
+    expect(page.url()).toContain('#/keys/bob')
+    const kept = await page.evaluate(() =>
+      JSON.stringify({
+        ...localStorage,
+        ...sessionStorage,
+        at: location.href,
+        text: document.body.innerHTML,
+      }),
+    )
+    for (const secret of [ADMIN_TOKEN, first ?? '', second ?? '']) expect(kept).not.toContain(secret)
     check(opened)
   })
 
@@ -497,6 +568,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
       approvals: 'Approve',
       'corrections/helper': 'Add a correction',
       tools: 'Admin token',
+      keys: 'Admin token',
       cards: 'The card of helper',
     }
     const opened = await open('runs')

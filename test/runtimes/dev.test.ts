@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { startWrangler } from './harness.ts'
 
 test('npm run dev serves the examples', async () => {
@@ -10,5 +11,11 @@ test('npm run dev serves the examples', async () => {
   expect(await (await fetch(`${server.url}/api`)).json()).toMatchObject({
     _links: { docs: { href: '/api/docs' } },
   })
+  // Its log is for people, without being told so: what is served, and each request.
+  await eventually(() => {
+    expect(server.log()).toMatch(/servable \S+ {2}\/api\n {2}serves {3}agents /)
+    expect(server.log()).toMatch(/GET {7}200 {6} +[\d.]+ (ms|s) {2}\/api\/agents\n/)
+  })
+  expect(server.log().match(/ {2}serves {3}/g)).toHaveLength(1)
   await server.stop()
 })

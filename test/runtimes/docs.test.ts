@@ -52,7 +52,8 @@ describe.skipIf(!HAS_BROWSER).each(SERVERS)('the documentation page of %s', (_, 
     const { page, requests, complaints } = await open()
     const response = await fetch(`${server().url}/api/docs`)
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
-    expect(await page.locator('.opblock').count()).toBeGreaterThan(10)
+    // Of many operations the page shows those in view.
+    await expect.poll(() => page.locator('.opblock').count()).toBeGreaterThan(5)
     expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
     expect(complaints).toEqual([])
   })

@@ -232,6 +232,13 @@ describe('the Worker with everything', () => {
     expect(await team.json()).toMatchObject({ text: '3 words' })
   })
 
+  it('answers whom the administrator has given a key', async () => {
+    const asked = { owner: 'bob', name: 'bob', scopes: ['agent:counter'] }
+    const { key } = await (await post(`${url}/api/keys`, asked, 'admin')).json()
+    const run = async (path: string) => (await post(`${url}/api/${path}/run`, { input: 'one' }, key)).status
+    expect([await run('agents/counter'), await run('teams/pair')]).toEqual([200, 403])
+  })
+
   it('keeps a stored run in a Durable Object', async () => {
     const started = await post(
       `${url}/api/agents/counter/run`,
@@ -254,7 +261,7 @@ describe('the Worker with everything', () => {
       '/socket.io/?EIO=4&transport=polling',
     ]
     expect(await statuses('user', ...users)).toEqual(users.map(path => [path, 200]))
-    const admins = ['/api/metrics', '/api/admin/mcp', '/api/admin/toolkits']
+    const admins = ['/api/metrics', '/api/admin/mcp', '/api/admin/toolkits', '/api/keys']
     expect(await statuses('admin', ...admins)).toEqual(admins.map(path => [path, 200]))
     expect(await statuses('user', ...admins)).toEqual(admins.map(path => [path, 401]))
   })

@@ -3,12 +3,18 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { a2aStateContract } from '../contracts/a2a.ts'
 import { adminStateContract } from '../contracts/admin.ts'
 import { approvalsContract } from '../contracts/approvals.ts'
+import { budgetsContract } from '../contracts/budgets.ts'
 import { filesStateContract } from '../contracts/files.ts'
 import { gatewayStateContract } from '../contracts/gateway.ts'
+import { guardsContract } from '../contracts/guards.ts'
+import { keysContract } from '../contracts/keys.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
+import { queueContract } from '../contracts/queue.ts'
 import { runsContract } from '../contracts/runs.ts'
+import { schedulesContract } from '../contracts/schedules.ts'
 import { served } from '../contracts/served.ts'
 import { sessionsContract } from '../contracts/sessions.ts'
+import { webhooksContract } from '../contracts/webhooks.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { inPostgres } from './deployments.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
@@ -27,7 +33,15 @@ describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('the event socket', () => gatewayStateContract(deploy('gateway')))
   describe('sessions', () => sessionsContract(deploy('sessions')))
   describe('approvals', () => approvalsContract(deploy('approvals')))
+  describe('the queue', () => queueContract(deploy('queue')))
+  // PostgreSQL compresses what it stores, so that its files say nothing of what is in them.
+  describe('guards', () =>
+    guardsContract(async settings => ({ ...(await deploy('guards')(settings)), folder: undefined })))
+  describe('budgets', () => budgetsContract(deploy('budgets')))
+  describe('webhooks', () => webhooksContract(deploy('webhooks')))
+  describe('schedules', () => schedulesContract(deploy('schedules')))
   describe('files', () => filesStateContract(deploy('files')))
+  describe('keys', () => keysContract(deploy('keys')))
   describe('admin', () => adminStateContract(() => deploy('admin')('')))
   describe('metrics', () =>
     countingCases(

@@ -198,3 +198,39 @@ describe('rows that metrics write', () => {
     await server.stop()
   })
 })
+
+describe('rows of a budget', () => {
+  let server: Runtime | undefined
+  const url = () => server?.url ?? ''
+  beforeAll(async () => {
+    server = await startWorkerd(ENTRY, { env: { BUDGETS: 'on' } })
+  })
+  afterAll(() => server?.stop())
+
+  /** What a run cost the object of its budget, once it is settled. */
+  async function ofRun(owner: Fields, body: object): Promise<Ledger> {
+    await take(url())
+    const response = await post(`${url()}/api/agents/burst/run`, { input: 'x', ...body }, owner)
+    expect(response.status, await response.text()).toBe(200)
+    await vi.waitFor(async () => {
+      const { calls } = await look(url())
+      expect(calls['ServableIndex.budgets.settle']).toBe(1)
+    }, WAIT)
+    return take(url())
+  }
+
+  it('are 2 a run: one where it starts, and one where it ends', async () => {
+    const owner = as(own('owner'))
+    await ofRun(owner, {})
+    const { rows, calls } = await ofRun(owner, {})
+    expect(calls).toEqual({ 'ServableIndex.budgets.hold': 1, 'ServableIndex.budgets.settle': 1 })
+    expect(rows).toBeLessThanOrEqual(2)
+  })
+
+  it('are as many for a stored run', async () => {
+    const owner = as(own('owner'))
+    await ofRun(owner, {})
+    const { calls } = await ofRun(owner, { background: true })
+    expect(calls).toMatchObject({ 'ServableIndex.budgets.hold': 1, 'ServableIndex.budgets.settle': 1 })
+  })
+})

@@ -105,6 +105,18 @@ describe('checkAddress', () => {
     expect(await check(url, { allow })).toBe('address_refused')
   })
 
+  it.each([
+    ['https://example.com/', 'passes'],
+    ['https://example.com:8443/', 'passes'],
+    ['https://example.com:22/', 'address_refused'],
+    ['https://example.com:80/', 'address_refused'],
+    ['https://1.1.1.1:9443/', 'address_refused'],
+    ['https://own.example:9443/', 'passes'],
+    ['https://10.1.2.3:9443/', 'passes'],
+  ])('keeps to ports, but for what is allowed: %s', async (url, how) => {
+    expect(await check(url, { allow: ['own.example', '10.0.0.0/8'], ports: [443, 8443] })).toBe(how)
+  })
+
   it('refuses a name one of whose addresses is not public', async () => {
     const resolve = async (host: string) =>
       host === 'rebind.example' ? ['1.1.1.1', '127.0.0.1'] : ['1.1.1.1']

@@ -93,10 +93,24 @@ describe('readText', () => {
     )
   })
 
-  it('replaces bytes that are no UTF-8, as `Request.text` does', async () => {
-    const broken = Uint8Array.of(0x61, 0xff, 0xe2, 0x82)
-    expect(await readText(request([broken]).request, 10)).toBe('a\ufffd\ufffd')
-    expect(await readText(request([broken], 4).request, 10)).toBe('a\ufffd\ufffd')
+  it.each([
+    ['a byte that is none', [0x61, 0xff]],
+    ['a character that is cut off', [0x61, 0xe2, 0x82]],
+    ['half of a pair', [0xed, 0xa0, 0x80]],
+  ])('refuses %s, which is not UTF-8, with a length and without', async (_, broken) => {
+    const bytes = Uint8Array.from(broken)
+    const refused = { code: 'invalid_body', message: 'The body must be UTF-8' }
+    await expect(readText(request([bytes]).request, 10)).rejects.toMatchObject(refused)
+    await expect(readText(request([bytes], bytes.length).request, 10)).rejects.toMatchObject(refused)
+  })
+
+  it('takes the replacement character that a client sends, with a mark before it and without', async () => {
+    for (const text of ['a\ufffdb', '\ufffd']) {
+      for (const sent of [text, `\ufeff${text}`]) {
+        const bytes = new TextEncoder().encode(sent)
+        expect(await readText(request([bytes], bytes.length).request, 100)).toBe(text)
+      }
+    }
   })
 
   it('leaves out a byte order mark, with a length and without', async () => {

@@ -77,6 +77,8 @@ describe('createCors', () => {
       'ratelimit-policy',
       'content-disposition',
       'x-error-code',
+      'a2a-extensions',
+      'x-a2a-extensions',
     ]
     expect(exposed).toEqual([...needed, 'x-own'])
   })

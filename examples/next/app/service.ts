@@ -3,6 +3,7 @@ import { Agent, createHandler, textOf } from 'servable'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
 import { files } from 'servable/files'
+import { queue } from 'servable/queue'
 import { sessions } from 'servable/sessions'
 import { sqliteState } from 'servable/sqlite'
 import { calculator } from '../../agents/calculator.ts'
@@ -42,7 +43,7 @@ export const handler = createHandler({
   limits: { maxBodyBytes: 20 * 1024 * 1024 },
   state: sqliteState({ path: process.env.DATABASE ?? 'chat.db' }),
   middleware: [visitors],
-  plugins: [aiSdkUi({ resume: true }), sessions(), approvals(), files()],
+  plugins: [aiSdkUi({ resume: true }), sessions(), approvals(), queue(), files()],
   // Every path is below /api, where the catch-all route is.
   a2a: { basePath: '/api/a2a', default: 'echo' },
   gateway: { path: '/api/socket.io' },

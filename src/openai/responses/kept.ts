@@ -57,6 +57,7 @@ export function encoderOf(
     clientTools: asked.options.clientTools,
     previous: from ? idOf('resp', from) : body.previous_response_id,
     isBackground: asked.isBackground === true,
+    isQueued: record.status === 'queued',
     isJson: isJsonFormat(formatIn(body)),
     answered: asked.continues?.work.answered.map(({ request }) => request) ?? [],
   })

@@ -32,7 +32,7 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
     const { record } = kept
     const how = { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) }
     const encoder = encoderOf(kept, how)
-    const isAtOnce = record.status === 'running'
+    const isAtOnce = record.status === 'queued' || record.status === 'running'
     return told(new StartedRun(undefined, record, host, state.owner), encoder, core, {
       request,
       state,

@@ -4,19 +4,12 @@
  * @module
  */
 
-import { asTold, type ErrorCode, type Issue, isUntold, reportError, ServableError } from '../../errors.ts'
+import { asTold, type ErrorReport, isUntold, reportError, ServableError } from '../../errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 
 /** A value or a failure. An error that is thrown across RPC would lose its class and code. */
-export type Answer<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false
-      readonly code: ErrorCode
-      readonly message: string
-      readonly issues: readonly Issue[]
-    }
+export type Answer<T> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & ErrorReport)
 
 /** Answers with the value of `work`, or with its error. */
 export type Answerer = <T>(work: () => T | Promise<T>) => Promise<Answer<T>>
@@ -28,8 +21,7 @@ export function answering(log: () => Log): Answerer {
       return { ok: true, value: await work() }
     } catch (error) {
       if (isUntold(error)) logThrown(log(), { event: 'object.failed' }, error)
-      const { code, message, issues } = reportError(error, false, 'internal_error')
-      return { ok: false, code, message, issues }
+      return { ok: false, ...reportError(error, false, 'internal_error') }
     }
   }
 }
@@ -38,5 +30,6 @@ export function answering(log: () => Log): Answerer {
 export async function unwrap<T>(asked: Promise<Answer<T>>): Promise<T> {
   const answered = await asked
   if (answered.ok) return answered.value
-  throw asTold(new ServableError(answered.code, answered.message, { issues: answered.issues }))
+  const { code, message, ...more } = answered
+  throw asTold(new ServableError(code, message, more))
 }

@@ -13,6 +13,7 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
+import { admitted } from '../../runs/admit.ts'
 import type { Asking } from '../../runs/asking.ts'
 import type { EndedRun } from '../../runs/ended-run.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
@@ -28,6 +29,7 @@ import {
   RUNNING,
   RUNS,
   type RunRecord,
+  type RunWebhook,
   type StoredRun,
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
@@ -55,6 +57,7 @@ export interface StartMessage {
   readonly keepsInput?: boolean | undefined
   readonly secrets?: readonly string[] | undefined
   readonly continues?: Continued | undefined
+  readonly webhook?: RunWebhook | undefined
 }
 
 /** A plain run that waits, as it crosses from the Worker. */
@@ -120,8 +123,10 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await index.update(indexOf(value), value, expiresAt)
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.tell(asking)
+      await settings.notices?.tell(store)
     },
     async unlist({ id, value }) {
+      await settings.notices?.tell(store)
       await settings.files?.forget?.({ runId: id, owner: value.owner })
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.tell({ ...asking, open: [] })
@@ -142,7 +147,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     settings,
     retention: {},
     leavesExpired: true,
-    onEnded: () => seat.waitUntil(kept.settle()),
+    onEnded: () => seat.waitUntil(kept.settle().then(() => settings.onFree?.())),
   })
 
   /** Keeps the name of the index object, where it is not the owner's. */
@@ -173,9 +178,19 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       const { id, kind, name, scope } = message
       const target = resolveInObject(core.catalogOf(scope), kind, name)
       await kept.expire()
-      if (kept.document() === undefined) await admit(message, target)
       const options = { ...message.options, runId: id }
-      const record = await host.start({ ...message, target, options })
+      const start = async () => {
+        if (kept.document() === undefined) await admit(message, target)
+        return host.start({ ...message, target, options })
+      }
+      const { client } = message
+      // What is refused is in no list.
+      const isKnown = kept.document() !== undefined
+      const record = await admitted(
+        isKnown ? undefined : settings.admit,
+        { id, target, options, client },
+        start,
+      )
       if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
       return record
     },
@@ -234,7 +249,10 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
   return {
-    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY, FEEDBACK],
+    collections: [
+      ...[RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY, FEEDBACK],
+      ...(settings.notices?.collections ?? []),
+    ],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

@@ -7,6 +7,7 @@
 import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../../http/platform.ts'
 import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
+import { tellStarted, useReadableLog } from '../started.ts'
 
 /**
  * The part of Workers' `ExecutionContext` that is used. It is restated here, so that the declarations need no types package
@@ -20,6 +21,8 @@ export interface WorkerContext {
 interface WorkerSocket extends StandardSocket {
   accept(): void
 }
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } }
 
 declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: WorkerSocket }
 
@@ -36,7 +39,21 @@ export type WorkerFetch = (request: Request, env: unknown, context: WorkerContex
  */
 export function worker(handler: Fetch): WorkerFetch {
   checkHandler(handler, 'worker', 'worker(createHandler({ agents: { … } }))')
-  return async (request, _env, context) => handler(request, new WorkerPlatform(request, context))
+  let hasBegun = false
+  return async (request, _env, context) => {
+    if (!hasBegun) {
+      hasBegun = true
+      begin(handler)
+    }
+    return handler(request, new WorkerPlatform(request, context))
+  }
+}
+
+/** An isolate has its first request. */
+function begin(handler: Fetch): void {
+  // Bundlers put the value in. So a Worker in production does not have the readable log.
+  if (typeof process !== 'undefined' && process.env.NODE_ENV === 'development') useReadableLog(handler)
+  tellStarted(handler)
 }
 
 /** The platform of a request. It looks the address up on demand. */

@@ -5,7 +5,7 @@
  */
 
 import type { Commit } from '../../state/far.ts'
-import { createReplay } from '../../state/replay.ts'
+import { createReplay, type Replay } from '../../state/replay.ts'
 import type { Store } from '../../state/store.ts'
 import { later } from '../../wake.ts'
 import { Bell, type Listen } from './bell.ts'
@@ -78,26 +78,46 @@ export function postgresStore({
     await Promise.race([idle(), later(CLOSE_MS)])
     const begun = ready
     ready = undefined
+    replay?.close()
+    replay = undefined
     // The others learn at once that this process is gone.
     await Promise.allSettled([begun?.then(() => leases.end()), bell?.end()])
     await driver.end().catch(() => {})
   }
   const sent = new WeakSet<Commit>()
-  const far = postgresFar(driver, s, prepare)
-  const replay = createReplay({
-    ...far,
-    get instance() {
-      return leases.instance
-    },
-    async commit(commit) {
+  /** What is read and written until the store is closed. What is not done by then fails: trying again would open the store again. */
+  const open = (): Replay => {
+    let isOver = false
+    const begun = async () => {
+      if (isOver) throw new Error('The store is closed')
       await prepare()
-      await leases.fresh()
-      // What it writes may have the old name of this process. One that was sent before may be written already.
-      if (commit.by !== leases.instance && !sent.has(commit)) return undefined
-      sent.add(commit)
-      return far.commit(commit)
-    },
-  })
+    }
+    const far = postgresFar(driver, s, begun)
+    const replay = createReplay({
+      ...far,
+      get instance() {
+        return leases.instance
+      },
+      async commit(commit) {
+        await begun()
+        await leases.fresh()
+        // What it writes may have the old name of this process. One that was sent before may be written already.
+        if (commit.by !== leases.instance && !sent.has(commit)) return undefined
+        sent.add(commit)
+        return far.commit(commit)
+      },
+    })
+    const close = () => {
+      isOver = true
+      replay.close()
+    }
+    return { ...replay, close }
+  }
+  let replay: Replay | undefined
+  const opened = () => {
+    replay ??= open()
+    return replay
+  }
   return {
     get instance() {
       return leases.instance
@@ -105,8 +125,8 @@ export function postgresStore({
     isShared: true,
     isFar: true,
     isAlive: other => leases.isAlive(other),
-    read: (work, patienceMs) => counted(replay.read(work, patienceMs)),
-    write: (work, patienceMs) => counted(replay.write(work, patienceMs)),
+    read: (work, patienceMs) => counted(opened().read(work, patienceMs)),
+    write: (work, patienceMs) => counted(opened().write(work, patienceMs)),
     ...(bell && {
       async hear(log, wake) {
         await prepare()
@@ -114,10 +134,14 @@ export function postgresStore({
       },
     }),
     onCall(wake) {
+      const call = () => {
+        // Whoever is called reads, which would open again what closes.
+        if (closing === undefined) wake()
+      }
       // Whoever does not listen looks once in a while, also where no server looks regularly.
-      if (bell === undefined) leases.onRenewed(wake)
-      else bell.onCall(wake)
-      leases.onLost(wake)
+      if (bell === undefined) leases.onRenewed(call)
+      else bell.onCall(call)
+      leases.onLost(call)
     },
     onLate: wake => leases.onLate(wake),
     close() {

@@ -15,8 +15,10 @@ import {
   Registry,
   type State,
 } from '../../../src/index.ts'
+import { callerKeys } from '../../../src/keys/plugin.ts'
 import { ToolServerManager } from '../../../src/mcp-client/index.ts'
 import { sessions } from '../../../src/sessions/plugin.ts'
+import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { agents } from './agents.ts'
 
 /** The token of the administrator, which is no user's. */
@@ -69,6 +71,13 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
       files(),
       sessions(),
       approvals({ authorize: mayDecide }),
+      callerKeys({ authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'root' } }) }),
+      // Its address is refused, so that a test needs no receiver.
+      webhooks({
+        subscriptions: [
+          { id: 'crm', url: 'https://127.0.0.1/hook', secret: btoa('x'.repeat(32)), owners: ['nobody'] },
+        ],
+      }),
       webConsole({
         ...(settings !== 'open' && { authenticate: (_: Request, identity?: Identity) => identity }),
         ...(isGuarded && { title: 'Agents & <friends>' }),

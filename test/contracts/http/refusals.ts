@@ -110,10 +110,13 @@ function bodyCases(server: Server): void {
     expect(JSON.parse(answer.text).text).toBe('one')
   })
 
-  it('may hold bytes that are no UTF-8', async () => {
+  it('may hold no bytes that are not UTF-8', async () => {
     const body = Uint8Array.from([...new TextEncoder().encode('{"input":"a'), 0xff, 0x22, 0x7d])
-    const answer = await ask(server, '/api/agents/parts/run', bytes(body, 'application/json'))
-    expect(JSON.parse(answer.text).text).toBe('a\uFFFD')
+    const { status, text } = await ask(server, '/api/agents/parts/run', bytes(body, 'application/json'))
+    expect([status, JSON.parse(text)]).toMatchObject([
+      400,
+      { code: 'invalid_body', detail: 'The body must be UTF-8' },
+    ])
   })
 }
 

@@ -25,7 +25,8 @@ export type Fields = Readonly<Record<string, string>>
 export const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const times = /"(created|updated|connected|expires)At":"[^"]+"|such as [-\d]+T[:.\d]+Z/g
+const times =
+  /"(created|updated|connected|expires|starts|reset|lastTry|nextTry)At":"[^"]+"|such as [-\d]+T[:.\d]+Z/g
 
 /** An id of one test, for gates and owners. */
 export const own = (what: string): string => `${what}-${crypto.randomUUID()}`

@@ -1,5 +1,6 @@
 /** A Worker that gives its Durable Objects' writes at `/ledger`. `POST` also begins a new ledger. */
 import { env } from 'cloudflare:workers'
+import { budgets } from '../../../src/budgets/plugin.ts'
 import { Agent, createHandler, MetricsExporter, Workflow } from '../../../src/index.ts'
 import { openai } from '../../../src/openai/plugin.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
@@ -7,7 +8,12 @@ import { sessions } from '../../../src/sessions/plugin.ts'
 import { identify } from '../../contracts/identify.ts'
 import { metered, readLedger } from './metered.ts'
 
-const { METRICS, RETENTION, LISTED } = env as { METRICS?: string; RETENTION?: string; LISTED?: string }
+const { METRICS, RETENTION, LISTED, BUDGETS } = env as {
+  METRICS?: string
+  RETENTION?: string
+  LISTED?: string
+  BUDGETS?: string
+}
 
 const PIECES = 50
 
@@ -55,7 +61,13 @@ const handler = createHandler({
   production: true,
   logger: false,
   runs: { retentionMs: Number(RETENTION ?? 60_000) },
-  plugins: [openai(), ...(LISTED === undefined ? [] : [sessions()])],
+  plugins: [
+    openai(),
+    ...(LISTED === undefined ? [] : [sessions()]),
+    ...(BUDGETS === undefined
+      ? []
+      : [budgets({ maxTokens: 1e9, windowMs: 86_400_000, key: ({ client }) => client })]),
+  ],
   ...(METRICS !== undefined && { metricsExporter: new MetricsExporter() }),
 })
 const serve = worker(handler)

@@ -1,0 +1,30 @@
+/**
+ * What the plugin `keys` does where runs start. This file has the interface alone: without the plugin everyone who is let in may run
+ * everything.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Approver } from './asking.ts'
+import type { Target } from './target.ts'
+
+/** Who asks for a run, as far as a permit looks at it. */
+export interface PermitAsker extends Pick<Approver, 'identity'> {
+  readonly transport: string
+}
+
+/** What is run: all that a permit looks at. */
+export type Permitted = Pick<Target, 'kind' | 'name'>
+
+/**
+ * Resolves to what alone the asker may run, as `agent:NAME`; undefined: everything. Throws `insufficient_scope` for who may run nothing,
+ * `unauthorized` for a key that is revoked, and `rate_limited`.
+ */
+export type Permit = (asker: PermitAsker) => Promise<readonly string[] | undefined>
+
+/** Throws `insufficient_scope` for what is not among `only`. */
+export function checkPermit(only: readonly string[] | undefined, { kind, name }: Permitted): void {
+  if (only === undefined || only.includes(`${kind}:${name}`)) return
+  throw new ServableError('insufficient_scope', `The key may not run this ${kind}`)
+}

@@ -1,0 +1,27 @@
+/** What servers say when they start, and the log in development. */
+
+import { coreOf } from '../core/handler.ts'
+import { isTest } from '../environment.ts'
+import { prettyLog } from '../logs/pretty.ts'
+import { observeRuns } from '../logs/runs.ts'
+import { startedEntry } from '../logs/started.ts'
+
+/**
+ * Makes the log of a handler readable, if this is development and the deployment has no `logger`. Does nothing for other code's
+ * handler, and in tests.
+ */
+export function useReadableLog(handler: object): void {
+  const core = coreOf(handler)
+  if (core === undefined || isTest()) return
+  const { logSeat } = core.settings
+  // A handler may have several servers.
+  if (!logSeat.isFree || logSeat.start !== undefined) return
+  const log = prettyLog()
+  Object.assign(logSeat, { log, tellsRequests: true, start: observeRuns(log, core.runs.costOf).start })
+}
+
+/** Logs what is served and where. Does nothing for other code's handler, and in tests. */
+export function tellStarted(handler: object, url?: string): void {
+  const core = coreOf(handler)
+  if (core !== undefined && !isTest()) core.log(startedEntry(core, url))
+}
