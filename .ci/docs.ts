@@ -103,13 +103,15 @@ function codesIn(cell = ''): string[] {
 
 /** Every error code and its HTTP status, from `src/errors.ts` and `src/web/problem.ts`. */
 export function statusesOf(errors: string, problem: string): Map<string, string> {
-  const table = /const STATUS = \{([\s\S]*?)\}/.exec(problem)?.[1] ?? ''
   const statuses = new Map(
-    [...table.matchAll(/(\w+): (\d{3})/g)].map(([, code = '', status = '']) => [code, status]),
+    [...problem.matchAll(/^ {2}(\w+): \[(\d{3}), /gm)].map(([, kind = '', status = '']) => [kind, status]),
   )
-  const lists = [...errors.matchAll(/_CODES = \[([\s\S]*?)\]/g)].map(([, list = '']) => list).join('')
-  const codes = [...lists.matchAll(/'(\w+)'/g)].map(([, code = '']) => code)
-  return new Map(codes.map(code => [code, statuses.get(code) ?? 'none']))
+  const kinds = [...errors.matchAll(/^ {2}(\w+): \[([^\]]*)\]/gm)]
+  return new Map(
+    kinds.flatMap(([, kind = '', codes = '']) =>
+      [...codes.matchAll(/'(\w+)'/g)].map(([, code = '']) => [code, statuses.get(kind) ?? 'none'] as const),
+    ),
+  )
 }
 
 /** The errors of the page of error codes. Its rows have `code`, status, meaning and remedy. */

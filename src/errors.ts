@@ -1,112 +1,114 @@
 /**
  * One base error with a stable `code`. Callers and tests match codes, never messages.
  *
- * This file knows no transport: `web/problem.ts` maps a code to an HTTP status, and the other protocol rooms
+ * This file knows no transport: `web/problem.ts` maps a kind of codes to an HTTP status, and the other protocol rooms
  * have one table of their own.
  *
  * @module
  */
 
-/** The caller can mend these: their text is always shown. */
-const CLIENT_CODES = [
-  'invalid_path',
-  'invalid_body',
-  'invalid_input',
-  'unauthorized',
-  'forbidden',
-  'insufficient_scope',
-  'cross_site_request',
-  'invalid_header',
-  'invalid_query',
-  'not_found',
-  'agent_not_found',
-  'team_not_found',
-  'workflow_not_found',
-  'run_not_found',
-  'tool_not_found',
-  'toolkit_not_found',
-  'tool_server_not_found',
-  'tool_server_exists',
-  'too_many_tool_servers',
-  'tool_servers_not_configured',
-  'caller_key_not_found',
-  'caller_key_revoked',
-  'too_many_caller_keys',
-  'address_refused',
-  'run_ended',
-  'conflicting_memory',
-  'session_busy',
-  'session_not_found',
-  'session_changed',
-  'request_not_found',
-  'request_changed',
-  'already_answered',
-  'approval_denied',
-  'input_refused',
-  'output_refused',
-  'approval_expired',
-  'key_required',
-  'not_resumable',
-  'input_not_kept',
-  'file_not_found',
-  'webhook_not_found',
-  'delivery_not_found',
-  'too_many_webhooks',
-  'runs_not_stored',
-  'idempotency_mismatch',
-  'too_many_runs',
-  'budget_exceeded',
-  'too_many_followers',
-  'state_full',
-  'state_unavailable',
-  'method_not_allowed',
-  'body_too_large',
-  'unsupported_media_type',
-  'upload_too_slow',
-  'rate_limited',
-  'parse_error',
-  'invalid_request',
-  'method_not_found',
-  'invalid_params',
-  'task_not_found',
-  'task_not_cancelable',
-  'push_not_supported',
-  'unsupported_operation',
-  'content_type_not_supported',
-  'extended_card_not_configured',
-  'extension_required',
-  'version_not_supported',
-] as const
+/** What the caller can mend: its text is always shown. By what it means: codes of one kind have one status over HTTP. */
+const CLIENT_CODES = {
+  invalid: [
+    'invalid_path',
+    'invalid_body',
+    'invalid_input',
+    'invalid_header',
+    'invalid_query',
+    'address_refused',
+    'conflicting_memory',
+    'key_required',
+    'runs_not_stored',
+    'parse_error',
+    'invalid_request',
+    'invalid_params',
+    'task_not_cancelable',
+    'push_not_supported',
+    'unsupported_operation',
+    'content_type_not_supported',
+    'extended_card_not_configured',
+    'extension_required',
+    'version_not_supported',
+  ],
+  unauthenticated: ['unauthorized'],
+  forbidden: ['forbidden', 'insufficient_scope', 'cross_site_request', 'approval_denied'],
+  missing: [
+    'not_found',
+    'agent_not_found',
+    'team_not_found',
+    'workflow_not_found',
+    'run_not_found',
+    'tool_not_found',
+    'toolkit_not_found',
+    'tool_server_not_found',
+    'tool_servers_not_configured',
+    'caller_key_not_found',
+    'session_not_found',
+    'request_not_found',
+    'file_not_found',
+    'webhook_not_found',
+    'delivery_not_found',
+    'method_not_found',
+    'task_not_found',
+  ],
+  badMethod: ['method_not_allowed'],
+  slow: ['upload_too_slow'],
+  conflict: [
+    'tool_server_exists',
+    'too_many_tool_servers',
+    'caller_key_revoked',
+    'too_many_caller_keys',
+    'run_ended',
+    'session_busy',
+    'session_changed',
+    'request_changed',
+    'already_answered',
+    'approval_expired',
+    'not_resumable',
+    'input_not_kept',
+    'too_many_webhooks',
+  ],
+  tooLarge: ['body_too_large'],
+  badMediaType: ['unsupported_media_type'],
+  refused: ['input_refused', 'output_refused', 'idempotency_mismatch'],
+  tooMany: ['too_many_runs', 'budget_exceeded', 'too_many_followers', 'state_full', 'rate_limited'],
+  unavailable: ['state_unavailable'],
+} as const
 
-/** The caller cannot mend these: in production their text is masked. */
-const SERVER_CODES = [
-  'invalid_options',
-  'internal_error',
-  'agent_failed',
-  'invalid_event',
-  'run_too_large',
-  'provider_failed',
-  'run_timeout',
-  'step_timeout',
-  'interrupted',
-  'workflow_changed',
-  'invalid_agent_response',
-  'guard_failed',
-  'tool_failed',
-  'tool_server_failed',
-] as const
+/** What the caller cannot mend: in production its text is masked. */
+const SERVER_CODES = {
+  failed: [
+    'invalid_options',
+    'internal_error',
+    'agent_failed',
+    'invalid_event',
+    'run_too_large',
+    'interrupted',
+    'workflow_changed',
+    'invalid_agent_response',
+    'guard_failed',
+  ],
+  failedBehind: ['provider_failed', 'tool_failed', 'tool_server_failed'],
+  timedOut: ['run_timeout', 'step_timeout'],
+} as const
 
 /** The code of a failure that the caller can mend. */
-export type ClientErrorCode = (typeof CLIENT_CODES)[number]
+export type ClientErrorCode = (typeof CLIENT_CODES)[keyof typeof CLIENT_CODES][number]
 
 /** The code of a failure that the caller cannot mend. */
-export type ServerErrorCode = (typeof SERVER_CODES)[number]
+export type ServerErrorCode = (typeof SERVER_CODES)[keyof typeof SERVER_CODES][number]
 
 /** Every code that a failure of this library can carry. A code is never renamed or reused. */
 export type ErrorCode = ClientErrorCode | ServerErrorCode
 
-const clientCodes: ReadonlySet<string> = new Set(CLIENT_CODES)
-const serverCodes: ReadonlySet<string> = new Set(SERVER_CODES)
+/** What a failure means. */
+export type ErrorKind = keyof typeof CLIENT_CODES | keyof typeof SERVER_CODES
+
+const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
+  Object.entries({ ...CLIENT_CODES, ...SERVER_CODES }).flatMap(([kind, codes]) =>
+    codes.map(code => [code, kind as ErrorKind] as const),
+  ),
+)
 
 /** Marks the errors of every copy of this library that is loaded. */
 const BRAND = Symbol.for('servable.error')
@@ -154,12 +156,18 @@ export class ServableError extends Error {
 
 /** Whether `code` is one of this library's. */
 export function isErrorCode(code: string): code is ErrorCode {
-  return clientCodes.has(code) || serverCodes.has(code)
+  return KINDS.has(code)
 }
 
 /** Whether the failure is one that the caller can mend, so that its text may always be shown. */
 export function isClientErrorCode(code: string | undefined): boolean {
-  return code !== undefined && clientCodes.has(code)
+  const kind = KINDS.get(code ?? '')
+  return kind !== undefined && kind in CLIENT_CODES
+}
+
+/** What a code means. */
+export function kindOf(code: ErrorCode): ErrorKind {
+  return KINDS.get(code) ?? 'failed'
 }
 
 /** The text that stands for every server error in production. */
@@ -181,7 +189,7 @@ export interface ErrorReport {
 export function reportError(error: unknown, production: boolean, fallback: ServerErrorCode): ErrorReport {
   const known = isServableError(error) && isErrorCode(error.code) ? error : undefined
   const code = known?.code ?? fallback
-  const masked = production && serverCodes.has(code)
+  const masked = production && !isClientErrorCode(code)
   const { issues = [], details } = known ?? {}
   return { code, message: masked ? MASK : messageOf(error), issues, ...(details && { details }) }
 }

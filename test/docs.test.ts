@@ -100,9 +100,8 @@ describe('rowsOf', () => {
 })
 
 describe('the codes of errors', () => {
-  const errors =
-    "const CLIENT_CODES = [\n  'gone',\n] as const\nconst SERVER_CODES = [\n  'broken',\n] as const\n"
-  const statuses = statusesOf(errors, 'const STATUS = {\n  gone: 404,\n  broken: 500,\n} as const\n')
+  const errors = "const CODES = {\n  missing: [\n    'gone',\n  ],\n  failed: ['broken'],\n} as const\n"
+  const statuses = statusesOf(errors, "const STATUS = {\n  missing: [404, 'x'],\n  failed: [500, 'y'],\n}\n")
 
   it('are read from the sources', () => {
     expect([...statuses]).toEqual([

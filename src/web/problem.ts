@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ErrorCode, type Issue, MASK, redact, reportError } from '../errors.ts'
+import { type ErrorCode, type ErrorKind, type Issue, kindOf, MASK, redact, reportError } from '../errors.ts'
 
 /** The body of an error response (RFC 9457, section 3), with a stable `code`. `error` repeats the text. */
 export interface Problem {
@@ -18,108 +18,23 @@ export interface Problem {
   readonly issues?: readonly Issue[]
 }
 
-/** The HTTP status of every code. */
-const STATUS = {
-  invalid_path: 400,
-  invalid_body: 400,
-  invalid_input: 400,
-  invalid_header: 400,
-  invalid_query: 400,
-  runs_not_stored: 400,
-  conflicting_memory: 400,
-  key_required: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  insufficient_scope: 403,
-  approval_denied: 403,
-  cross_site_request: 403,
-  not_found: 404,
-  agent_not_found: 404,
-  team_not_found: 404,
-  workflow_not_found: 404,
-  run_not_found: 404,
-  request_not_found: 404,
-  file_not_found: 404,
-  session_not_found: 404,
-  tool_not_found: 404,
-  toolkit_not_found: 404,
-  tool_server_not_found: 404,
-  webhook_not_found: 404,
-  delivery_not_found: 404,
-  too_many_webhooks: 409,
-  tool_servers_not_configured: 404,
-  tool_server_exists: 409,
-  too_many_tool_servers: 409,
-  caller_key_not_found: 404,
-  caller_key_revoked: 409,
-  too_many_caller_keys: 409,
-  address_refused: 400,
-  method_not_allowed: 405,
-  upload_too_slow: 408,
-  run_ended: 409,
-  session_busy: 409,
-  session_changed: 409,
-  request_changed: 409,
-  already_answered: 409,
-  approval_expired: 409,
-  not_resumable: 409,
-  input_not_kept: 409,
-  body_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_mismatch: 422,
-  input_refused: 422,
-  output_refused: 422,
-  too_many_runs: 429,
-  budget_exceeded: 429,
-  too_many_followers: 429,
-  state_full: 429,
-  rate_limited: 429,
-  parse_error: 400,
-  invalid_request: 400,
-  method_not_found: 404,
-  invalid_params: 400,
-  task_not_found: 404,
-  task_not_cancelable: 400,
-  push_not_supported: 400,
-  unsupported_operation: 400,
-  content_type_not_supported: 400,
-  extended_card_not_configured: 400,
-  extension_required: 400,
-  version_not_supported: 400,
-  invalid_agent_response: 500,
-  invalid_options: 500,
-  tool_failed: 502,
-  tool_server_failed: 502,
-  internal_error: 500,
-  agent_failed: 500,
-  invalid_event: 500,
-  guard_failed: 500,
-  run_too_large: 500,
-  interrupted: 500,
-  workflow_changed: 500,
-  state_unavailable: 503,
-  provider_failed: 502,
-  run_timeout: 504,
-  step_timeout: 504,
-} as const satisfies Readonly<Record<ErrorCode, number>>
-
-/** The titles of these statuses (RFC 9110, section 15; RFC 6585 for 429). */
-const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
+/** The HTTP status of each kind of codes, and its title (RFC 9110, section 15; RFC 6585 for 429). */
+const STATUS: Readonly<Record<ErrorKind, readonly [status: number, title: string]>> = {
+  invalid: [400, 'Bad Request'],
+  unauthenticated: [401, 'Unauthorized'],
+  forbidden: [403, 'Forbidden'],
+  missing: [404, 'Not Found'],
+  badMethod: [405, 'Method Not Allowed'],
+  slow: [408, 'Request Timeout'],
+  conflict: [409, 'Conflict'],
+  tooLarge: [413, 'Content Too Large'],
+  badMediaType: [415, 'Unsupported Media Type'],
+  refused: [422, 'Unprocessable Content'],
+  tooMany: [429, 'Too Many Requests'],
+  unavailable: [503, 'Service Unavailable'],
+  failed: [500, 'Internal Server Error'],
+  failedBehind: [502, 'Bad Gateway'],
+  timedOut: [504, 'Gateway Timeout'],
 }
 
 /** The header that asks the client to try again after a second, for 429 and 503 (RFC 9110, section 10.2.3). */
@@ -147,13 +62,13 @@ export function problemResponse(
   const report = reportError(thrown, production, 'internal_error')
   const { code, issues, details } = report
   const message = redact(report.message, secrets)
-  const status = STATUS[code]
+  const [status, name] = STATUS[kindOf(code)]
   const { retryAfter } = details ?? {}
   const problem: Problem = {
     ...details,
     type: 'about:blank',
     // In production, the title of status 500 does not describe the failure.
-    title: production && status === 500 ? MASK : TITLES[status],
+    title: production && status === 500 ? MASK : name,
     status,
     detail: message,
     error: message,
