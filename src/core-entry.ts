@@ -128,7 +128,7 @@ export type { Description } from './core/description.ts'
 export { createHandler, type Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
 export type { Calls } from './core/kept.ts'
-export type { CoreOptions, LimitOptions, RunsOptions, State } from './core/options.ts'
+export type { CoreOptions, LimitOptions, State } from './core/options.ts'
 export type { Place } from './core/place.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export {
@@ -140,6 +140,7 @@ export {
   keeping,
   type PluginTransactions,
 } from './core/plugin-store.ts'
+export type { RunsOptions } from './core/run-options.ts'
 export {
   type ClientErrorCode,
   type ErrorCode,

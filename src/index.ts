@@ -134,7 +134,7 @@ export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
 export type { Calls } from './core/kept.ts'
-export type { LimitOptions, RunsOptions, State } from './core/options.ts'
+export type { LimitOptions, State } from './core/options.ts'
 export type { Place } from './core/place.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export {
@@ -146,6 +146,7 @@ export {
   keeping,
   type PluginTransactions,
 } from './core/plugin-store.ts'
+export type { RunsOptions } from './core/run-options.ts'
 export {
   type ClientErrorCode,
   type ErrorCode,

@@ -1,0 +1,192 @@
+/**
+ * How runs are bounded and stored: the member `runs` of the options.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { withDefaults } from '../defaults.ts'
+import { ServableError } from '../errors.ts'
+import { logThrown } from '../http/failure-log.ts'
+import type { Log } from '../http/log.ts'
+import type { DisconnectPolicy } from '../runs/host.ts'
+import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/retention-of.ts'
+import { count, duration, flag, func } from '../schemas.ts'
+
+/** How runs are bounded and stored. */
+export interface RunsOptions {
+  /** Milliseconds that a run may take. After that it fails with `run_timeout`. Default: 600,000. */
+  readonly timeoutMs?: number
+  /** Most events of one run. A run with more fails with `run_too_large`. Default: 1,000,000. */
+  readonly maxEvents?: number
+  /**
+   * Most characters of text, tool calls and artifacts in a JSON answer. A run with more fails with `run_too_large`. Default:
+   * 33,554,432.
+   */
+  readonly maxLength?: number
+  /**
+   * What happens to a stored run when its last client leaves. `cancel` cancels it. `continue` lets it go on. `{ graceMs }`
+   * cancels it unless a client comes back within so many milliseconds. With anything but `cancel` every run is a stored run. A
+   * background run always goes on. Default: `cancel`.
+   */
+  readonly disconnect?: DisconnectPolicy
+  /**
+   * What happens to system messages in the `history` of a client. `ignore` drops them, so that no client instructs your agents.
+   * `append` passes them on. Default: `ignore`.
+   */
+  readonly clientSystem?: 'ignore' | 'append'
+  /**
+   * `none` refuses stored runs, so that no run leaves anything behind. `all` stores every run that is asked for over HTTP, a socket or
+   * a plugin, where it can be stored, so that lists have them all. It also lists each turn of an A2A task, once the turn has ended.
+   * Default: a run is stored if its client asks for that.
+   */
+  readonly store?: 'none' | 'all'
+  /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
+  readonly listAnonymous?: boolean
+  /**
+   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and
+   * `GET /runs/:id?include=input` shows it. Default: false.
+   */
+  readonly keepInput?: boolean
+  /**
+   * Writes into the record of every stored run how it was asked for and, when it ends, its duration, its first text, its tokens, their
+   * cost, its tool calls and its model. Default: false.
+   */
+  readonly measure?: boolean
+  /**
+   * Milliseconds for which an ended run and its idempotency key are kept, or a function of its kind, name and owner. It is called
+   * when the run ends. If it throws, or gives no number of 0 or more, the log is told and the default holds. Default: 86,400,000, a
+   * day.
+   */
+  readonly retentionMs?: RetentionMs
+  /**
+   * Milliseconds for which a run that waits for answers is kept, if that is longer than `retentionMs`. Default: 604,800,000, a
+   * week.
+   */
+  readonly waitingMs?: number
+  /**
+   * Most sessions that are kept for one owner. Past it the least recently used session is deleted. An owner is an identity, a
+   * claimed `userId`, or all clients with neither. On Workers sessions are not counted, since each is kept by itself. Default:
+   * 1,000.
+   */
+  readonly maxSessions?: number
+  /**
+   * Most messages of a session that a model is told. Past it the oldest turns are left out. Default: 200.
+   */
+  readonly maxSessionMessages?: number
+  /**
+   * Most characters of a session that a model is told, as JSON. Past it the oldest turns are left out. Default: 65,536.
+   */
+  readonly maxSessionLength?: number
+  /**
+   * Milliseconds for which a session is kept after its last run, or a function as for `retentionMs`. It is called each time that the
+   * session is written. Default: 604,800,000, a week.
+   */
+  readonly sessionRetentionMs?: RetentionMs
+  /** Most bytes of a stored run's events. A run with more fails with `run_too_large`. Default: 16,777,216. */
+  readonly maxBytes?: number
+  /** Most clients that follow one run at a time. One more is answered 429. Default: 100. */
+  readonly maxFollowers?: number
+  /** Most stored runs at work at a time. One more is answered 429. Default: 1,000. */
+  readonly maxRunning?: number
+  /**
+   * Most stored runs of one client at work at a time. A client is an identity, else an address (of IPv6 its network of 64
+   * bits), else all clients of whom neither is known. Default: 100.
+   */
+  readonly maxRunningPerOwner?: number
+  /** Most plain runs of one client that wait for answers. One more fails with `too_many_runs`. Default: 100. */
+  readonly maxWaitingPerOwner?: number
+}
+
+type Numbers = 'retentionMs' | 'sessionRetentionMs'
+
+/** How runs are bounded and stored; where functions say how long something is kept, the numbers are the defaults. */
+export interface RunSettings
+  extends Required<Omit<RunsOptions, 'store' | Numbers>>,
+    Pick<RunsOptions, 'store'>,
+    Readonly<Record<Numbers, number>> {
+  readonly retentionOf?: RetentionOf
+  readonly sessionRetentionOf?: RetentionOf
+}
+
+const retention = v.union([count, func], 'must be a number of milliseconds or a function')
+
+/** The members of {@link RunsOptions}. */
+export const RunsSchema: v.GenericSchema = v.strictObject({
+  timeoutMs: v.optional(duration),
+  maxEvents: v.optional(count),
+  maxLength: v.optional(count),
+  disconnect: v.optional(
+    v.union(
+      [v.picklist(['cancel', 'continue']), v.strictObject({ graceMs: duration })],
+      "must be 'cancel', 'continue' or { graceMs }",
+    ),
+  ),
+  clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
+  store: v.optional(v.picklist(['none', 'all'], "must be 'none', 'all' or left out")),
+  listAnonymous: v.optional(flag),
+  keepInput: v.optional(flag),
+  measure: v.optional(flag),
+  retentionMs: v.optional(retention),
+  waitingMs: v.optional(count),
+  maxSessions: v.optional(count),
+  maxSessionMessages: v.optional(count),
+  maxSessionLength: v.optional(count),
+  sessionRetentionMs: v.optional(retention),
+  maxBytes: v.optional(count),
+  maxFollowers: v.optional(count),
+  maxRunning: v.optional(count),
+  maxRunningPerOwner: v.optional(count),
+  maxWaitingPerOwner: v.optional(count),
+})
+
+const RUN_DEFAULTS: Omit<RunSettings, 'store'> = {
+  timeoutMs: 600_000,
+  maxEvents: 1_000_000,
+  maxLength: 32 * 1024 * 1024,
+  disconnect: 'cancel',
+  clientSystem: 'ignore',
+  listAnonymous: false,
+  keepInput: false,
+  measure: false,
+  retentionMs: 24 * 60 * 60 * 1000,
+  waitingMs: 7 * 24 * 60 * 60 * 1000,
+  maxSessions: 1000,
+  maxSessionMessages: 200,
+  maxSessionLength: 65_536,
+  sessionRetentionMs: 7 * 24 * 60 * 60 * 1000,
+  maxBytes: 16 * 1024 * 1024,
+  maxFollowers: 100,
+  maxRunning: 1000,
+  maxRunningPerOwner: 100,
+  maxWaitingPerOwner: 100,
+}
+
+/** Fills in the defaults. What a function of `runs` throws goes to `log`. */
+export function runSettingsOf(
+  { retentionMs, sessionRetentionMs, ...rest }: RunsOptions = {},
+  log: Log,
+): RunSettings {
+  const by = (name: Numbers, given: RetentionOf) =>
+    retentionBy(given, RUN_DEFAULTS[name], error =>
+      logThrown(log, { event: 'retention.failed', option: `runs.${name}` }, error),
+    )
+  return {
+    ...withDefaults<RunSettings>(RUN_DEFAULTS, rest),
+    ...(typeof retentionMs === 'number' && { retentionMs }),
+    ...(typeof retentionMs === 'function' && { retentionOf: by('retentionMs', retentionMs) }),
+    ...(typeof sessionRetentionMs === 'number' && { sessionRetentionMs }),
+    ...(typeof sessionRetentionMs === 'function' && {
+      sessionRetentionOf: by('sessionRetentionMs', sessionRetentionMs),
+    }),
+  }
+}
+
+/** Throws `invalid_options` for members that do not go together. */
+export function checkRuns({ store, disconnect = 'cancel' }: RunsOptions = {}): void {
+  if (store !== 'none' || disconnect === 'cancel') return
+  throw new ServableError(
+    'invalid_options',
+    "`runs.disconnect` must be 'cancel' where `runs.store` is 'none'",
+  )
+}
