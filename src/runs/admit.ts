@@ -5,7 +5,7 @@
  */
 
 import type { Soon } from '../state/store.ts'
-import type { PlainOptions } from './run.ts'
+import type { PlainOptions } from './run-settings.ts'
 import type { Target } from './target.ts'
 
 /** A run that is about to start. */

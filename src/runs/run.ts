@@ -17,44 +17,19 @@ import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { type MemoryKeeper, memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
+import { memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
-import { secretsOf } from '../agents/redacted.ts'
-import { type Journal, type KeptWork, RunWork } from '../agents/work.ts'
-import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { RunWork } from '../agents/work.ts'
+import { asTold, ServableError } from '../errors.ts'
 import { RETIRED } from '../retired.ts'
 import { breathe, Pace } from '../wake.ts'
-import type { Around, AroundRun } from './around.ts'
-import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
-import type { Observer, RunObserver } from './observer.ts'
-import { StepIds } from './step-ids.ts'
+import type { AroundRun } from './around.ts'
+import type { RunObserver } from './observer.ts'
+import type { Caller, PlainOptions, RunSettings } from './run-settings.ts'
 import type { Target } from './target.ts'
-import { isOfToolCall, ToolArgs } from './tool-args.ts'
-import { type Continued, type Waiting, type WaitingRun, waitingOf } from './waiting.ts'
-import type { WorkingRuns } from './working.ts'
-
-/** What holds for every run of a handler. */
-export interface RunSettings {
-  /** Masks the text of server errors. */
-  readonly production: boolean
-  /** Milliseconds that a run may take. */
-  readonly timeoutMs: number
-  /** Most events of one run; more fail it with `run_too_large`. */
-  readonly maxEvents: number
-  /** Most characters that a JSON answer may hold. */
-  readonly maxLength: number
-  /** Keeps what agents remember; undefined where they remember nothing. */
-  readonly memory?: MemoryKeeper | undefined
-  /** Told of all that fails, each once, with the text before masking but without keys. */
-  readonly onFailure?: (failure: RunFailure) => void
-  /** Is told of every run, and never throws. */
-  readonly observer?: Pick<Observer, 'start'> | undefined
-  /** Those at work, for a server that closes. */
-  readonly working?: WorkingRuns | undefined
-  /** What is around every run. */
-  readonly around?: Around | undefined
-}
+import { checkJson, invalidEvent, mayWait, quietly, Telling, tooManyEvents } from './telling.ts'
+import type { Waiting } from './waiting.ts'
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
@@ -72,36 +47,6 @@ export function startRun(
   return new Run(target, input, options, settings, caller)
 }
 
-/** Who has asked for a run. */
-export interface Caller {
-  /** Cancels it; it is looked at once the run is armed. */
-  readonly signal?: AbortSignal | undefined
-  /** What the request held that must stand in no log, beside the keys of the run. */
-  readonly secrets?: (() => readonly string[]) | undefined
-  /** The run has a record. */
-  readonly isStored?: boolean
-  /** How it asks, where that is known. */
-  readonly transport?: string | undefined
-  /** The run that this one continues. */
-  readonly continues?: Continued | undefined
-  /** The run goes on where its process died: with this work, so many milliseconds after it began. */
-  readonly cut?: { readonly work: KeptWork; readonly sinceMs: number } | undefined
-  /** Keeps the run's work as it is done. */
-  readonly journal?: Journal | undefined
-  /** Why a run that waits for someone cannot be kept, if so. */
-  readonly whyUnkept?: string | undefined
-  /**
-   * Keeps a run that waits for someone, before that is told. Absent where whoever reads the run keeps it.
-   */
-  readonly keep?: ((run: KeptRun) => Promise<void>) | undefined
-}
-
-/** A run that waits, to be kept. */
-export type KeptRun = Pick<WaitingRun, 'id' | 'waiting' | 'event'>
-
-/** What is known of a run before it starts. */
-export type PlainOptions = Omit<RunOptions, 'signal'>
-
 /** Takes one event, or undefined after the terminal one. Returns whether it takes another. Never throws. */
 export type Take = (event: RunEvent | undefined) => boolean
 
@@ -113,8 +58,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
-  readonly #secrets: Caller['secrets']
-  readonly #notes: FailureNotes | undefined
+  readonly #telling: Telling
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
   readonly #startedAt: number
@@ -141,10 +85,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onRetire: (() => Promise<boolean>) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
-  /** What is to be told next, before the source is asked again. */
-  #next: RunEvent | undefined
-  #args: ToolArgs | undefined
-  #steps: StepIds | undefined
   /** The run has ended, and its turn is being kept: then its reader is told. */
   #isKeeping = false
   /** Who waits for the next event. */
@@ -166,7 +106,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#input = input
     this.#settings = settings
     this.#options = options
-    this.#secrets = caller?.secrets
+    const told = { id: this.id, target, settings, startedAt: this.#startedAt, secrets: caller?.secrets }
+    this.#telling = new Telling(told, options)
     const { sessionId, traceparent, identity = null, requestId } = options
     const continues = caller?.continues
     this.#observer = settings.observer?.start?.({
@@ -174,12 +115,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       ...{ runId: this.id, input, sessionId, traceparent, continues, requestId, owner: identity },
       transport: caller?.transport,
       answers: continues?.answers,
-      redact: text => redact(text, this.#allSecrets()),
+      redact: this.#telling.redact,
     })
     this.#caller = caller
     this.#keep = caller?.keep
     this.#work = new RunWork(caller?.cut?.work ?? continues?.work, caller)
-    this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
     this.#options = {
       ...options,
       runId: this.id,
@@ -202,6 +142,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
+    this.#telling.options = this.#options
     this.#timer = setTimeout(this.arm, 0)
   }
 
@@ -278,7 +219,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
   readonly fail = (thrown: unknown): void => {
     if (this.#ended) return
-    this.#deliver(this.#end(this.#toErrorEvent(thrown), thrown ?? new Error('The run failed')))
+    this.#deliver(this.#end(this.#telling.toErrorEvent(thrown), thrown ?? new Error('The run failed')))
   }
 
   /** Reads all events and folds them. Rejects with a `ServableError` when the run fails. */
@@ -329,9 +270,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** Passes on an event that waited for one before it. */
   #passNext(): boolean {
-    const next = this.#next
+    const next = this.#telling.takeNext()
     if (next === undefined) return false
-    this.#next = undefined
     this.#pass(next)
     return true
   }
@@ -351,17 +291,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Keeps a run that waits, before anyone is told of it: an answer finds it. */
   async #keepWaiting(event: unknown): Promise<void> {
     if (!isRunEvent(event) || !isWaiting(event)) return
-    this.#work.checkKept()
-    const isOwn = event.requests?.every(({ id }) => id.startsWith(`${this.id}/`))
-    if (isOwn !== true) {
-      throw new ServableError(
-        'invalid_event',
-        `The ids of requests must begin with the run's: \`${this.id}/…\``,
-      )
-    }
-    const { requests = [] } = event
-    const work = this.#work.toKeep(this.#options)
-    this.waiting = waitingOf(this.#target, this.#input, this.#options, { requests, work })
+    this.waiting = this.#telling.waiting(event, this.#input, this.#work)
     await this.#keep?.({ id: this.id, waiting: this.waiting, event })
   }
 
@@ -412,97 +342,31 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       if (!isRunEvent(event) || event.type === 'resumed') throw invalidEvent(this.#target, event)
       if (this.#pace.count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
-      const told = this.#withReady(event)
+      const told = this.#telling.ready(event)
       if (told !== undefined) this.#deliver(this.#toPass(told))
     } catch (error) {
       this.fail(error)
     }
   }
 
-  /** The event, or the `tool_call_ready` that comes before it; undefined for one that was told before. */
-  #withReady(event: RunEvent): RunEvent | undefined {
-    if (event.type === 'text' || !isOfToolCall(event)) return event
-    this.#args ??= new ToolArgs(this.#settings.maxLength)
-    const told = this.#args.see(event)
-    if (told !== undefined && told !== event) this.#next = event
-    return told
-  }
-
   /** What the reader sees of an event of the servable. */
   #toPass(event: RunEvent): RunEvent {
-    this.#notes?.see(event)
-    if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
+    this.#telling.see(event)
+    if (event.type === 'error') return this.#end(this.#telling.toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
-    const told = this.#at(this.#toTell(event))
+    const told = this.#telling.toTell(event)
     this.#turn?.see(told)
     this.#observer?.event?.(told)
     return told
   }
 
-  /** The event, with the whole milliseconds since the start, by a clock that is never put back. */
-  #at<E extends RunEvent>(event: E): E {
-    const told = { ...event, at: Math.trunc(performance.now() - this.#startedAt) }
-    // Other code's object may have its type where a copy has it not.
-    if (told.type !== event.type) throw invalidEvent(this.#target, event)
-    return told
-  }
-
-  /** The event without what is to be kept from its reader. */
-  #toTell(event: RunEvent): RunEvent {
-    const { production } = this.#settings
-    if (event.type === 'tool_call_end' && event.error !== undefined) {
-      const isMasked = production && !isClientErrorCode(event.code)
-      return { ...event, error: isMasked ? 'The tool failed' : this.#withoutKeys(event.error) }
-    }
-    if (event.type === 'tool_call_start')
-      return this.#isOfClient(event.toolCall.name) ? { ...event, isClientTool: true } : event
-    if (event.type !== 'step') return event
-    this.#steps ??= new StepIds()
-    const step = this.#steps.see(event)
-    if (event.error === undefined) return step
-    return { ...step, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
-  }
-
-  #isOfClient(tool: string): boolean | undefined {
-    return this.#options.clientTools?.some(({ name }) => name === tool)
-  }
-
-  #toErrorEvent(thrown: unknown): ErrorEvent {
-    const { code, message } = reportError(thrown, this.#settings.production, 'agent_failed')
-    if (this.#notes !== undefined) {
-      const story = this.#notes.end(thrown)
-      this.#tellFailure({ event: 'run.failed', code, message: messageOf(thrown), thrown: story })
-    }
-    return { type: 'error', error: this.#withoutKeys(message), code }
-  }
-
-  /** Tells that a tool or a step failed, and that the run went on. */
-  #tellInner({ code, message, thrown, ...failure }: InnerFailure): void {
-    const known = code ?? reportError(thrown, false, 'agent_failed').code
-    this.#tellFailure({ ...failure, code: known, message: message ?? messageOf(thrown), thrown })
-  }
-
-  #tellFailure(failure: Pick<RunFailure, 'event' | 'of' | 'code' | 'message' | 'thrown'>): void {
-    const { kind, name } = this.#target
-    const { identity = null, requestId } = this.#options
-    const message = this.#withoutKeys(failure.message)
-    quietly(() => {
-      const run = { kind, name, runId: this.id, owner: identity, requestId, secrets: this.#allSecrets() }
-      this.#settings.onFailure?.({ ...failure, ...run, message })
-    })
-  }
-
-  #allSecrets(): string[] {
-    return [...secretsOf(this.#options), ...(this.#secrets?.() ?? [])]
-  }
-
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
   #end(last: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
-    const terminal = this.#at(last)
+    const terminal = this.#telling.at(last)
     this.#ended = true
     this.#stopTimer()
     this.#settings.working?.delete(this)
-    if (terminal.type === 'finish') this.#notes?.settle()
+    if (terminal.type === 'finish') this.#telling.settle()
     this.#observer?.end?.(terminal, this.durationMs)
     this.#signal?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) abortWith(this.#abort, reason)
@@ -529,52 +393,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       if (isTerminal(event)) this.#unread = event
     } else if (take(event)) this.read(take)
   }
-
-  #withoutKeys(text: string): string {
-    return redact(text, secretsOf(this.#options))
-  }
 }
 
 function begin({ target, input, options }: AroundRun): AsyncIterator<RunEvent> {
   return eventsOf(target.servable, input, options)
-}
-
-/** Whether what a servable gave may be the end of a run that waits: a look that costs nothing. */
-function mayWait(event: unknown): boolean {
-  return typeof event === 'object' && event !== null && 'requests' in event
-}
-
-/** What `work` gives, if it does not throw. */
-function quietly<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
-  }
-}
-
-/** Throws for an end that no encoder could write: after it, there is no other end to write instead. */
-function checkJson(event: FinishEvent): FinishEvent {
-  if (event.structured == null) return event
-  let json: string | undefined
-  try {
-    json = JSON.stringify(event.structured)
-  } catch (cause) {
-    throw new ServableError('invalid_event', 'The structured output cannot be written as JSON', { cause })
-  }
-  if (json?.startsWith('{') || json?.startsWith('[')) return event
-  throw new ServableError('invalid_event', 'The structured output must be an object or an array')
-}
-
-function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
-  const type: unknown = Object(event).type
-  const what = typeof type === 'string' ? `type \`${type.slice(0, 40)}\`` : typeof event
-  return new ServableError(
-    'invalid_event',
-    `${kind} \`${name}\` yielded something that is not a run event (${what})`,
-  )
-}
-
-function tooManyEvents(max: number): ServableError {
-  return new ServableError('run_too_large', `The run has more than ${max} events`)
 }

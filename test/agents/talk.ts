@@ -1,6 +1,7 @@
 /** Runs that wait and go on, as the run pipeline and its hosts do it, without a store and without HTTP. */
 import type { Answer, InputRequest, RunEvent, RunInput, RunOptions, Servable } from '../../src/index.ts'
-import { type Caller, startRun } from '../../src/runs/run.ts'
+import { startRun } from '../../src/runs/run.ts'
+import type { Caller } from '../../src/runs/run-settings.ts'
 import { answered, continuedBy, openOf, type Waiting } from '../../src/runs/waiting.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { drain, textIn, untimed } from '../support.ts'
