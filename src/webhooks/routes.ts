@@ -9,7 +9,7 @@ import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
-import { validate } from '../validation.ts'
+import { paging, validate } from '../validation.ts'
 import { toBase64 } from '../web/base64.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { plain } from '../web/plain.ts'
@@ -30,11 +30,7 @@ const QuerySchema = v.object({
   status: v.optional(
     v.picklist(['pending', 'delivered', 'failed'], 'must be one of pending, delivered, failed'),
   ),
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 type Parts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
