@@ -10,10 +10,7 @@ import { NO_USAGE } from '../agents/usage.ts'
 /** An event and its payload. The run's id is added to the payload. */
 export type ServerEvent = readonly [name: string, payload: object]
 
-/**
- * Returns the event for a run event other than text and the end. The first two are in the specification. The others are
- * additions.
- */
+/** Returns the event for a run event other than the end. Those up to `agent.tool.done` are specified, the others are additions. */
 export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>): ServerEvent {
   const { type, ...rest } = event
   switch (event.type) {
