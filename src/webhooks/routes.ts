@@ -17,8 +17,8 @@ import { jsonReply, Reply } from '../web/reply.ts'
 import type { Notices } from './notices.ts'
 import { clientKey, NAME, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
+import type { Asking } from './transactions.ts'
 import { anyWebhookView, deliveryView, webhookView } from './view.ts'
-import type { Asking } from './works.ts'
 
 /** Most bytes of a body. */
 const MAX_BODY = 65_536
