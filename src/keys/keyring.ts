@@ -48,7 +48,7 @@ export class Keyring {
   readonly #known = new BoundedMap<Found>(MAX_KNOWN)
   readonly #unknown = new BoundedMap<Found>(MAX_UNKNOWN)
   readonly #asking = new Map<string, Promise<KeptKey | undefined>>()
-  /** Keys whose use this process has written, and when. */
+  /** Keys whose use was written from here, and when. */
   readonly #used = new BoundedMap<number>(MAX_KNOWN)
 
   constructor({ calls, cacheMs, joins, changes }: KeyringParts) {
