@@ -1,7 +1,8 @@
 // Checks README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
 // It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
-// docs/options.md does not name with its default, and an error code that docs/errors.md does not name with its status.
+// docs/options.md does not name with its default, an error code that docs/errors.md does not name with its status, a folder of
+// `src` without a row in docs/architecture.md, and a file that is named there and is not there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import process from 'node:process'
@@ -13,6 +14,7 @@ export type Texts = ReadonlyMap<string, string>
 const INDEX = 'docs/README.md'
 const OPTIONS_PAGE = 'docs/options.md'
 const ERRORS_PAGE = 'docs/errors.md'
+const ARCHITECTURE_PAGE = 'docs/architecture.md'
 
 /** A page without its code, since code has no links and headings. */
 function withoutCode(page: string): string {
@@ -144,12 +146,22 @@ const ROOTS: Readonly<Record<string, string>> = {
   PostgresStateOptions: 'postgresState.',
   DurableStateOptions: 'durableState.',
   RemoteAgentOptions: 'remoteAgent.',
+  ApprovalsOptions: 'approvals.',
+  BudgetOptions: 'budgets.',
+  BudgetsOptions: 'budgets.',
+  CallerKeysOptions: 'callerKeys.',
+  GuardsOptions: 'guards.',
+  McpOptions: 'mcp.',
+  McpTasksOptions: 'mcpTasks.',
+  OtelOptions: 'otel.',
+  QueueOptions: 'queue.',
+  SchedulesOptions: 'schedules.',
 }
 
 /** Types whose members are options too. */
 const NESTED = /\b\w*(?:Options|Limits|Setting|Config|Provider|Providers|Price|Pricing|Retention)\b/g
 
-/** Every option of `createHandler`, of its parts and of its states, from the sources. Throws if a root is missing. */
+/** Every option of `createHandler`, of its parts, states and plugins, from the sources. Throws if a root is missing. */
 export function optionsOf(
   sources: Iterable<string>,
   roots: Readonly<Record<string, string>> = ROOTS,
@@ -225,6 +237,23 @@ export function wrongOptions(page: string, options: readonly Option[]): string[]
   })
 }
 
+/** Rooms that the page of the architecture does not describe, and files of it that do not exist. `sources` are paths. */
+export function wrongPlaces(
+  page: string,
+  sources: readonly string[],
+  exists: (path: string) => boolean,
+): string[] {
+  const rooms = new Set(sources.flatMap(path => /^src\/[^/]+\//.exec(path)?.[0].slice('src/'.length) ?? []))
+  const described = new Set(rowsOf(page).flatMap(([cell]) => codesIn(cell)))
+  const files = codesIn(page).filter(code => /^[\w.-]+\/[\w./-]+\.ts$/.test(code))
+  return [
+    ...[...rooms].filter(room => !described.has(room)).map(room => `needs a row of \`${room}\``),
+    ...[...new Set(files)]
+      .filter(file => !sources.includes(`src/${file}`) && !exists(file))
+      .map(file => `there is no \`${file}\``),
+  ].map(wrong => `${ARCHITECTURE_PAGE}: ${wrong}`)
+}
+
 /** Texts below a folder, by their paths. */
 function read(root: string, folder: string, ending: string): Map<string, string> {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -245,6 +274,9 @@ export function checkDocs(root: string): string[] {
       statusesOf(source('src/errors.ts'), source('src/web/problem.ts')),
     ),
     ...wrongOptions(pages.get(OPTIONS_PAGE) ?? '', optionsOf(sources.values())),
+    ...wrongPlaces(pages.get(ARCHITECTURE_PAGE) ?? '', [...sources.keys()], path =>
+      existsSync(join(root, path)),
+    ),
   ]
 }
 

@@ -1,6 +1,6 @@
 /**
  * The core of a service, for bundles that are to be small: runs, streams, stored runs, sessions, discovery, health. Everything
- * else is a plugin. The front door is `servable`, which has the same and all specified options.
+ * else is a plugin. The front door is `servable`, which has the same, and an option for each of the usual plugins.
  *
  * @module
  */

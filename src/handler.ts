@@ -1,5 +1,5 @@
 /**
- * A handler with the specified options: a mapping to plugins, and nothing more.
+ * The `createHandler` of `servable`: it maps options to plugins, and does nothing more.
  *
  * @module
  */

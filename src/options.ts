@@ -1,5 +1,5 @@
 /**
- * The specified options of `createHandler`, and the plugins that they stand for.
+ * The options of `createHandler` of `servable`, and the plugins that they stand for.
  *
  * @module
  */

@@ -43,6 +43,18 @@ export function list<T>(
   )
 }
 
+/** The parameters of a query for one page of a list. `limit` is 1 to 100. Default: 50. */
+export const paging: {
+  readonly cursor: v.OptionalSchema<v.StringSchema<undefined>, undefined>
+  readonly limit: v.OptionalSchema<v.GenericSchema<string, number>, '50'>
+} = {
+  cursor: v.optional(v.string()),
+  limit: v.optional(
+    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
+    '50',
+  ),
+}
+
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /** A time in the form of RFC 3339. The output is milliseconds since 1970. */

@@ -127,7 +127,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 47.45),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 50.1),
   withPlugin('`webConsole()`', 'src/console/plugin.ts', 'webConsole()', 130.9),
-  withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 56.85),
+  withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 56.9),
   withPlugin('`a2a()`, `memoryState()`', 'src/a2a/plugin.ts', 'a2a()', 93.65, true),
   withPlugin('`otel()`', 'src/otel/plugin.ts', 'otel({ tracer: {} })', 43.65),
   withPlugin('`runLog()`', 'src/logs/index.ts', 'runLog()', 37.7),

@@ -13,6 +13,7 @@ import {
   unindexed,
   wrongCodes,
   wrongOptions,
+  wrongPlaces,
 } from '../.ci/docs.ts'
 
 const never = () => false
@@ -188,6 +189,23 @@ export interface MoreOptions {
       'docs/options.md: needs a row of `part.name` with its default',
     ])
     expect(wrongOptions('', options)).toHaveLength(options.length)
+  })
+})
+
+describe('wrongPlaces', () => {
+  const page = '| `web/` | `web/sse.ts` |\n\n`a2a/task.ts`, `test/wall.test.ts` and `turn.ts`'
+  const sources = ['src/web/sse.ts', 'src/a2a/task.ts', 'src/errors.ts']
+
+  it('names folders without a row', () => {
+    expect(wrongPlaces(page, sources, () => true)).toEqual(['docs/architecture.md: needs a row of `a2a/`'])
+    expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources, () => true)).toEqual([])
+  })
+
+  it('names files that are not there', () => {
+    expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources.slice(0, 1), never)).toEqual([
+      'docs/architecture.md: there is no `a2a/task.ts`',
+      'docs/architecture.md: there is no `test/wall.test.ts`',
+    ])
   })
 })
 

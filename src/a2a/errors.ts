@@ -49,8 +49,10 @@ interface Row {
   readonly http: number
   /** The name of that status in `google.rpc.Code`. */
   readonly status: string
-  /** The reason in `ErrorInfo`, for errors that A2A defines (section 3.3.2). */
+  /** The reason in `ErrorInfo`. */
   readonly reason?: string
+  /** Whose reason it is. Default: that of A2A, which is for the errors that A2A defines (section 11.6). */
+  readonly domain?: string
 }
 
 /**
@@ -146,7 +148,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   runs_not_stored: UNSUPPORTED,
   upload_too_slow: { ...INVALID_REQUEST, http: 408, status: 'ABORTED' },
   too_many_runs: TOO_MANY,
-  budget_exceeded: { ...TOO_MANY, reason: 'BUDGET_EXCEEDED' },
+  budget_exceeded: { ...TOO_MANY, reason: 'BUDGET_EXCEEDED', domain: 'servable' },
   too_many_followers: TOO_MANY,
   state_full: TOO_MANY,
   rate_limited: TOO_MANY,
@@ -208,8 +210,8 @@ export function legacyRestError(report: ErrorReport): LegacyRestError {
 }
 
 function detailsOf({ code, issues }: ErrorReport): ErrorDetail[] {
-  const { reason } = ROWS[code]
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' }
+  const { reason, domain = 'a2a-protocol.org' } = ROWS[code]
+  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain }
   const fieldViolations = issues
     .slice(0, MAX_VIOLATIONS)
     .map(({ path, message }) => ({ field: path, description: message }))

@@ -10,7 +10,7 @@ import type { Answer, RequestState } from '../http/context.ts'
 import type { Target } from '../runs/target.ts'
 import { requireJson } from '../web/body.ts'
 import { discard, jsonReply } from '../web/reply.ts'
-import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
+import { SSE_HEADERS, sseData, sseMessage } from '../web/sse.ts'
 import { type BindingOptions, callOf, readParams, streamResponse, versionOf } from './endpoint.ts'
 import { jsonRpcError } from './errors.ts'
 import type { OperationName } from './operations.ts'
@@ -94,7 +94,7 @@ function answerError(report: ErrorReport, { id, method = '' }: Progress): Answer
   // Authentication fails here only for the extended card. The status is that of HTTP (section 7.6).
   const status = report.code === 'unauthorized' ? 401 : 200
   if (!isLegacyStream || id == null) return jsonReply(body, { status })
-  return new Response(`data: ${JSON.stringify(body)}\n\n`, { headers: SSE_HEADERS })
+  return new Response(sseData(body), { headers: SSE_HEADERS })
 }
 
 /**
@@ -129,7 +129,7 @@ async function perform(
         const result = wire.encode.update(update)
         return sseMessage(seq, JSON.stringify({ jsonrpc: '2.0', id, result }))
       },
-      failure: report => `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: jsonRpcError(report) })}\n\n`,
+      failure: report => sseData({ jsonrpc: '2.0', id, error: jsonRpcError(report) }),
     },
     { ...options, tell: error => state.tellThrown('stream.failed', error, request) },
   )

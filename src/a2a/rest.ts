@@ -10,7 +10,7 @@ import { joinPath, queryOf } from '../http/router.ts'
 import type { Target } from '../runs/target.ts'
 import { isObject } from '../validation.ts'
 import { retryHeaders } from '../web/problem.ts'
-import { sseMessage } from '../web/sse.ts'
+import { sseData, sseMessage } from '../web/sse.ts'
 import {
   type BindingOptions,
   callOf,
@@ -56,7 +56,7 @@ const TASK_READS: Verbs = {
 /** The paths of one generation. */
 interface Generation {
   readonly wire: Wire
-  readonly errorOf: (report: ErrorReport) => { readonly status: number; readonly body: unknown }
+  readonly errorOf: (report: ErrorReport) => { readonly status: number; readonly body: object }
   readonly prefix: string
   readonly cardPath: string
 }
@@ -168,7 +168,7 @@ function answerError({ status, body }: ReturnType<Generation['errorOf']>, type: 
 function writerOf({ wire, errorOf }: Generation): StreamWriter {
   return {
     update: (update, seq) => sseMessage(seq, JSON.stringify(wire.encode.update(update))),
-    failure: report => `event: error\ndata: ${JSON.stringify(errorOf(report).body)}\n\n`,
+    failure: report => `event: error\n${sseData(errorOf(report).body)}`,
   }
 }
 

@@ -13,9 +13,10 @@ import type {
   StepEvent,
 } from '../agents/contract.ts'
 import { lastWordsOf } from '../agents/last-words.ts'
-import { type Encoder, sseData } from '../encoders/encoder.ts'
+import type { Encoder } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
 import { isObject } from '../validation.ts'
+import { sseData } from '../web/sse.ts'
 import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
 import { type Named, Subagents, type Tag } from './subagents.ts'

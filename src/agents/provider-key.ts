@@ -1,6 +1,6 @@
 /**
- * Which of a request's provider keys goes to which model: steps 1 and 2 of the specification's order
- * ("Authentication", "Selection priority"). That a header comes before the body is `http/key-headers.ts`'s to say.
+ * Which of a request's provider keys goes to which model (docs/authentication.md, "Send your own provider key"). That a header
+ * comes before the body is decided in `http/key-headers.ts`.
  *
  * @module
  */

@@ -17,9 +17,10 @@ import type {
   StepEvent,
 } from '../agents/contract.ts'
 import { lastWordsOf } from '../agents/last-words.ts'
-import { type Encoder, sseData } from '../encoders/encoder.ts'
+import type { Encoder } from '../encoders/encoder.ts'
 import { ANY, urlOf } from '../encoders/parts.ts'
 import { ToldText } from '../encoders/told-text.ts'
+import { sseData } from '../web/sse.ts'
 import { GatheredArtifact } from './artifact.ts'
 
 /** Which message a run says, and to whom. */

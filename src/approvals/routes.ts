@@ -10,7 +10,7 @@ import type { RequestState, Route } from '../http/context.ts'
 import { createLiveList } from '../http/live-list.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import { acceptsEvents } from '../http/run-request.ts'
-import { validate } from '../validation.ts'
+import { paging, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS } from '../web/sse.ts'
 import type { KeptApprovals } from './keeper.ts'
@@ -22,11 +22,7 @@ const QuerySchema = v.object({
     'approval',
   ),
   whose: v.optional(v.picklist(['mine', 'others'], 'must be mine or others'), 'mine'),
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 /** Makes the route. */

@@ -10,7 +10,7 @@ import type { Core } from '../core/built-in.ts'
 import { createStoredClientOf } from '../http/client-of.ts'
 import type { Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
-import { validate } from '../validation.ts'
+import { paging, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { type Amount, toUsd } from './amount.ts'
 import type { Budget } from './options.ts'
@@ -42,11 +42,7 @@ const name = v.optional(v.string())
 const OwnSchema = v.object({ agent: name, team: name, workflow: name })
 
 const PageSchema = v.object({
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 const NO_STORE = { headers: { 'cache-control': 'no-store' } }

@@ -50,7 +50,7 @@ const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 /** Who asks for a run that is known by its id alone. */
 const NOBODY = 'anonymous'
 
-/** See the module's head. */
+/** The spending of a handler's runs. */
 export class Spending {
   readonly calls: BudgetCalls
   readonly #budgets: readonly Budget[]

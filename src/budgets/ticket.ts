@@ -37,7 +37,7 @@ export interface TicketParts {
   settle(ticket: Ticket, used: Amount): void
 }
 
-/** See the module's head. */
+/** What a run holds in its budgets, and what it has used. */
 export class Ticket {
   readonly id: string
   readonly entries: readonly Entry[]

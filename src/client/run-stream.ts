@@ -41,7 +41,7 @@ export function streamRun(caller: Caller, run: AskedRun, options: CallOptions): 
   return createEvents(call => caller.open(call, run.isFollowed ? undefined : 1), options, 0, source)
 }
 
-/** The stream of an existing run. Leaving it does not affect the run. */
+/** The stream of an existing run. The client cancels nothing when its reader leaves; the service may. */
 export function readRun(
   caller: Caller,
   id: string,

@@ -25,7 +25,7 @@ export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' 
   readonly limit?: number
 }
 
-/** A run that goes on from another one, or runs its input again. Leaving it cancels nothing. */
+/** A run in the background that goes on from another one, or runs its input again. */
 export interface ContinuedRun {
   readonly id: string
   /** As `runs.result`. */
@@ -111,8 +111,9 @@ export interface RunsClient {
    */
   feedback(id: string, feedback: RunFeedback, options?: CallOptions): Promise<ToldFeedback>
   /**
-   * The events of a run after the event `after`, first the stored ones, then new ones as they come. Leaving does not cancel
-   * the run. If the run ended before `after`, there are no events. Default of `after`: 0, which gives all events.
+   * The events of a run after the event `after`, first the stored ones, then new ones as they come. Leaving does not cancel a
+   * background run; for any other, `runs.disconnect` of the service decides. If the run ended before `after`, there are no
+   * events. Default of `after`: 0, which gives all events.
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
   /**

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Ask } from '../http/asks.ts'
+import type { Ask } from '../http/page-credentials.ts'
 import { escapeHtml } from '../web/html.ts'
 import { BUILT } from './built.ts'
 

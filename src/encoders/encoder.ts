@@ -7,8 +7,8 @@
 import type { FinishEvent, RunEvent } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
 import type { RequestState } from '../http/context.ts'
+import { sseOf } from '../http/sse-encoder.ts'
 import type { StartedRun } from '../http/start-run.ts'
-import type { Run } from '../runs/run.ts'
 import { pulled, type SseSource } from '../web/sse.ts'
 
 /**
@@ -22,11 +22,6 @@ export interface Encoder {
   goesOn?(event: FinishEvent): string
 }
 
-/** The encoder of server-sent events without ids. */
-export function sseData(value: object): string {
-  return `data: ${JSON.stringify(value)}\n\n`
-}
-
 /** A run that was started, in the words of an encoder. Whoever leaves a plain run cancels it. */
 export async function encoded(
   { id, run }: StartedRun,
@@ -35,29 +30,8 @@ export async function encoded(
   request: Request,
   state: RequestState,
 ): Promise<SseSource> {
-  return run === undefined ? ofLogs([id], encoder, core, request, state) : ofRun(run, encoder)
-}
-
-function ofRun(run: Run, encoder: Encoder): SseSource {
-  const encode = (event: RunEvent) => {
-    try {
-      return encoder.encode(event)
-    } catch (error) {
-      run.fail(error)
-      // Why the run failed comes next.
-      return ''
-    }
-  }
-  return {
-    cancel: run.cancel,
-    read(take) {
-      run.read(event => {
-        if (event === undefined) return take(undefined)
-        const text = encode(event)
-        return text === '' || take(text)
-      })
-    },
-  }
+  if (run === undefined) return ofLogs([id], encoder, core, request, state)
+  return sseOf(run, event => encoder.encode(event))
 }
 
 /**

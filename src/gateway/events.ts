@@ -1,5 +1,5 @@
 /**
- * The events that the service sends to a client (specification, "Socket server-to-client events"), for runs of every kind.
+ * The events that the service sends to a client (docs/event-socket.md, "Events of the server"), for runs of every kind.
  *
  * @module
  */
@@ -10,10 +10,7 @@ import { NO_USAGE } from '../agents/usage.ts'
 /** An event and its payload. The run's id is added to the payload. */
 export type ServerEvent = readonly [name: string, payload: object]
 
-/**
- * Returns the event for a run event other than text and the end. The first two are in the specification. The others are
- * additions.
- */
+/** Returns the event for a run event other than the end. */
 export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>): ServerEvent {
   const { type, ...rest } = event
   switch (event.type) {

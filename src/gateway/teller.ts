@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunEvent } from '../agents/contract.ts'
+import type { EventFacts, RunEvent } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { lastEventOf, type ServerEvent, serverEventOf } from './events.ts'
@@ -25,13 +25,16 @@ export interface TellerOptions {
 
 /**
  * Sends the events of a run. Text is sent at once. Text that follows in the same turn of the event loop is collected and
- * sent at the end of the turn. So a model's tokens are not delayed, and a burst becomes one event.
+ * sent at the end of the turn, unless somebody else says it. So a model's tokens are not delayed, and a burst becomes one
+ * event.
  */
 export class Teller {
   readonly #options: TellerOptions
   readonly #fold: Fold
   #seq = 0
   #text = ''
+  /** Who says the text, and inside of what. */
+  #from: EventFacts = {}
   #turn: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: TellerOptions) {
@@ -43,7 +46,7 @@ export class Teller {
   tell(event: RunEvent): void {
     this.#fold.add(event)
     if (++this.#seq <= this.#options.after) return
-    if (event.type === 'text') return this.#say(event.text)
+    if (event.type === 'text') return this.#say(event)
     this.stop()
     this.#flush(this.#seq - 1)
     if (isTerminal(event)) this.#send(lastEventOf(event, this.#fold.text), true)
@@ -56,7 +59,12 @@ export class Teller {
     this.#turn = undefined
   }
 
-  #say(text: string): void {
+  #say({ text, agent, parentId }: Extract<RunEvent, { type: 'text' }>): void {
+    if (agent !== this.#from.agent || parentId !== this.#from.parentId) {
+      this.stop()
+      this.#flush(this.#seq - 1)
+      this.#from = { agent, parentId }
+    }
     this.#text += text
     // A long burst is sent in pieces, so that a slow client can pause it.
     if (this.#turn !== undefined) return this.#text.length < MAX_CHUNK ? undefined : this.#flush(this.#seq)
@@ -71,7 +79,7 @@ export class Teller {
     if (this.#text === '') return
     const text = this.#text
     this.#text = ''
-    const [name, payload] = serverEventOf({ type: 'text', text })
+    const [name, payload] = serverEventOf({ type: 'text', text, ...this.#from })
     this.#options.send(name, { ...payload, runId: this.#options.runId }, seq, false)
   }
 

@@ -9,7 +9,7 @@ import { type ChangeText, changeJson } from './texts.ts'
 
 type Messages = readonly unknown[]
 
-/** The memory, which keeps messages as `append` makes them, and finds beside what is kept what is still `held`. */
+/** What takes the messages that an agent appends, and knows those that are not kept yet. */
 interface Appending {
   append(messages: Messages, whose: unknown, keep: (messages: Messages) => Promise<void>): Promise<void>
   held(whose: unknown): Messages

@@ -147,7 +147,7 @@ export function guards(options: GuardsOptions): Plugin {
     team: compiledAll(options.teams),
     workflow: compiledAll(options.workflows),
   }
-  // Of the names that a plugin has for itself, none is meant.
+  // A target with a scope is served by a plugin alone: no name of the options means it.
   const ofOne = ({ kind, name, scope }: Saying['target']) =>
     scope === undefined ? byKind[kind].get(name) : undefined
   return asPlugin({
@@ -157,7 +157,7 @@ export function guards(options: GuardsOptions): Plugin {
       return looks.length === 0 ? said : lookedAt(said, by, { looks, timeoutMs: settings.runs.timeoutMs })
     },
     around: settings => (run, next) => {
-      // What is the outermost is told last.
+      // The first one is around the others, so it sees an event last.
       const stages = [...(ofOne(run.target)?.stages ?? []), ...ofAll.stages].reverse()
       return (aroundBy(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(run, next)
     },
@@ -167,7 +167,7 @@ export function guards(options: GuardsOptions): Plugin {
 /** Guards in use. */
 interface Compiled {
   readonly looks: readonly Look[]
-  /** The first is told first. */
+  /** The first one sees an event first. */
   readonly stages: readonly ((settings: CoreSettings) => Around)[]
 }
 
@@ -204,7 +204,7 @@ function maskingBy({ mask: rules, holdback = DEFAULT_HOLDBACK }: MaskGuard): Com
     }
 }
 
-/** What an agent remembers is refused as what it says is: where it does so itself. */
+/** Masks what an agent remembers. A refusal is thrown where the agent appends it, and fails the run. */
 function maskedOrThrow(masks: Masks, text: string): string {
   try {
     return masks.mask(text)

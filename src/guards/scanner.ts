@@ -67,7 +67,7 @@ export class Scanner {
   #at = 0
   /** What was told before the break, as far as a match may begin in it. */
   #before = ''
-  /** Characters to be told that make another look worth it. */
+  /** Once so many characters wait, another look at them is worth it. */
   #due: number
 
   constructor({ rules }: Masks, holdback: number) {

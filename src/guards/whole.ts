@@ -27,7 +27,7 @@ export type LookAt = (output: WholeOutput) => WholeVerdict | Promise<WholeVerdic
 /** Nothing: it passes. A text: the answer is this text alone. Or a refusal. */
 export type WholeVerdict = string | Refusal | undefined | void
 
-/** See the module's head. */
+/** The events of a run, held until its guard has seen all of them. */
 export class WholeEvents implements OutputStage {
   readonly #lookAt: LookAt
   readonly #maxLength: number

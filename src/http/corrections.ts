@@ -9,7 +9,7 @@ import type { Correction, CorrectionInput, CorrectionPage, CorrectionQuery } fro
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import { isObject, list, validate } from '../validation.ts'
+import { isObject, list, paging, validate } from '../validation.ts'
 
 const text = (max: number) =>
   v.optional(
@@ -46,11 +46,7 @@ export function parseCorrection(body: unknown): CorrectionInput {
 }
 
 const QuerySchema: v.GenericSchema<unknown, Pick<CorrectionQuery, 'cursor' | 'limit'>> = v.object({
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 /** Checks a list's query. Throws `invalid_query`. */

@@ -20,7 +20,7 @@ export type Providers = Readonly<Record<string, ProviderConfig>>
 /** The header whose key goes to whatever provider is used. */
 export const ANY_PROVIDER_HEADER = 'x-api-key'
 
-/** The table of the specification. A deployment's own rows come beside these. */
+/** The headers that every service knows. A deployment's own rows come beside these. */
 export const DEFAULT_PROVIDERS: Providers = {
   'provider-a': { header: 'x-provider-a-api-key', matches: ['provider-a'] },
   'provider-b': { header: 'x-provider-b-api-key', matches: ['provider-b'] },

@@ -4,15 +4,15 @@ import type { Follower } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import { pulled, type SseSource, sseMessage } from '../web/sse.ts'
 
-/** The SSE encoder of a run: its events as messages numbered from 1. An event that is no JSON fails the run. */
-export function sseOfRun(run: Run): SseSource {
-  let id = 0
-  const encode = (event: RunEvent) => {
+/** A run as server-sent events. `encode` gives the messages of an event, or `''` for none. What it throws fails the run. */
+export function sseOf(run: Run, encode: (event: RunEvent) => string): SseSource {
+  const tried = (event: RunEvent) => {
     try {
-      return sseMessage(id + 1, eventToJson(event))
+      return encode(event)
     } catch (error) {
       run.fail(error)
-      return undefined
+      // Why the run failed comes next.
+      return ''
     }
   }
   return {
@@ -20,14 +20,21 @@ export function sseOfRun(run: Run): SseSource {
     read(take) {
       run.read(event => {
         if (event === undefined) return take(undefined)
-        const message = encode(event)
-        // Why the run failed comes next.
-        if (message === undefined) return true
-        id++
-        return take(message)
+        const text = tried(event)
+        return text === '' || take(text)
       })
     },
   }
+}
+
+/** The SSE encoder of a run: its events as messages numbered from 1. An event that is no JSON fails the run. */
+export function sseOfRun(run: Run): SseSource {
+  let last = 0
+  return sseOf(run, event => {
+    const message = sseMessage(last + 1, eventToJson(event))
+    last++
+    return message
+  })
 }
 
 /** The SSE encoder of a stored run: what its log has ready goes out as one chunk. `tell` hears why it broke off. */

@@ -1,5 +1,5 @@
 /**
- * Files with a run (specification, "Run request body (multipart)").
+ * Files with a run (docs/uploads.md).
  *
  * @module
  */

@@ -44,8 +44,8 @@ export class KeyCheck {
     // A request that is refused is counted, too.
     await this.#rates.take(key, context)
     checkScopes(scopes, needOf(request, context))
-    const saying = this.ring.use(key)
-    if (saying !== undefined) (this.#hold ?? context.waitUntil)(saying)
+    const writing = this.ring.use(key)
+    if (writing !== undefined) (this.#hold ?? context.waitUntil)(writing)
     return { id: owner, scopes, keyId: id }
   }
 

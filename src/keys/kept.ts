@@ -133,7 +133,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
     },
     use(tx, id) {
       const key = tx.get<KeptKey>(KEYS, id)?.value
-      if (key === undefined || key.revokedAt !== undefined || !isUnsaid(key, tx.now)) return
+      if (key === undefined || key.revokedAt !== undefined || !isUseDue(key, tx.now)) return
       put(tx, { ...key, lastUsedAt: tx.now })
     },
     /** Deletes keys of an owner, some at a time, and gives their ids. None: there are no more. */
@@ -151,8 +151,8 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
   expiring: [KEYS],
 }
 
-/** Whether the last use is not written yet, or only one long ago. */
-export function isUnsaid({ lastUsedAt }: KeptKey, now: number): boolean {
+/** Whether the time of a use is to be written: none is yet, or only one long ago. */
+export function isUseDue({ lastUsedAt }: KeptKey, now: number): boolean {
   return lastUsedAt === undefined || now - lastUsedAt >= USED_MS
 }
 

@@ -9,7 +9,7 @@ import { isServableError, ServableError } from '../errors.ts'
 import { isSame, sha256 } from '../web/digest.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { idOf } from './codec.ts'
-import { isLive, isUnsaid, KEYS_PLACE, type KeptKey, type KeyTransactions } from './kept.ts'
+import { isLive, isUseDue, KEYS_PLACE, type KeptKey, type KeyTransactions } from './kept.ts'
 
 /** Most keys that are remembered, and most ids of which it is remembered that there is no key. */
 export const MAX_KNOWN = 10_000
@@ -48,7 +48,7 @@ export class Keyring {
   readonly #known = new BoundedMap<Found>(MAX_KNOWN)
   readonly #unknown = new BoundedMap<Found>(MAX_UNKNOWN)
   readonly #asking = new Map<string, Promise<KeptKey | undefined>>()
-  /** Keys whose use was told to the state, and when: not more often than it is written. */
+  /** Keys whose use was written from here, and when. */
   readonly #used = new BoundedMap<number>(MAX_KNOWN)
 
   constructor({ calls, cacheMs, joins, changes }: KeyringParts) {
@@ -124,13 +124,13 @@ export class Keyring {
     for (const each of [this.#known, this.#unknown, this.#asking]) each.clear()
   }
 
-  /** Says that a key was used, at most once an hour. Undefined where that is said. Never rejects. */
+  /** Writes that a key was used, at most once an hour. Undefined if that is written. Never rejects. */
   use(key: KeptKey): Promise<void> | undefined {
     const now = Date.now()
     const lastUsedAt = Math.max(key.lastUsedAt ?? 0, this.#used.get(key.id) ?? 0)
-    if (!isUnsaid({ ...key, lastUsedAt }, now)) return undefined
+    if (!isUseDue({ ...key, lastUsedAt }, now)) return undefined
     this.#used.set(key.id, now)
-    // It is said the next hour, if not now.
+    // If this fails, the next hour's use is written.
     return this.calls.use(KEYS_PLACE, key.id).catch(() => {})
   }
 }

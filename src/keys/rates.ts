@@ -12,7 +12,7 @@ import type { KeptKey, Rate } from './kept.ts'
 /** Rates that are counted at the same time. Most keys have one of a few. */
 const MAX_RATES = 1000
 
-/** See the module's head. */
+/** The counts of keys that have a rate. */
 export class KeyRates {
   readonly #counts = new BoundedMap<CountRequest>(MAX_RATES)
   readonly #countBy: (rate: Rate) => CountRequest

@@ -10,10 +10,10 @@ import { joinPath } from '../http/router.ts'
 import { sha256 } from '../web/digest.ts'
 import { plain } from '../web/plain.ts'
 import { jsonReply, type Reply } from '../web/reply.ts'
-import type { KeyReader } from './asked.ts'
 import { createId, createKey, isId } from './codec.ts'
 import { KEYS_PLACE, type KeptKey } from './kept.ts'
 import type { Keyring } from './keyring.ts'
+import type { KeyReader } from './schemas.ts'
 
 /** A key as administrators see it. Times are ISO 8601 in UTC. */
 export interface CallerKey {

@@ -15,7 +15,7 @@ export const SCOPES: readonly Need[] = ['read', 'run', 'all']
 /** A scope for one agent, team or workflow. */
 export const NAMED: RegExp = /^(agent|team|workflow):\S{1,200}$/
 
-/** Protocols whose requests are messages, whatever their method. */
+/** Protocols that callers also speak with other methods than `POST`: `run` is enough for them. */
 const PROTOCOLS: ReadonlySet<string> = new Set(['a2a', 'mcp'])
 
 /** Parts of administrators, where they have no `authenticate`. */

@@ -18,7 +18,7 @@ export interface Asked {
 /** The act of a run that starts. The run itself is told when it starts, over whatever transport. */
 export const RUN_STARTED = 'run.started'
 
-/** What a part of somebody else does, that changes something. */
+/** The act of a request that may change something, where this file does not know its part. */
 const CALLED = 'route.called'
 
 /** Acts by method and the end of the path. */
@@ -112,7 +112,7 @@ const RPC_ACTS: ReadonlyMap<string, string> = new Map([
   ['notifications/cancelled', 'run.cancelled'],
 ])
 
-/** What changes nothing though its method is none that only reads: it follows a task, or carries messages of a socket. */
+/** Requests that change nothing although their method is `POST`: they follow a task. */
 const READS: Acts = [['POST', /:subscribe$/, '']]
 
 /** The act of a request; undefined for one that changes nothing. A route of an unknown part is `route.called`. */

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { sseData } from '../encoders/encoder.ts'
-import { pulled, type SseSource } from '../web/sse.ts'
+import { pulled, type SseSource, sseData } from '../web/sse.ts'
 import type { Reading } from './reading.ts'
 
 /** Milliseconds between two notifications of progress: at least, and at most. Clients give up after a minute without one. */

@@ -1,5 +1,5 @@
 /**
- * Metrics as JSON (specification, "Metrics (per agent)").
+ * Metrics as JSON (docs/metrics.md, "Read the JSON").
  *
  * @module
  */

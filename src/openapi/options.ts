@@ -1,6 +1,6 @@
 import type { DocsAssets } from './page.ts'
 
-/** Options of the OpenAPI document and its page (specification, "SwaggerOptions"). */
+/** Options of the OpenAPI document and its page. */
 export interface SwaggerOptions {
   /** Serves the OpenAPI document. */
   readonly enabled: boolean

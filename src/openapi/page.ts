@@ -5,9 +5,9 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { type Ask, asksFirst, asksOf } from '../http/asks.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import { isNavigation } from '../http/navigation.ts'
+import { type Ask, asksFirst, asksOf } from '../http/page-credentials.ts'
 import { joinPath } from '../http/router.ts'
 import type { SecuritySettings } from '../http/security.ts'
 import { escapeHtml } from '../web/html.ts'

@@ -43,7 +43,7 @@ export class Measures {
     this.#duration.record(durationMs / 1000, this.#attributes(measured))
   }
 
-  /** It has said its first. */
+  /** The first chunk of its answer has come. */
   began(measured: Measured, durationMs: number): void {
     this.#firstChunk.record(durationMs / 1000, this.#attributes(measured))
   }

@@ -26,7 +26,7 @@ export class OpenSpan {
   readonly turns: string[] = []
   /** When something last happened inside of it, where nothing tells its end. */
   lastAt: Date | undefined
-  /** When a model has said its first inside of it, since its last call ended. */
+  /** When the first chunk of a model came inside of it, since the last call of a model ended. */
   firstChunkAt: number | undefined
   #usage: { input: number; output: number } | undefined
 

@@ -26,7 +26,7 @@ const KEYS = 'queued-key'
 /** The least and the highest priority. */
 export const MAX_PRIORITY = 9
 
-/** Most runs that a client's or everyone's position is counted among. */
+/** Runs among which a position is looked up. Those after them have none. */
 export const MAX_POSITION = 100
 
 /** Most runs that are looked at for the next one. */

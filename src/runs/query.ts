@@ -6,13 +6,10 @@
 
 import * as v from 'valibot'
 import { KINDS } from '../agents/registry.ts'
-import { moment, validate } from '../validation.ts'
+import { moment, paging, validate } from '../validation.ts'
 import type { RunQuery } from './host.ts'
 import { type EventQuery, MAX_EVENTS } from './log-page.ts'
 import { RUN_STATUSES } from './record.ts'
-
-const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,3}$/, 'must be 1 to 100'), v.transform(Number))
-const limit = v.pipe(wholeNumber, v.minValue(1, 'must be 1 to 100'), v.maxValue(100, 'must be 1 to 100'))
 
 const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   kind: v.optional(v.picklist(KINDS, `must be one of ${KINDS.join(', ')}`)),
@@ -21,8 +18,7 @@ const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
   since: v.optional(moment),
   until: v.optional(moment),
-  cursor: v.optional(v.string()),
-  limit: v.optional(limit, '50'),
+  ...paging,
 })
 
 const EVENT_LIMIT = `must be 1 to ${MAX_EVENTS}`

@@ -122,7 +122,7 @@ function zoneOf(timeZone: string): Zone {
   }
 }
 
-/** When the clocks are put on between two moments, to the second. */
+/** When the clocks are set forward between two moments, to the second. */
 function jumpIn(from: number, to: number, offsetAt: Zone['offsetAt']): number {
   const before = offsetAt(from)
   let [early, late] = [Math.floor(from / 1000), Math.ceil(to / 1000)]

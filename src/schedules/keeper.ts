@@ -65,7 +65,7 @@ export interface KeeperParts {
 /** What is known of a schedule. Undefined: no process has seen it yet. */
 export type Known = readonly (readonly [name: string, kept: Kept | undefined])[]
 
-/** See the module's head. */
+/** The schedules of a handler, over its store. */
 export class KeptSchedules {
   readonly #parts: KeeperParts
   readonly #byName: ReadonlyMap<string, Schedule>

@@ -64,7 +64,7 @@ export interface Look {
   readonly soonest: number | undefined
 }
 
-/** What is due now, the longest first, at most `limit`. */
+/** What is due now, at most `limit` of it. What has been due for longest comes first. */
 export function lookAt(tx: Reader, limit: number): Look {
   const { now } = tx
   const found = tx.expired<Kept>(SCHEDULES, Number.MAX_SAFE_INTEGER, limit + 1)
@@ -191,7 +191,7 @@ export function codeOf(tx: Reader): string | undefined {
   return tx.get<string>(CODE, CODE)?.value
 }
 
-/** Notes it. */
+/** Notes for which code schedules were written. */
 export function putCode(tx: Transaction, code: string): void {
   tx.put<string>(CODE, { id: CODE, partition: '', at: tx.now, tags: {}, value: code })
 }

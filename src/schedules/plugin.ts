@@ -158,7 +158,7 @@ function createScheduleKeeper({ store, wakeBy }: Seat, core: Core, list: readonl
   return {
     async ask(method, args) {
       const answer = await callIn(methods, method, args)
-      // Whoever has asked first has made it.
+      // The first call makes the object, which then sets its alarm.
       if (method !== 'wake') await kept.wake()
       return answer
     },

@@ -13,7 +13,7 @@ import type { RequestState, Route } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import type { RunStatus } from '../runs/record.ts'
-import { validate } from '../validation.ts'
+import { paging, validate } from '../validation.ts'
 import { plain } from '../web/plain.ts'
 import { jsonReply } from '../web/reply.ts'
 import type { KeptSchedules } from './keeper.ts'
@@ -55,11 +55,7 @@ export interface SchedulePage {
 }
 
 const QuerySchema = v.object({
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 /** Makes the routes. The gate before them decides who may use them. */

@@ -8,13 +8,13 @@ import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
 import { createSchedule } from '../wake.ts'
 
-/** Milliseconds between two looks, at most: another process may have set something for earlier, and clocks are put on. */
+/** Most milliseconds between two looks: another process may have set something for earlier, and a clock may be set forward. */
 const LOOK_MS = 30_000
 
 /** Milliseconds after which a look that failed is made again. */
 const RETRY_MS = 2000
 
-/** See the module's head. */
+/** The timer of a process. It runs while a server serves. */
 export class Ticker {
   readonly #log: Log
   readonly #timer = createSchedule(() => void this.#turn())

@@ -1,8 +1,8 @@
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Builders, BuiltInDescription, Operations, Schema } from '../core/builders.ts'
-import { ForkSchema, NewSessionSchema, RenameSchema } from './asked.ts'
 import { FeedbackSchema } from './feedback.ts'
+import { ForkSchema, NewSessionSchema, RenameSchema } from './schemas.ts'
 
 const TAG = 'sessions'
 

@@ -17,9 +17,9 @@ import type { Feedback, FeedbackInput } from '../runs/feedback.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { isObject, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
-import { readBody } from './asked.ts'
 import { keyOf } from './keeper.ts'
 import { SAID, SAID_WORKS } from './said.ts'
+import { readBody } from './schemas.ts'
 
 /** Most characters of a text. */
 const MAX_TEXT = 4000

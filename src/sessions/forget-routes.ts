@@ -10,8 +10,8 @@ import { ServableError } from '../errors.ts'
 import type { Endpoint, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import { Reply } from '../web/reply.ts'
-import { checkId } from './asked.ts'
 import type { Forgetter } from './forget.ts'
+import { checkId } from './schemas.ts'
 
 /** Makes the routes. */
 export function forgetRoutes(

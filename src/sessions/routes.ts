@@ -13,6 +13,8 @@ import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import { validate } from '../validation.ts'
 import { jsonReply, Reply } from '../web/reply.ts'
+import { keyOf, NAME, type Sessions } from './keeper.ts'
+import type { SessionSummary } from './list.ts'
 import {
   checkId,
   ForkSchema,
@@ -21,9 +23,7 @@ import {
   readBody,
   SessionQuerySchema,
   TurnQuerySchema,
-} from './asked.ts'
-import { keyOf, NAME, type Sessions } from './keeper.ts'
-import type { SessionSummary } from './list.ts'
+} from './schemas.ts'
 
 /** What is the caller's is kept by no cache. */
 const NO_STORE = { 'cache-control': 'no-store' }

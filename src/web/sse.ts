@@ -60,6 +60,11 @@ export function sseMessage(id: number | string, json: string): string {
   return `id: ${id}\ndata: ${json}\n\n`
 }
 
+/** One message without an id. */
+export function sseData(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
 /** Counts the open streams. It is called when one opens, and returns a function to call when that one closes. */
 export type StreamCount = () => () => void
 

@@ -59,7 +59,7 @@ export function saveQueued<K extends Queued>(
   if (before !== undefined) putQueued(tx, queue, kept, { at: before.at, dueAt })
 }
 
-/** The entry of a group's documents, newest first. */
+/** The documents of a group, newest first. */
 export function listQueued<K extends Queued>(tx: Reader, queue: Queue<K>, group: string): Document<K>[] {
   return tx.list<K>(queue.collection, { partition: group, limit: ALL })
 }

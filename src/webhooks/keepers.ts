@@ -9,12 +9,12 @@ import type { Keeper, Seat } from '../core/hosted.ts'
 import { keeperOf } from '../core/keeper.ts'
 import { webhookDeliverer } from './notices.ts'
 import type { WebhookSettings } from './options.ts'
-import { webhookWorks } from './works.ts'
+import { webhookTransactions } from './transactions.ts'
 
 /** Makes the keeper. Its alarm rings when a delivery is due. */
 export function createWebhookKeeper(seat: Seat, { log }: Core, settings: WebhookSettings): Keeper {
-  const works = webhookWorks(settings)
-  const keeper = keeperOf(seat, works)
+  const transactions = webhookTransactions(settings)
+  const keeper = keeperOf(seat, transactions)
   const deliverer = webhookDeliverer(settings, {
     store: seat.store,
     log,
@@ -24,7 +24,7 @@ export function createWebhookKeeper(seat: Seat, { log }: Core, settings: Webhook
   return {
     async ask(method, args) {
       const answer = await keeper.ask(method, args)
-      if (Object.hasOwn(works.writes, method)) deliverer.sweep()
+      if (Object.hasOwn(transactions.writes, method)) deliverer.sweep()
       return answer
     },
     async alarm() {

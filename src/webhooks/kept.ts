@@ -6,8 +6,8 @@
 
 import type { Footing, Transaction } from '../state/store.ts'
 import { putQueued, type Queue, type Queued } from '../webhook-delivery/queue.ts'
-import type { RunNotice } from './notice.ts'
 import type { WebhookEventType, WebhookFilter } from './options.ts'
+import type { RunNotice } from './payload.ts'
 
 /** Subscriptions of clients, in the partitions of their owners. */
 export const WEBHOOKS = 'webhook'

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { RunNotice } from './notice.ts'
 import type { DeploymentWebhook, WebhookFilter } from './options.ts'
+import type { RunNotice } from './payload.ts'
 
 /** What of an event decides who hears of it. */
 export type Happened = Pick<RunNotice, 'type' | 'owner'> & {

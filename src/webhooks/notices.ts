@@ -20,9 +20,9 @@ import { createSender, type Sender } from '../webhook-delivery/sender.ts'
 import { type DueDelivery, deliveryIdOf, OUTBOX } from './kept.ts'
 import { createMail, type Ready } from './mail.ts'
 import { createMatcher } from './matching.ts'
-import { eventOf, noticeOf, type RunNotice } from './notice.ts'
 import { NAME, type WebhookSettings, webhookUrl } from './options.ts'
-import { type WebhookWorks, webhookWorks } from './works.ts'
+import { eventOf, noticeOf, type RunNotice } from './payload.ts'
+import { type WebhookTransactions, webhookTransactions } from './transactions.ts'
 
 /** Notices of one object that are passed on in one go. */
 const AT_ONCE = 10
@@ -51,12 +51,12 @@ export function webhookDeliverer(
   })
 }
 
-/** See the module's head. */
+/** The notices of a handler's runs. */
 export class Notices implements RunNotices {
   readonly collections: readonly string[] = [OUTBOX]
-  readonly calls: Calls<WebhookWorks>
+  readonly calls: Calls<WebhookTransactions>
   readonly #settings: WebhookSettings
-  readonly #works: WebhookWorks
+  readonly #transactions: WebhookTransactions
   readonly #core: CoreSettings
   readonly #match: ReturnType<typeof createMatcher>
   /** Undefined where objects send. */
@@ -67,9 +67,9 @@ export class Notices implements RunNotices {
   constructor(settings: WebhookSettings, core: CoreSettings, keep: Keep) {
     this.#settings = settings
     this.#core = core
-    this.#works = webhookWorks(settings)
+    this.#transactions = webhookTransactions(settings)
     this.#match = createMatcher(settings.subscriptions)
-    this.calls = keep(NAME, this.#works)
+    this.calls = keep(NAME, this.#transactions)
     const { state } = core
     if (state.kind === 'local') this.#deliverer = this.#open(state.store, state.keepOpen)
   }
@@ -116,7 +116,7 @@ export class Notices implements RunNotices {
   }
 
   #put(tx: Transaction, notice: RunNotice): void {
-    if (this.#core.state.kind === 'local') return this.#works.writes.enqueue(tx, [notice])
+    if (this.#core.state.kind === 'local') return this.#transactions.writes.enqueue(tx, [notice])
     const { runId } = notice.run
     const id = deliveryIdOf(notice, '')
     tx.put(OUTBOX, { id, partition: '', at: tx.now, tags: {}, value: notice }, { thing: runId })

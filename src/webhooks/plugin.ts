@@ -14,8 +14,8 @@ import { Notices } from './notices.ts'
 import { NAME, resolveWebhooks, type WebhooksOptions } from './options.ts'
 import { adminWebhookRoutes, webhookRoutes } from './routes.ts'
 
-export type { WebhookPayload, WebhookRun } from './notice.ts'
 export type { WebhookEventType, WebhookFilter, WebhookSubscription, WebhooksOptions } from './options.ts'
+export type { WebhookPayload, WebhookRun } from './payload.ts'
 export type { AnyWebhook, Webhook, WebhookDelivery, WebhookWithSecret } from './view.ts'
 
 /**

@@ -9,7 +9,7 @@ import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
-import { validate } from '../validation.ts'
+import { paging, validate } from '../validation.ts'
 import { toBase64 } from '../web/base64.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { plain } from '../web/plain.ts'
@@ -17,8 +17,8 @@ import { jsonReply, Reply } from '../web/reply.ts'
 import type { Notices } from './notices.ts'
 import { clientKey, NAME, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
+import type { Asking } from './transactions.ts'
 import { anyWebhookView, deliveryView, webhookView } from './view.ts'
-import type { Asking } from './works.ts'
 
 /** Most bytes of a body. */
 const MAX_BODY = 65_536
@@ -30,11 +30,7 @@ const QuerySchema = v.object({
   status: v.optional(
     v.picklist(['pending', 'delivered', 'failed'], 'must be one of pending, delivered, failed'),
   ),
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 type Parts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {

@@ -96,10 +96,13 @@ const report = (code: ErrorCode, issues: ErrorReport['issues'] = []): ErrorRepor
   issues,
 })
 
+/** Reasons that A2A does not define. */
+const OWN = ['BUDGET_EXCEEDED']
+
 const info = (reason: string) => ({
   '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
   reason,
-  domain: 'a2a-protocol.org',
+  domain: OWN.includes(reason) ? 'servable' : 'a2a-protocol.org',
 })
 
 describe('jsonRpcError', () => {

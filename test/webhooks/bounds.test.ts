@@ -6,9 +6,9 @@ import type { Store } from '../../src/state/store.ts'
 import { Deliverer } from '../../src/webhook-delivery/deliverer.ts'
 import { DELIVERIES, DUE, type KeptDelivery } from '../../src/webhooks/kept.ts'
 import { createMail } from '../../src/webhooks/mail.ts'
-import type { RunNotice } from '../../src/webhooks/notice.ts'
 import { resolveWebhooks, type WebhooksOptions } from '../../src/webhooks/options.ts'
-import { webhookWorks } from '../../src/webhooks/works.ts'
+import type { RunNotice } from '../../src/webhooks/payload.ts'
+import { webhookTransactions } from '../../src/webhooks/transactions.ts'
 import { eventually } from '../eventually.ts'
 
 const secret = btoa('x'.repeat(32))
@@ -25,7 +25,7 @@ function opened(options: WebhooksOptions, inner: Store = memoryStore() as unknow
     subscriptions: [{ id: 'own', url: 'https://example.com/', secret }],
     ...options,
   })
-  const works = webhookWorks(settings)
+  const works = webhookTransactions(settings)
   const sent: string[] = []
   const givenUp = vi.fn()
   const deliverer: Deliverer<never, never> = new Deliverer({

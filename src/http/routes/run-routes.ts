@@ -63,18 +63,13 @@ function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
 }
 
 function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
-  const { host, countStream } = options
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
     let started: StartedRun | undefined
     try {
       started = await start(asked, request, state, options)
-      const { id, run, record } = started
-      if (run !== undefined) return streamOfRun(counted(sseOfRun(run), countStream), id)
-      if (asked.isAsync && record) return accepted(record, options.prefix)
-      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-      const follower = await host.follow(id, state.owner, 0)
-      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
+      if (asked.isAsync && started.record) return accepted(started.record, options.prefix)
+      return await streamOfStarted(started, request, state, options)
     } finally {
       // A plain run still has its input.
       if (started?.run === undefined) asked.release?.()
@@ -116,12 +111,22 @@ export async function startedReply(
   started: StartedRun,
   request: Request,
   state: RequestState,
-  { prefix, host, countStream }: StartedReplyOptions,
+  options: StartedReplyOptions,
 ): Promise<Reply> {
-  const { id, run, record } = started
+  const { id, record } = started
   state.started(id)
-  if (record !== undefined && prefersAsync(request.headers)) return accepted(record, prefix)
+  if (record !== undefined && prefersAsync(request.headers)) return accepted(record, options.prefix)
   if (!acceptsEvents(request.headers)) return jsonOfRun(await started.result(request.signal), id)
+  return streamOfStarted(started, request, state, options)
+}
+
+/** The events of a run that was started: as it says them, or from its log. */
+async function streamOfStarted(
+  { id, run }: StartedRun,
+  request: Request,
+  state: RequestState,
+  { host, countStream }: StartedReplyOptions,
+): Promise<Reply> {
   if (run !== undefined) return streamOfRun(counted(sseOfRun(run), countStream), id)
   const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
   const follower = await host.follow(id, state.owner, 0)

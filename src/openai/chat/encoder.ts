@@ -5,7 +5,7 @@
  */
 
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
-import { sseData } from '../../encoders/encoder.ts'
+import { sseData } from '../../web/sse.ts'
 import { errorOf } from '../errors.ts'
 import { callIdOf } from '../ids.ts'
 import { type End, type Spoken, Teller, type Telling } from '../teller.ts'

@@ -5,6 +5,7 @@
  */
 
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
+import { sseData } from '../../web/sse.ts'
 import type { Fields } from '../body.ts'
 import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
 import { type End, type Spoken, Teller, type Telling, textOf } from '../teller.ts'
@@ -224,7 +225,7 @@ export class ResponseEncoder extends Teller<About> {
     const { isStream, after = -1 } = this.about
     if (!isStream || sequence_number <= after) return ''
     const type = `response.${name}`
-    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
+    return `event: ${type}\n${sseData({ type, sequence_number, ...fields })}`
   }
 
   /** Tells something of an item. */

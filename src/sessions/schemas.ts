@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
-import { isObject, validate } from '../validation.ts'
+import { isObject, paging, validate } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import type { SessionQuery } from './list.ts'
 import type { TurnQuery } from './turns.ts'
@@ -62,23 +62,15 @@ export const ForkSchema: v.GenericSchema<unknown, Fork> = v.pipe(
   }),
 )
 
-const page = {
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
-}
-
 /** The query of `GET /sessions`. */
 export const SessionQuerySchema: v.GenericSchema<unknown, SessionQuery> = v.object({
   kind: v.optional(kind),
   name: v.optional(v.string()),
-  ...page,
+  ...paging,
 })
 
 /** The query of `GET …/messages`. */
-export const TurnQuerySchema: v.GenericSchema<unknown, TurnQuery> = v.object(page)
+export const TurnQuerySchema: v.GenericSchema<unknown, TurnQuery> = v.object(paging)
 
 /** Reads and checks a body. Throws `invalid_body` that names every wrong field. */
 export async function readBody<T>(

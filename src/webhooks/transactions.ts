@@ -21,8 +21,8 @@ import {
   WEBHOOKS,
 } from './kept.ts'
 import { createMatcher, hears } from './matching.ts'
-import { bodyOf, type RunNotice, testBody } from './notice.ts'
 import type { WebhookSettings } from './options.ts'
+import { bodyOf, type RunNotice, testBody } from './payload.ts'
 
 /** Whose subscription is meant: undefined for an administrator, who may mean any. */
 export type Asking = string | undefined
@@ -42,8 +42,8 @@ export type WebhookChange = {
     | undefined
 }
 
-/** See the module's head. Subscriptions that are not there, or not the caller's, are `webhook_not_found`. */
-export interface WebhookWorks extends Transactions {
+/** Reads and writes. Subscriptions that are not there, or not the caller's, are `webhook_not_found`. */
+export interface WebhookTransactions extends Transactions {
   readonly reads: {
     /** Of an owner, or the oldest 1,000 of all. */
     readonly list: (tx: Reader, owner: Asking) => KeptWebhook[]
@@ -83,7 +83,7 @@ interface Receiver {
 }
 
 /** Makes the transactions. */
-export function webhookWorks(settings: WebhookSettings): WebhookWorks {
+export function webhookTransactions(settings: WebhookSettings): WebhookTransactions {
   const { subscriptions, maxPerOwner, runKeys, retentionMs } = settings
   const match = createMatcher(subscriptions)
   const deployed = new Map(subscriptions.map(each => [each.id, each]))

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { queryOf } from '../http/router.ts'
 import { count, duration } from '../schemas.ts'
-import { list, moment, validate } from '../validation.ts'
+import { list, moment, paging, validate } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import type { KeyChange, KeyQuery, KeyTerms } from './kept.ts'
 import { NAMED, SCOPES } from './scopes.ts'
@@ -52,11 +52,7 @@ const RotationSchema: v.GenericSchema<unknown, { readonly graceMs: number }> = v
 
 const QuerySchema: v.GenericSchema<unknown, KeyQuery> = v.object({
   owner: v.optional(textOf(MAX_OWNER)),
-  cursor: v.optional(v.string()),
-  limit: v.optional(
-    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
-    '50',
-  ),
+  ...paging,
 })
 
 /** The body of `POST /keys`. */
