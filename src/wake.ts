@@ -12,7 +12,7 @@ export interface Deferred<T> {
   readonly reject: (reason: unknown) => void
 }
 
-/** Makes a {@link Deferred}, as `Promise.withResolvers` does, which Node 20 lacks. */
+/** Makes a {@link Deferred}, as `Promise.withResolvers` does, which browsers lack that are older than 2024. */
 export function deferred<T>(): Deferred<T> {
   let resolve: Deferred<T>['resolve'] = () => {}
   let reject: Deferred<T>['reject'] = () => {}

@@ -55,7 +55,9 @@ function stateOf({ settings: { state } }: Core): string {
   if (state.kind === 'none') return 'none: no run is stored'
   if (state.kind === 'hosted') return 'objects'
   if (state.isVolatile) return 'memory: it is lost when the service stops'
-  return state.store.isShared ? 'a database that others may share' : 'a database of this service alone'
+  return state.store.isShared
+    ? 'a database that other processes may share'
+    : 'a database of this service alone'
 }
 
 /** What is off, as the name of the option that turns it on. */

@@ -14,7 +14,7 @@ import { runsCommand } from './command/runs.ts'
 import { createScreen, endWithReader } from './command/screen.ts'
 import { EXIT, failureOf, type Options, UsageError } from './command/service.ts'
 import { sessionsCommand } from './command/sessions.ts'
-import { storeCommand } from './postgres/command.ts'
+import { checkNode } from './node/version.ts'
 
 const cli = cac('servable')
 const screen = createScreen()
@@ -70,6 +70,7 @@ cli
   .option('--no-prepare', 'For poolers without prepared statements')
   .example('servable store migrate --url postgres://me@127.0.0.1/app')
   .action(async (act: string, options: Options) => {
+    const { storeCommand } = await loadStoreCommand()
     process.exitCode = await storeCommand(
       act,
       { ...options, url: options.url ?? process.env.DATABASE_URL },
@@ -79,6 +80,17 @@ cli
 
 cli.help()
 cli.version(VERSION)
+
+/** Loaded on demand: it needs an optional package, and the other commands do not. */
+async function loadStoreCommand() {
+  try {
+    return await import('./postgres/command.ts')
+  } catch (cause) {
+    throw new UsageError('`servable store` needs the package `postgres`: run `npm install postgres`', {
+      cause,
+    })
+  }
+}
 
 /** Throws for a command that there is not. Without any, the help says which there are. */
 function checkCommand(): void {
@@ -93,6 +105,7 @@ function checkCommand(): void {
 
 endWithReader()
 try {
+  checkNode()
   cli.parse(process.argv, { run: false })
   checkCommand()
   await cli.runMatchedCommand()

@@ -12,6 +12,7 @@ import type { Reply } from '../web/reply.ts'
 import { withHost } from './node/host.ts'
 import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
+import { checkNode } from './node/version.ts'
 import {
   type CloseOptions,
   checkHandler,
@@ -30,12 +31,13 @@ export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /**
- * Serves a handler with `node:http` (through srvx), and WebSockets (through ws).
+ * Serves a handler with `node:http` (through srvx), and WebSockets (through ws). Node must be 22.13 or newer.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
 export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
+  checkNode()
   checkHandler(handler, 'serve', SERVE_EXAMPLE)
   const address = resolveAddress(options)
   return serveAlive(handler, () => listenTo(handler, address))

@@ -1,5 +1,5 @@
 /**
- * SQLite through `node:sqlite`, on Node (22.13 or newer), Bun and Deno.
+ * SQLite through `node:sqlite`, on Node, Bun and Deno.
  *
  * @module
  */

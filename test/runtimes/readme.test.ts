@@ -4,6 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
@@ -18,6 +19,7 @@ import {
   snippetsIn,
   writeSnippets,
 } from '../pages.ts'
+import { HAS_BROWSER, launch, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 
@@ -186,16 +188,31 @@ describe('the README and the pages', () => {
     for (const line of bindings) expect(toml).toContain(line)
   })
 
-  it.each([['server.ts', startNode]])('shows %s, which serves', async (name, start) => {
-    const server: Runtime = await start(join(folder, name))
-    try {
-      const handler: Handler = request => fetch(request.url.replace('http://127.0.0.1', server.url), request)
-      expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(200)
-    } finally {
-      await server.stop()
-    }
+  it('shows server.ts, which answers what the page asks', async context => {
+    const server = await startNode(join(folder, 'server.ts'))
+    context.onTestFinished(() => server.stop())
+    const [command = ''] = commandsIn(otherFences).filter(isForOwnServer)
+    const { stdout } = await run('sh', ['-c', command.replace(OWN_SERVER, server.url)])
+    expect(JSON.parse(stdout)).toMatchObject({ text: 'HELLO YOU ' })
+  })
+
+  it('shows page-server.ts, whose page streams an agent', async context => {
+    context.skip(!HAS_BROWSER, 'skipped: needs chromium')
+    const entryPoints = [join(root, 'src/client/index.ts')]
+    await build({ entryPoints, bundle: true, format: 'esm', outfile: join(folder, 'client.js') })
+    const server = await startNode(join(folder, 'page-server.ts'))
+    context.onTestFinished(() => server.stop())
+    const browser = await launch()
+    context.onTestFinished(() => browser.close())
+    const { page, complaints } = await visit(browser, server.url)
+    await page.getByText('HELLO FROM A PAGE').waitFor()
+    expect(complaints).toEqual([])
   })
 })
+
+/** The server that readers write themselves. */
+const OWN_SERVER = 'http://127.0.0.1:3000'
+const isForOwnServer = (command: string) => command.includes(OWN_SERVER)
 
 describe('what the pages show of models', () => {
   it('is an agent that a model answers for', async () => {
@@ -281,7 +298,9 @@ describe('commands', () => {
     expect(stdout).toMatch(said)
   })
 
-  const all = commandsIn(otherFences).filter(command => command.startsWith('curl'))
+  const all = commandsIn(otherFences).filter(
+    command => command.startsWith('curl') && !isForOwnServer(command),
+  )
   const curls = all.filter(command => !command.includes('/sessions') && !command.includes('$SESSION_ID'))
 
   it('begin a session, use it and read its turns', async () => {

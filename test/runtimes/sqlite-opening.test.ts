@@ -185,9 +185,7 @@ describe('a runtime without SQLite', () => {
   })
 
   it.each([
-    [{ node: '20.20.2' }, 'Node 20.20.2', 'use Node 22.13 or newer (22.5 with `--experimental-sqlite`)'],
-    [{ node: '22.12.0' }, 'Node 22.12.0', 'start it with `--experimental-sqlite`, or use Node 22.13'],
-    [{ node: '22.4.1' }, 'Node 22.4.1', 'use Node 22.13 or newer'],
+    [{ node: '20.20.2' }, 'Node 20.20.2', 'use Node 22.13 or newer'],
     [{ bun: '1.1.0', node: '22.6.0' }, 'Bun 1.1.0', 'use a newer Bun'],
     [{ deno: '2.1.4', node: '22.11.0' }, 'Deno 2.1.4', 'use Deno 2.2 or newer'],
   ])('has a name and an advice: %j', (versions, name, advice) => {

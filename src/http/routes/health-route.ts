@@ -35,7 +35,7 @@ export function healthRoute(prefix: string, isReady: () => Promise<boolean>): Ro
   }
 }
 
-/** What runs this, by its own word (WinterTC Minimum Common API); Node 20 says none. */
+/** What runs this, by its own word (WinterTC Minimum Common API). */
 function runtimeName(): string {
   return typeof navigator === 'undefined' ? 'unknown' : navigator.userAgent
 }

@@ -28,12 +28,8 @@ interface Versions {
 }
 
 /** Which version of the runtime has `node:sqlite`. */
-export function adviceFor({ bun, deno, node = '' }: Versions): string {
+export function adviceFor({ bun, deno }: Versions): string {
   if (bun !== undefined) return 'use a newer Bun (1.4.4 has it)'
   if (deno !== undefined) return 'use Deno 2.2 or newer'
-  const [major = 0, minor = 0] = node.split('.').map(Number)
-  const isFlagged = major === 22 && minor >= 5 && minor < 13
-  return isFlagged
-    ? 'start it with `--experimental-sqlite`, or use Node 22.13 or newer'
-    : 'use Node 22.13 or newer (22.5 with `--experimental-sqlite`), or `memoryState()`'
+  return 'use Node 22.13 or newer, without `--no-experimental-sqlite`'
 }
