@@ -3,19 +3,23 @@ import { bearerIdentity, createHandler, MetricsExporter } from 'servable'
 import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
+import { budgets } from 'servable/budgets'
 import { durableObjects, durableState, scheduled, worker, workerAssets } from 'servable/cloudflare'
 import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
 import { guards } from 'servable/guards'
 import { callerKeys, keysAuth } from 'servable/keys'
+import { auditLog, runLog } from 'servable/logs'
 import { directTools, mcp, mcpTasks } from 'servable/mcp'
 import { openai } from 'servable/openai'
 import { queue } from 'servable/queue'
 import { schedule, schedules } from 'servable/schedules'
 import { sessions } from 'servable/sessions'
+import { webhooks } from 'servable/webhooks'
 import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
+import { tracesTo } from './traces.ts'
 
-const { USER_TOKEN, ADMIN_TOKEN } = env as { readonly USER_TOKEN?: string; readonly ADMIN_TOKEN?: string }
+const { USER_TOKEN, ADMIN_TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT } = env as Record<string, string | undefined>
 if (!USER_TOKEN || !ADMIN_TOKEN) throw new Error('Set the secrets USER_TOKEN and ADMIN_TOKEN')
 
 const isAdmin = bearerIdentity({ tokens: { [ADMIN_TOKEN]: { id: 'admin', scopes: ['admin'] } } })
@@ -42,11 +46,16 @@ const handler = createHandler({
     files(),
     sessions(),
     queue(),
+    budgets({ maxTokens: 1_000_000, windowMs: 86_400_000, key: 'owner' }, { authenticate: isAdmin }),
+    webhooks({ clients: true }),
     approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
     schedules([schedule(counter, { cron: '0 9 * * MON-FRI', input: 'Good morning', owner: 'ada' })], {
       authenticate: isAdmin,
     }),
     guards({ onInput: { mask: [{ pattern: /\b\d{4}([ -]?)(?:\d{4}\1){2}\d{4}\b/, with: '[card]' }] } }),
+    auditLog(),
+    runLog(),
+    ...(OTEL_EXPORTER_OTLP_ENDPOINT ? [tracesTo(OTEL_EXPORTER_OTLP_ENDPOINT)] : []),
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
     openai(),

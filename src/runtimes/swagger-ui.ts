@@ -25,9 +25,10 @@ const TYPES: Readonly<Record<DocsFile, string>> = {
 export function swaggerUi(): DocsAssets {
   const require = createRequire(import.meta.url)
   const files = new Map<DocsFile, Promise<Uint8Array<ArrayBuffer>>>()
+  // Without these comments, `next build` takes the whole package, or the whole project, into the app.
   const pathOf = (file: string) => {
     try {
-      return require.resolve(`swagger-ui-dist/${file}`)
+      return require.resolve(/* turbopackIgnore: true */ `swagger-ui-dist/${file}`)
     } catch (cause) {
       const text = '`swaggerUi()` needs the package `swagger-ui-dist`: install it beside servable'
       throw new ServableError('invalid_options', text, { cause })
@@ -37,7 +38,7 @@ export function swaggerUi(): DocsAssets {
   return async file => {
     let bytes = files.get(file)
     if (bytes === undefined) {
-      bytes = readFile(pathOf(file)).then(buffer => new Uint8Array(buffer))
+      bytes = readFile(/* turbopackIgnore: true */ pathOf(file)).then(buffer => new Uint8Array(buffer))
       files.set(file, bytes)
     }
     const headers = { 'content-type': TYPES[file], 'cache-control': 'public, max-age=86400' }

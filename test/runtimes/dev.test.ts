@@ -1,21 +1,70 @@
-import { expect, test } from 'vitest'
+/** The service of the examples as a newcomer starts it: `npm run dev`, and the same on Node. */
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startReceiver } from '../contracts/otel/receiver.ts'
 import { eventually } from '../eventually.ts'
-import { startWrangler } from './harness.ts'
+import { type Ask, expectLinks, expectRoutes } from '../examples/front-page.ts'
+import { type Runtime, startNode, startWrangler } from './harness.ts'
 
-test('npm run dev serves the examples', async () => {
-  const server = await startWrangler()
-  const response = await fetch(`${server.url}/api/agents`)
-  expect(response.status).toBe(200)
-  expect(await response.text()).toContain('"summarizer"')
-  expect(await (await fetch(server.url)).text()).toContain('href="/api/docs"')
-  expect(await (await fetch(`${server.url}/api`)).json()).toMatchObject({
-    _links: { docs: { href: '/api/docs' } },
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const SERVERS: readonly [name: string, start: (env: Record<string, string>) => Promise<Runtime>][] = [
+  ['npm run dev', env => startWrangler({ env })],
+  [
+    'examples/node.ts',
+    env => startNode('examples/node.ts', { env: { NODE_ENV: 'development', DATABASE: ':memory:', ...env } }),
+  ],
+]
+
+describe.each(SERVERS)('%s', (_, begin) => {
+  const serve = async (env: Record<string, string> = {}): Promise<Runtime & { readonly ask: Ask }> => {
+    const server = await begin(env)
+    onTestFinished(() => server.stop())
+    return { ...server, ask: (path, init) => fetch(server.url + path, init) }
+  }
+
+  const echo = async (ask: Ask, input: string, headers: Record<string, string> = {}) => {
+    const init = { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify({ input }) }
+    return (await ask('/api/agents/echo/run', init)).json()
+  }
+
+  it('serves the examples with nothing set', async () => {
+    const { ask, log } = await serve()
+    expect(await (await ask('/api/agents')).text()).toContain('"summarizer"')
+    await expectLinks(ask)
+    // Its log is for people, without being told so: what is served, and each request.
+    await eventually(() => {
+      expect(log()).toMatch(/servable \S+ {2}\S*\/api\n {2}serves {3}agents /)
+      expect(log()).toMatch(/GET {7}200 {6} +[\d.]+ (ms|s) {2}\/api\/agents\n/)
+    })
+    expect(log().match(/ {2}serves {3}/g)).toHaveLength(1)
+
+    expect(await echo(ask, 'Write to ada@example.com')).toMatchObject({ text: 'Write to [address]' })
+
+    const body = JSON.stringify({ owner: 'bob', name: 'laptop', scopes: ['run'] })
+    const { key } = await (await ask('/api/keys', { method: 'POST', headers: JSON_TYPE, body })).json()
+    const authorization = `Bearer ${key}`
+    expect(await echo(ask, 'Hello', { authorization })).toMatchObject({ text: 'Hello' })
+    expect((await ask('/api/sessions', { headers: { authorization } })).status).toBe(200)
+    expect((await ask('/api/sessions', { headers: { authorization: `${authorization}x` } })).status).toBe(401)
   })
-  // Its log is for people, without being told so: what is served, and each request.
-  await eventually(() => {
-    expect(server.log()).toMatch(/servable \S+ {2}\/api\n {2}serves {3}agents /)
-    expect(server.log()).toMatch(/GET {7}200 {6} +[\d.]+ (ms|s) {2}\/api\/agents\n/)
+
+  it('serves what its first page names to the tokens that are set, and sends its traces', async () => {
+    const receiver = await startReceiver()
+    onTestFinished(() => receiver.stop())
+    const tokens = { user: 'token-of-ada', admin: 'token-of-admin' }
+    const { ask } = await serve({
+      USER_TOKEN: tokens.user,
+      ADMIN_TOKEN: tokens.admin,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    })
+    await expectRoutes(ask, tokens)
+    await echo(ask, 'Hello')
+    await eventually(() => expect(receiver.spans.map(({ name }) => name)).toContain('invoke_agent echo'))
   })
-  expect(server.log().match(/ {2}serves {3}/g)).toHaveLength(1)
-  await server.stop()
+
+  it('shows its traces in its log', async () => {
+    const { ask, log } = await serve({ OTEL_TRACES_EXPORTER: 'console' })
+    await echo(ask, 'Hello')
+    await eventually(() => expect(log()).toMatch(/span {2}invoke_agent echo /))
+  })
 })

@@ -3,6 +3,9 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Receiver, startReceiver } from '../contracts/otel/receiver.ts'
+import { eventually } from '../eventually.ts'
+import { PLUGINS } from '../examples/plugins.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
 import { type Examples, installExamples } from './example-folders.ts'
 import { freePort } from './harness.ts'
@@ -199,8 +202,10 @@ describe('the chat page', () => {
 
 describe('the Worker with everything', () => {
   let server: Started
+  let receiver: Receiver
   let url: string
   beforeAll(async () => {
+    receiver = await startReceiver()
     const { folder } = examples.of('worker-with-everything')
     await mkdir(join(folder, 'state'))
     server = await start({
@@ -208,6 +213,7 @@ describe('the Worker with everything', () => {
       args: [
         ...['dev', '--port', String(await freePort()), '--inspector-port', '0', '--persist-to', 'state'],
         ...['--var', 'USER_TOKEN:user', '--var', 'ADMIN_TOKEN:admin'],
+        ...['--var', `OTEL_EXPORTER_OTLP_ENDPOINT:${receiver.url}`],
       ],
       cwd: folder,
       until: /Ready on (http:\/\/127\.0\.0\.1:\d+)/,
@@ -216,7 +222,10 @@ describe('the Worker with everything', () => {
     })
     url = server.ready[1] ?? ''
   })
-  afterAll(() => server?.stop())
+  afterAll(async () => {
+    await server?.stop()
+    await receiver?.stop()
+  })
 
   const get = (path: string, token?: string) =>
     fetch(url + path, { headers: token ? { authorization: `Bearer ${token}` } : {} })
@@ -249,7 +258,19 @@ describe('the Worker with everything', () => {
     expect(await (await get(`/api/runs/${runId}`, 'user')).json()).toMatchObject({ status: 'completed' })
   })
 
+  it('tells its log and the collector of runs', async () => {
+    await post(`${url}/api/agents/counter/run`, { input: 'one' }, 'user')
+    await eventually(() => {
+      expect(receiver.spans.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['invoke_agent counter', 'execute_tool word_count']),
+      )
+      expect(server.log()).toMatch(/audit .* run\.started {2}agents\/counter {2}actor=ada/)
+    })
+  })
+
   it('has every part', async () => {
+    const config = await get('/api/console/config', 'user')
+    expect((await config.json()).plugins).toEqual(expect.arrayContaining([...PLUGINS, 'run-log']))
     const statuses = async (token: string | undefined, ...paths: string[]) =>
       Promise.all(paths.map(async path => [path, (await get(path, token)).status]))
     const open = ['/.well-known/agent-card.json', '/api/health']
@@ -258,10 +279,19 @@ describe('the Worker with everything', () => {
       '/api/docs/spec.json',
       '/api/tools',
       '/api/agents/counter/corrections',
+      '/api/budgets',
+      '/api/webhooks',
       '/socket.io/?EIO=4&transport=polling',
     ]
     expect(await statuses('user', ...users)).toEqual(users.map(path => [path, 200]))
-    const admins = ['/api/metrics', '/api/admin/mcp', '/api/admin/toolkits', '/api/keys']
+    const admins = [
+      '/api/metrics',
+      '/api/admin/mcp',
+      '/api/admin/toolkits',
+      '/api/keys',
+      '/api/schedules',
+      '/api/budgets/all',
+    ]
     expect(await statuses('admin', ...admins)).toEqual(admins.map(path => [path, 200]))
     expect(await statuses('user', ...admins)).toEqual(admins.map(path => [path, 401]))
   })
