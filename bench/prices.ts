@@ -127,7 +127,8 @@ const units = (): string =>
   )
 
 const MIB = 1024 * 1024
-const amount = (number: number, unit = ''): string => {
+/** A bound as pages write it. */
+export const amount = (number: number, unit = ''): string => {
   if (unit === 'bytes' && number % (1024 * MIB) === 0) return `${number / 1024 / MIB} GiB`
   if (unit === 'bytes' && number % MIB === 0) return `${number / MIB} MiB`
   return `${number.toLocaleString('en')}${unit && ` ${unit}`}`

@@ -2,9 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { optionsOf } from '../.ci/docs.ts'
-import { BOUNDS, defaultOf } from '../bench/bounds.ts'
-import { type Figures, figures, PAGES, renewed, usdOf } from '../bench/prices.ts'
+import { optionsOf, rowsOf } from '../.ci/docs.ts'
+import { BOUNDS, type Bound, defaultOf } from '../bench/bounds.ts'
+import { amount, type Figures, figures, PAGES, renewed, usdOf } from '../bench/prices.ts'
 import { BUNDLES } from './bundles.ts'
 import { root } from './runtimes/process.ts'
 
@@ -41,6 +41,55 @@ describe('the tables of prices', () => {
     expect(known.length).toBeGreaterThan(15)
     for (const bound of known)
       expect(defaultOf(bound).toLocaleString('en'), bound.option).toBe(told.get(bound.option ?? ''))
+  })
+})
+
+/** Names of options that several parts have. */
+const SHARED = ['maxBytes', 'maxLength', 'maxTools']
+
+/** Whether a text with code names the option of a bound. */
+function names(text: string, { option = '' }: Bound): boolean {
+  const last = option.split('.').at(-1) ?? ''
+  const codes = [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+  return codes.some(
+    code => code === option || (!SHARED.includes(last) && new RegExp(`(?<![.\\w])${last}\\b`).test(code)),
+  )
+}
+
+describe('the tables of other pages', () => {
+  it('have the same bounds where they name an option', async () => {
+    const pages = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md'))
+    const texts = await Promise.all(pages.map(name => read(join('docs', name))))
+    // Rows with a number, but for the status of an error.
+    const rows = texts.flatMap(text => rowsOf(text).map(cells => `| ${cells.join(' | ')} |`))
+    const telling = rows.filter(row => /\d/.test(row.replace(/\| \d{3} \|/, '')))
+    const pairs = BOUNDS.filter(({ option }) => option !== undefined).flatMap(bound =>
+      telling.filter(row => names(row, bound)).map(row => [bound, row] as const),
+    )
+    expect(pairs.length).toBeGreaterThan(30)
+    for (const [bound, row] of pairs) {
+      const number = defaultOf(bound)
+      const told = [amount(number, bound.unit), amount(number)]
+      expect(
+        told.some(text => row.includes(text)),
+        `${bound.option}: ${told.join(', ')}\n${row}`,
+      ).toBe(true)
+    }
+  })
+})
+
+describe('the comparison', () => {
+  it('has the medians that the benchmarks have of each server', async () => {
+    const numbers = (cells: readonly string[]) =>
+      cells.slice(1).map(cell => Number(/^[\d.,]+/.exec(cell)?.[0].replaceAll(',', '') ?? Number.NaN))
+    const measured = rowsOf(await read('bench/README.md')).map(numbers)
+    const compared = rowsOf(await read('docs/comparison.md')).filter(cells => cells[4]?.endsWith(' ms'))
+    expect(compared.length).toBeGreaterThan(5)
+    for (const cells of compared)
+      expect(
+        measured.some(row => numbers(cells).every(number => row.includes(number))),
+        cells.join(' | '),
+      ).toBe(true)
   })
 })
 
