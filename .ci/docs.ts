@@ -1,4 +1,4 @@
-// Checks README.md and docs/**/*.md, in less than a second:
+// Checks README.md, bench/README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
 // It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
 // docs/options.md does not name with its default, an error code that docs/errors.md does not name with its status, a folder of
@@ -263,7 +263,8 @@ function read(root: string, folder: string, ending: string): Map<string, string>
 
 /** The errors of a repository's documentation. */
 export function checkDocs(root: string): string[] {
-  const pages = read(root, 'docs', '.md').set('README.md', readFileSync(join(root, 'README.md'), 'utf8'))
+  const pages = read(root, 'docs', '.md')
+  for (const path of ['README.md', 'bench/README.md']) pages.set(path, readFileSync(join(root, path), 'utf8'))
   const sources = read(root, 'src', '.ts')
   const source = (path: string) => sources.get(path) ?? ''
   return [

@@ -1,30 +1,37 @@
-/** Size of the bundles of a deployment in bytes, minified and gzipped: `node bench/bundles.ts`. */
+/**
+ * Sizes of the bundles of a deployment, minified and gzipped: `node bench/bundles.ts`. What it measures becomes the tables of
+ * prices.
+ */
 import { gzipSync } from 'node:zlib'
+import { BUILT } from '../src/console/built.ts'
 import { BUNDLES, bundle } from '../test/bundles.ts'
 import { bundleWorker } from '../test/runtimes/worker.ts'
+import { keep, type Weight } from './prices.ts'
 
-const kib = (bytes: number) => bytes / 1024
-const line = (what: string, gzipped: number, plain: number, beyond?: number) => {
-  const more = beyond === undefined ? '' : ` | ${beyond < 0.05 ? '' : `+ ${beyond.toFixed(1)}`}`
-  console.log(`| ${what} | ${gzipped.toFixed(1)} | ${kib(plain).toFixed(1)}${more} |`)
+const ENTRIES = {
+  'the core with `worker()`': 'bench/worker/plain-core.ts',
+  'the core with `worker()` and Durable Objects': 'bench/worker/core-objects.ts',
+  'every built-in part': 'bench/worker/index.ts',
+  'every built-in part and `servable/model-agent`, with the AI SDK': 'bench/worker/ai.ts',
+  '`servable/mcp-client` alone, with the official client': 'src/mcp-client/index.ts',
+  '`servable/a2a-client` alone, with the official client': 'src/a2a-client/index.ts',
+  '`servable/adapters` alone': 'src/adapters/index.ts',
+  '`servable/client` alone': 'src/client/index.ts',
 }
 
-console.log('| Worker | KiB gzip | KiB before | over the core |\n|---|---|---|---|')
-let core = 0
-for (const one of BUNDLES) {
-  const bundled = await bundle(one)
-  core ||= bundled.kib
-  line(one.name, bundled.kib, bundled.code.length, bundled.kib - core)
+function weigh(name: string, code: string): Weight {
+  const weight = { gzip: gzipSync(code, { level: 9 }).byteLength, plain: code.length }
+  console.log(`${name}: ${(weight.gzip / 1024).toFixed(2)} KiB`)
+  return weight
 }
 
-console.log('\n| entry | KiB gzip | KiB before |\n|---|---|---|')
-for (const [what, entry] of [
-  ['every built-in part and `servable/model-agent`, with the AI SDK', 'bench/worker/ai.ts'],
-  ['`servable/mcp-client` alone, with the official client', 'src/mcp-client/index.ts'],
-  ['`servable/a2a-client` alone, with the official client', 'src/a2a-client/index.ts'],
-  ['`servable/adapters` alone', 'src/adapters/index.ts'],
-  ['`servable/client` alone', 'src/client/index.ts'],
-] as const) {
-  const code = await bundleWorker(entry, { minify: true })
-  line(what, kib(gzipSync(code, { level: 9 }).byteLength), code.length)
-}
+const bundles: Record<string, Weight> = {}
+for (const one of BUNDLES) bundles[one.name] = weigh(one.name, (await bundle(one)).code)
+const entries: Record<string, Weight> = {}
+for (const [name, entry] of Object.entries(ENTRIES))
+  entries[name] = weigh(name, await bundleWorker(entry, { minify: true }))
+// Their names end with a digest.
+const files = Object.fromEntries(
+  Object.entries(BUILT.files).map(([name, { text }]) => [name.replace(/-.*(?=\.)/, ''), weigh(name, text)]),
+)
+keep({ bundles, entries, files })

@@ -1,18 +1,16 @@
 /**
- * The console: how well its chat keeps up with a long answer on a slow computer, and the size of its files: `node bench/console.ts`.
+ * The console: how well its chat keeps up with a long answer on a slow computer: `node bench/console.ts`.
  *
  * An agent says 10,000 pieces of Markdown (35 KB), at two speeds. The page is a real Chromium with its CPU throttled to a sixth. A frame
  * that takes longer than 50 ms is one that a reader may notice.
  */
 import { execFileSync } from 'node:child_process'
 import process from 'node:process'
-import { gzipSync } from 'node:zlib'
 import { Agent, createHandler, Registry, textOf } from '../src/index.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { launch } from '../test/runtimes/browser.ts'
 
 execFileSync(process.execPath, ['.ci/console.ts'])
-const { BUILT } = await import('../src/console/built.ts')
 const { webConsole } = await import('../src/console/plugin.ts')
 
 const TOKENS = 10_000
@@ -107,12 +105,3 @@ for (const speed of [1200, 6000]) {
 }
 await browser.close()
 await server.close()
-
-console.log('\n| file | KiB gzip | KiB before |\n|---|---|---|')
-let all = 0
-for (const [name, { text }] of Object.entries(BUILT.files)) {
-  const gzipped = gzipSync(text, { level: 9 }).byteLength / 1024
-  if (!name.includes('chart')) all += gzipped
-  console.log(`| ${name} | ${gzipped.toFixed(1)} | ${(text.length / 1024).toFixed(1)} |`)
-}
-console.log(`| all but charts | ${all.toFixed(1)} | |`)

@@ -1,6 +1,7 @@
 /** What an application carries that imports one of the entries. */
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
+import { figures } from '../bench/prices.ts'
 import { BUNDLES, bundle } from './bundles.ts'
 import { root } from './runtimes/process.ts'
 import { AS_DEPLOYED } from './runtimes/worker.ts'
@@ -56,6 +57,9 @@ describe('a bundle', () => {
     expect(kib).toBeLessThanOrEqual(one.limit)
     // A limit that nobody comes near holds nothing.
     expect(kib).toBeGreaterThan(one.limit * 0.97)
+    // The page of prices, which `node bench/bundles.ts` renews.
+    const told = (figures().bundles[one.name]?.gzip ?? 0) / 1024
+    expect(Math.abs(told - kib) / kib).toBeLessThan(0.01)
   })
 
   it.each([

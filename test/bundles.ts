@@ -124,6 +124,12 @@ export const BUNDLES: readonly Bundle[] = [
     'mcp({ tools: true, tasks: mcpTasks() })',
     47.3,
   ),
+  withPlugin(
+    '`mcp()` with `mcpAuth()`',
+    'src/mcp/plugin.ts',
+    "mcp({ tools: true, auth: mcpAuth({ authorizationServers: [], resource: '' }) })",
+    47.45,
+  ),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 47.45),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 50.1),
   withPlugin('`webConsole()`', 'src/console/plugin.ts', 'webConsole()', 130.9),

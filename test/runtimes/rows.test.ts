@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { messageOf, V1 } from '../a2a/requests.ts'
 import { as, own, uuid } from '../contracts/runs/client.ts'
+import { startReceiver } from '../contracts/webhooks/receiver.ts'
 import type { Ledger } from './entries/metered.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 
@@ -152,7 +153,7 @@ describe('rows that are written', () => {
 
 describe('rows of sessions that are listed', () => {
   it('are one more a turn, and 3 for the first one', async () => {
-    const server = await startWorkerd(ENTRY, { env: { LISTED: 'on' } })
+    const server = await startWorkerd(ENTRY, { env: { PART: 'sessions' } })
     try {
       const owner = as(own('owner'))
       await followed(server.url, 'burst', owner)
@@ -180,7 +181,7 @@ describe('rows of sessions that are listed', () => {
 
 describe('rows that metrics write', () => {
   it('are one a plain run at the most, on average', async () => {
-    const server = await startWorkerd(ENTRY, { env: { METRICS: 'on' } })
+    const server = await startWorkerd(ENTRY, { env: { PART: 'metrics' } })
     const runs = 20
     for (let run = 0; run < runs; run++) {
       expect((await post(`${server.url}/api/agents/burst/run`, { input: 'x' })).status).toBe(200)
@@ -203,7 +204,7 @@ describe('rows of a budget', () => {
   let server: Runtime | undefined
   const url = () => server?.url ?? ''
   beforeAll(async () => {
-    server = await startWorkerd(ENTRY, { env: { BUDGETS: 'on' } })
+    server = await startWorkerd(ENTRY, { env: { PART: 'budgets' } })
   })
   afterAll(() => server?.stop())
 
@@ -232,5 +233,78 @@ describe('rows of a budget', () => {
     await ofRun(owner, {})
     const { calls } = await ofRun(owner, { background: true })
     expect(calls).toMatchObject({ 'ServableIndex.budgets.hold': 1, 'ServableIndex.budgets.settle': 1 })
+  })
+})
+
+describe('rows of a webhook', () => {
+  it('are 11 more a stored run at the most: noted, and delivered', async () => {
+    const receiver = await startReceiver()
+    const server = await startWorkerd(ENTRY, {
+      env: { PART: 'webhooks', RECEIVER: `${receiver.url}/hook` },
+    })
+    try {
+      const owner = as(own('owner'))
+      // The first delivery makes the tables.
+      for (const count of [1, 2]) {
+        await take(server.url)
+        await followed(server.url, 'burst', owner)
+        await vi.waitFor(async () => {
+          expect(receiver.requests('/hook')).toHaveLength(count)
+          const { statements } = await look(server.url)
+          // The delivery has been claimed, and is settled.
+          expect(statements).toMatchObject({
+            'ServableRun: setAlarm': 2,
+            'ServableIndex: DELETE FROM object_documents WHERE collection =': 1,
+          })
+        }, WAIT)
+      }
+      const { rows, calls } = await take(server.url)
+      expect(calls).toMatchObject({ 'ServableIndex.webhooks.enqueue': 1 })
+      expect(rows).toBeLessThanOrEqual(13 + 11)
+    } finally {
+      await server.stop()
+      await receiver.stop()
+    }
+  })
+})
+
+describe('rows of the queue', () => {
+  let server: Runtime | undefined
+  const url = () => server?.url ?? ''
+  beforeAll(async () => {
+    server = await startWorkerd(ENTRY, { env: { PART: 'queue' } })
+  })
+  afterAll(() => server?.stop())
+
+  const start = async (agent: string, owner: Fields): Promise<string> => {
+    const headers = { ...owner, prefer: 'respond-async' }
+    const response = await post(`${url()}/api/agents/${agent}/run`, { input: 'x' }, headers)
+    expect(response.status).toBe(202)
+    return ((await response.json()) as { status: string }).status
+  }
+
+  it('are none while no run waits', async () => {
+    const owner = as(own('owner'))
+    await start('burst', owner)
+    await spent(url(), 'ServableIndex.core:run.update')
+    await start('burst', owner)
+    const { rows, rowsOf } = await spent(url(), 'ServableIndex.core:run.update')
+    expect(rows).toBeLessThanOrEqual(13)
+    expect(rowsOf).toEqual({ ServableRun: 11, ServableIndex: 2 })
+  })
+
+  it('are 24 more at the most for a run that waits, and then starts', async () => {
+    const owner = as(own('owner'))
+    await start('held', owner)
+    expect(await start('burst', owner)).toBe('queued')
+    await post(`${url()}/release`, {})
+    await vi.waitFor(async () => {
+      const { calls, statements } = await look(url())
+      expect(calls).toMatchObject({ 'ServableIndex.core:run.update': 2, 'ServableIndex.queue.done': 1 })
+      expect(statements).toMatchObject({ 'ServableRun: setAlarm': 4 })
+    }, WAIT)
+    // The first run of the owner, and the one that waited.
+    const { rows } = await take(url())
+    expect(rows).toBeLessThanOrEqual(15 + 13 + 24)
   })
 })
