@@ -11,7 +11,7 @@ import {
   type Turn,
   textOf,
 } from '../src/index.ts'
-import { newRun } from '../src/runs/local-host.ts'
+import { newRun } from '../src/runs/new-run.ts'
 import { RUNNING, RUNS, toDocument } from '../src/runs/record.ts'
 import { appendSession } from '../src/runs/session-memory.ts'
 import { idOf, LEASE_MS, MEMBERS, SESSIONS, TURNS } from '../src/runs/session-record.ts'

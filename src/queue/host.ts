@@ -26,9 +26,9 @@ import type {
   StartRequest,
   Viewer,
 } from '../runs/host.ts'
-import { type Asked, toAsked } from '../runs/journal.ts'
-import { inputNotKept, newRun } from '../runs/local-host.ts'
+import { type Asked, inputNotKept, toAsked } from '../runs/journal.ts'
 import type { EventQuery, LogPage } from '../runs/log-page.ts'
+import { newRun } from '../runs/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
 import type { AnsweredBy, AnsweredRun, WaitingRun } from '../runs/waiting.ts'
