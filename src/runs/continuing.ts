@@ -8,10 +8,10 @@
 import type { Answer, FinishEvent } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import type { HostSettings, ResumedRun, ResumeRequest } from './host.ts'
+import type { ResumedRun, ResumeRequest } from './host.ts'
 import { askedIn, withoutParts, workIn, writeAsked } from './journal.ts'
 import { ended, RUNS, type RunRecord, type RunSummary, type StoredRun, toDocument } from './record.ts'
-import type { Retained } from './retention-of.ts'
+import { type Keeping, runKeepMsOf } from './retention.ts'
 import {
   type AnsweredBy,
   type AnsweredRun,
@@ -24,13 +24,6 @@ import {
   type Waiting,
   waitingIn,
 } from './waiting.ts'
-
-/** What the host does with it. */
-export interface Keeping {
-  readonly settings: Pick<HostSettings, 'approvals' | 'notices'>
-  /** Milliseconds for which a run is kept once it waits no more. */
-  keepMs(run: Retained): number
-}
 
 /** Answers for a run. */
 export interface GivenAnswers {
@@ -124,9 +117,9 @@ function rest(tx: Transaction, run: StoredRun): RunRecord {
 }
 
 /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
-function settle(tx: Transaction, run: StoredRun, { keepMs }: Keeping): void {
+function settle(tx: Transaction, run: StoredRun, keeping: Keeping): void {
   const leaves = run.keyId === null ? 'first' : 'last'
-  tx.put(RUNS, toDocument(run, tx.now + keepMs({ ...run.record, owner: run.owner })), {
+  tx.put(RUNS, toDocument(run, tx.now + runKeepMsOf({ ...run.record, owner: run.owner }, keeping)), {
     thing: run.record.id,
     leaves,
   })

@@ -12,7 +12,7 @@ import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { admitted } from './admit.ts'
 import type { Asking } from './asking.ts'
-import { answerRun, giveUpRun, type Keeping, resumeRun } from './continuing.ts'
+import { answerRun, giveUpRun, resumeRun } from './continuing.ts'
 import type { EndedRun } from './ended-run.ts'
 import { eventToJson } from './event-json.ts'
 import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
@@ -30,7 +30,7 @@ import type {
 } from './host.ts'
 import { type Asked, askedIn, inputNotKept, putAsked } from './journal.ts'
 import { listRuns } from './list.ts'
-import { LocalWork, type LocalWorkOptions } from './local-work.ts'
+import { finishUnattended, LocalWork, type LocalWorkOptions } from './local-work.ts'
 import { LogFollower } from './log-follower.ts'
 import { type EventQuery, type LogPage, readLogPage } from './log-page.ts'
 import { newRun } from './new-run.ts'
@@ -43,8 +43,8 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { forgetRun, sealRun } from './retention.ts'
-import { Sweeper } from './sweeper.ts'
+import { forgetRun, runKeepMsOf, sealRun } from './retention.ts'
+import { createSweeper } from './sweeper.ts'
 import {
   type AnsweredBy,
   type AnsweredRun,
@@ -75,29 +75,25 @@ interface BegunRun {
 class LocalHost implements RunHost {
   readonly #store: Store
   readonly #settings: HostSettings
-  readonly #leavesExpired: boolean
-  readonly #isVolatile: boolean
+  readonly #options: LocalHostOptions
   readonly #here: LocalWork
   readonly #work: LocalWork['kept']
-  readonly #keeping: Keeping
-  readonly #sweeper: Sweeper
+  readonly #sweep: () => Soon<void>
   #lastAt = 0
 
   constructor(options: LocalHostOptions) {
-    const { store, settings, retention, leavesExpired = false, isVolatile = false } = options
-    this.#isVolatile = isVolatile
-    this.#leavesExpired = leavesExpired
+    const { store, settings, retention } = options
+    this.#options = options
     this.#store = store
     this.#settings = settings
     this.#here = new LocalWork(options)
     this.#work = this.#here.kept
-    this.#keeping = { settings, keepMs: run => this.#here.keepMs(run) }
-    this.#sweeper = new Sweeper(store, retention, settings)
+    this.#sweep = createSweeper(store, retention, settings)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
     await this.#work.look()
-    await this.#sweeper.sweep()
+    await this.#sweep()
     const id = request.options.runId ?? crypto.randomUUID()
     const { admit } = this.#settings
     if (admit === undefined || (await this.#isKnown(id, request)))
@@ -208,10 +204,10 @@ class LocalHost implements RunHost {
       if (before.status === 'running' || this.#work.get(id) !== undefined) {
         await this.#work.end(id, {
           stop: live => live.cancel(),
-          conclude: tx => this.#here.finishUnattended(tx, id, CANCELLED),
+          conclude: tx => finishUnattended(tx, id, CANCELLED, this.#options),
         })
       } else if (before.requests) {
-        await this.#store.write(tx => giveUpRun(tx, this.#work.lookUp(tx, id), CANCELLED, this.#keeping))
+        await this.#store.write(tx => giveUpRun(tx, this.#work.lookUp(tx, id), CANCELLED, this.#options))
         this.#settings.notices?.send()
       }
       const after = await this.get(id, viewer)
@@ -221,37 +217,36 @@ class LocalHost implements RunHost {
   }
 
   async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
-    await this.#sweeper.sweep()
-    const { approvals, notices, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
-    const waiting = { ...asked, client }
-    const { target, options } = waiting
+    await this.#sweep()
+    const { notices, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
+    const { target, options } = asked
     await this.#store.write(tx => {
-      const at = tx.now
-      const run = newRun(
-        { id, at, instance: this.#work.worker.own },
-        { target, options, owner, key: undefined },
-      )
       if (client !== undefined && tx.count(WAITING, client) >= maxWaitingPerOwner) {
         throw tooManyWaiting(maxWaitingPerOwner)
       }
-      tx.put(RUNS, toDocument(run), { thing: id })
-      const keepMs = this.#here.keepMs({ ...target, owner }, true)
-      const end = { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals, notices }
-      sealRun(tx, id, end)
+      this.#put(tx, { id, at: tx.now, target, options, owner, event }, { ...asked, client })
     })
     notices?.send()
   }
 
-  async record({ id, at, target, event, result, numbers, ...asked }: EndedRun): Promise<void> {
-    const { notices } = this.#settings
-    await this.#sweeper.sweep()
-    await this.#store.write(tx => {
-      const run = newRun({ id, at, instance: this.#work.worker.own }, { target, key: undefined, ...asked })
-      tx.put(RUNS, toDocument(run), { thing: id })
-      const keepMs = this.#here.keepMs({ ...target, owner: asked.owner })
-      sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, notices })
-    })
-    notices?.send()
+  async record(run: EndedRun): Promise<void> {
+    await this.#sweep()
+    await this.#store.write(tx => this.#put(tx, run))
+    this.#settings.notices?.send()
+  }
+
+  /** Writes a run that has ended, or waits, and was not stored until now. */
+  #put(
+    tx: Transaction,
+    { id, at, event, result, numbers, ...asked }: EndedRun,
+    waiting?: WaitingRun['waiting'],
+  ): void {
+    const { target, owner } = asked
+    const { approvals, notices } = this.#settings
+    const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked })
+    tx.put(RUNS, toDocument(run), { thing: id })
+    const keepMs = runKeepMsOf({ ...target, owner }, this.#options, waiting !== undefined)
+    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices })
   }
 
   async asking(id: string): Promise<Asking | undefined> {
@@ -273,7 +268,7 @@ class LocalHost implements RunHost {
       await this.#expire()
     }
     return this.#store.write(tx => {
-      return answerRun(tx, this.#work.find(tx, id, viewer), { answers, next, by }, this.#keeping)
+      return answerRun(tx, this.#work.find(tx, id, viewer), { answers, next, by }, this.#options)
     })
   }
 
@@ -281,7 +276,7 @@ class LocalHost implements RunHost {
     await this.#work.begun(id)
     await this.#work.look(id)
     return this.#store.write(tx => {
-      return resumeRun(tx, this.#work.find(tx, id, viewer), request, this.#keeping)
+      return resumeRun(tx, this.#work.find(tx, id, viewer), request, this.#options)
     })
   }
 
@@ -301,8 +296,12 @@ class LocalHost implements RunHost {
   }
 
   #expire(): Soon<void> {
-    const { settings, keepMs } = this.#keeping
-    return settings.approvals?.expireRuns(this, { store: this.#store, notices: settings.notices, keepMs })
+    const { approvals, notices } = this.#settings
+    return approvals?.expireRuns(this, {
+      store: this.#store,
+      notices,
+      keepMs: what => runKeepMsOf(what, this.#options),
+    })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -319,7 +318,7 @@ class LocalHost implements RunHost {
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     const isJournalled = putAsked(tx, id, request, {
-      resumes: !this.#isVolatile && request.target.servable.resume === true,
+      resumes: !this.#options.isVolatile && request.target.servable.resume === true,
       keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
     })
     if (key) reserveKey(tx, key, id)
@@ -338,7 +337,7 @@ class LocalHost implements RunHost {
   /** A run as it is by now; one that is gone makes room for another one of its id. */
   #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
     const run = this.#work.lookUp(tx, id)
-    const gone = run === undefined && !this.#leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
+    const gone = run === undefined && !this.#options.leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
     if (gone !== undefined) forgetRun(tx, gone.value, this.#settings.files)
     return run
   }

@@ -21,8 +21,7 @@ import { askedIn, createJournal } from './journal.ts'
 import { KeptWork } from './kept-work.ts'
 import { LiveRun } from './live-run.ts'
 import { RUNNING, RUNS, type StoredRun } from './record.ts'
-import { foldLog, keepMsOf, sealRun } from './retention.ts'
-import type { Retained } from './retention-of.ts'
+import { foldLog, runKeepMsOf, sealRun } from './retention.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import { type CutRun, INTERRUPTED, Takeover } from './takeover.ts'
@@ -47,20 +46,16 @@ export interface LocalWorkOptions {
 export class LocalWork {
   /** What is kept of runs, and which of them are at work here. */
   readonly kept: KeptWork<StoredRun, LiveRun>
-  readonly #store: Store
   readonly #settings: HostSettings
-  readonly #retention: Retention
-  readonly #leavesExpired: boolean
-  readonly #onEnded: LocalWorkOptions['onEnded']
+  readonly #options: LocalWorkOptions
+  readonly #store: Store
   readonly #takeover: Takeover
 
   constructor(options: LocalWorkOptions) {
-    const { store, settings, retention, leavesExpired = false, onEnded } = options
-    this.#leavesExpired = leavesExpired
+    const { store, settings } = options
+    this.#options = options
     this.#store = store
     this.#settings = settings
-    this.#retention = retention
-    this.#onEnded = onEnded
     this.kept = new KeptWork<StoredRun, LiveRun>(options, {
       collection: RUNS,
       atWork: RUNNING,
@@ -70,7 +65,7 @@ export class LocalWork {
       leave: live => live.leave(),
       conclude: (tx, id) => {
         const why = this.#takeover.take(tx, id)
-        if (why !== undefined) this.finishUnattended(tx, id, why)
+        if (why !== undefined) finishUnattended(tx, id, why, options)
       },
       onConcluded: id => {
         this.#settings.notices?.send()
@@ -90,6 +85,7 @@ export class LocalWork {
     cut?: CutRun,
   ): void {
     const { target, input, owner, isBackground, secrets = [], continues, transport } = request
+    const { leavesExpired: keepsJournal = false, onEnded } = this.#options
     const options = { ...request.options, runId: id }
     const keep = async (write: (tx: Transaction) => boolean) => {
       // The servable may be called, and keep something, before there is a live run.
@@ -107,9 +103,9 @@ export class LocalWork {
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
-      ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
+      ...{ owner, instance, isJournalled, before: cut, keepsJournal },
       model: target.servable.model,
-      keepMs: isWaiting => this.keepMs({ ...target, owner }, isWaiting),
+      keepMs: isWaiting => runKeepMsOf({ ...target, owner }, this.#options, isWaiting),
       isBackground,
       client: request.client,
       leave: tx => this.#takeover.leave(tx, id, instance),
@@ -121,21 +117,10 @@ export class LocalWork {
       onEnded: () => {
         live.watch.changed.fire()
         this.#settings.notices?.send()
-        if (this.#onEnded === undefined) void this.#settings.onFree?.()
-        else this.#onEnded(id)
+        if (onEnded === undefined) void this.#settings.onFree?.()
+        else onEnded(id)
       },
     })
-  }
-
-  /** Milliseconds for which a run is kept once it has ended, or while it waits for answers. */
-  keepMs({ kind, name, owner }: Retained, isWaiting = false): number {
-    const what = { kind, name, owner }
-    const keepMs = keepMsOf(what, this.#settings, this.#retention)
-    if (!isWaiting) return keepMs
-    const { waitingMs = 0, approvals } = this.#settings
-    // One that expires says so for as long as any other that has ended.
-    const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + keepMs
-    return keepMsOf(what, this.#settings, this.#retention, Math.max(waitingMs, expiringMs))
   }
 
   /** Leaves a run to other processes: false where it cannot go on there. */
@@ -166,23 +151,13 @@ export class LocalWork {
   /** Fails a run that can never go on. False where that cannot be written now. */
   async #hasFailed(id: string, error: unknown): Promise<boolean> {
     const { code, message } = reportError(error, this.#settings.production, 'internal_error')
+    const event: ErrorEvent = { type: 'error', code, error: message }
     try {
-      await this.#store.write(tx => this.finishUnattended(tx, id, { type: 'error', code, error: message }))
+      await this.#store.write(tx => finishUnattended(tx, id, event, this.#options))
       return true
     } catch {
       return false
     }
-  }
-
-  /** Ends a run that nobody here is working on. */
-  finishUnattended(tx: Transaction, id: string, event: FinishEvent | ErrorEvent): void {
-    const result = event.type === 'finish' ? foldLog(tx, id) : undefined
-    const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
-    const json = eventToJson(event)
-    const run = tx.get<StoredRun>(RUNS, id)?.value
-    const keepMs = run === undefined ? 0 : this.keepMs({ ...run.record, owner: run.owner })
-    const { notices } = this.#settings
-    sealRun(tx, id, { event, json, result, keepMs, notices, resumable, keepsJournal: this.#leavesExpired })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */
@@ -195,6 +170,22 @@ export class LocalWork {
       sessions?.failed(error)
     }
   }
+}
+
+/** Ends a run that nobody here is working on. */
+export function finishUnattended(
+  tx: Transaction,
+  id: string,
+  event: FinishEvent | ErrorEvent,
+  options: Pick<LocalWorkOptions, 'settings' | 'retention' | 'leavesExpired'>,
+): void {
+  const result = event.type === 'finish' ? foldLog(tx, id) : undefined
+  const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
+  const json = eventToJson(event)
+  const run = tx.get<StoredRun>(RUNS, id)?.value
+  const keepMs = run === undefined ? 0 : runKeepMsOf({ ...run.record, owner: run.owner }, options)
+  const { settings, leavesExpired: keepsJournal } = options
+  sealRun(tx, id, { event, json, result, keepMs, notices: settings.notices, resumable, keepsJournal })
 }
 
 /** The turn of a run that has ended, as its log tells it; undefined for one without a session. */

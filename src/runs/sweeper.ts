@@ -18,31 +18,23 @@ const SWEEP_EVERY_RUNS = 100
 /** Milliseconds that a sweep may take on a store that is far away. */
 const SWEEP_PATIENCE_MS = 30_000
 
-/** Sweeps a store from time to time. */
-export class Sweeper {
-  readonly #store: Store
-  readonly #retention: Retention
-  readonly #settings: Pick<HostSettings, 'files'>
-  #sweptAt = 0
-  /** Runs since then. */
-  #begun = 0
-
-  constructor(store: Store, retention: Retention, settings: Pick<HostSettings, 'files'>) {
-    this.#store = store
-    this.#retention = retention
-    this.#settings = settings
-  }
-
-  /** A run begins: sweeps if it is time. */
-  sweep(): Soon<void> {
+/** Makes what sweeps a store, if it is time: to be called where a run begins. */
+export function createSweeper(
+  store: Store,
+  retention: Retention,
+  settings: Pick<HostSettings, 'files'>,
+): () => Soon<void> {
+  let sweptAt = 0
+  let begun = 0
+  return () => {
     const now = Date.now()
     // The clock may have been set back since.
-    if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
-    this.#sweptAt = now
-    this.#begun = 0
-    const { files } = this.#settings
-    if (!this.#store.isFar) return this.#store.write(tx => sweep(tx, this.#retention, tx.now, files))
-    const swept = this.#store.write(tx => sweepForAll(tx, this.#retention, files), SWEEP_PATIENCE_MS)
+    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && ++begun < SWEEP_EVERY_RUNS) return
+    sweptAt = now
+    begun = 0
+    const { files } = settings
+    if (!store.isFar) return store.write(tx => sweep(tx, retention, tx.now, files))
+    const swept = store.write(tx => sweepForAll(tx, retention, files), SWEEP_PATIENCE_MS)
     // Nobody waits for it. What is left is swept the next time.
     void Promise.resolve(swept).catch(() => {})
   }
