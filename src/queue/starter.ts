@@ -54,9 +54,7 @@ export function createStarter(
   function onFree(): Promise<void> {
     isAskedAgain = true
     if (waitUntil !== undefined) return startAll()
-    starting ??= startAll().finally(() => {
-      starting = undefined
-    })
+    starting ??= startAll()
     return starting
   }
 
@@ -70,6 +68,9 @@ export function createStarter(
       logThrown(log, { event: 'queue.failed' }, error)
       // An object's alarm looks again by itself.
       if (waitUntil === undefined) void later(RETRY_MS).then(onFree)
+    } finally {
+      // In the moment in which it is not asked again any more: whoever asks from now on begins another search.
+      starting = undefined
     }
   }
 
