@@ -9,7 +9,8 @@ import {
   memoryState,
   platform,
 } from '../src/index.ts'
-import { appendSession, readSession, SESSIONS } from '../src/runs/sessions.ts'
+import { appendSession, readSession } from '../src/runs/session-memory.ts'
+import { SESSIONS } from '../src/runs/session-record.ts'
 import type { MemoryStore } from '../src/state/memory.ts'
 import { messagesOf } from './contracts/http/client.ts'
 import { eventually } from './eventually.ts'

@@ -9,15 +9,9 @@ import {
   type RunInput,
   type Turn,
 } from '../src/index.ts'
-import {
-  appendSession,
-  enterSession,
-  keepSession,
-  leaveSession,
-  readSession,
-  type SessionSettings,
-  turnsOf,
-} from '../src/runs/sessions.ts'
+import { appendSession, readSession } from '../src/runs/session-memory.ts'
+import type { SessionSettings } from '../src/runs/session-record.ts'
+import { enterSession, keepSession, leaveSession, turnsOf } from '../src/runs/session-turns.ts'
 
 export const settings: SessionSettings = {
   maxSessions: 1000,

@@ -7,23 +7,18 @@ import type { SessionKey } from '../src/agents/memory.ts'
 import { Agent, type Turn, textOf } from '../src/index.ts'
 import { FEEDBACK, putFeedback } from '../src/runs/feedback.ts'
 import { ASKED } from '../src/runs/journal.ts'
+import { appendSession, readSession, summarizeSession } from '../src/runs/session-memory.ts'
 import {
-  appendSession,
   type Entry,
-  enterSession,
   GONE,
   idOf,
   LEASE_MS,
-  leaveSession,
   MEMBERS,
-  readSession,
   SESSIONS,
   type Session,
-  summarizeSession,
   TURNS,
-  turnsOf,
-  turnUntil,
-} from '../src/runs/sessions.ts'
+} from '../src/runs/session-record.ts'
+import { enterSession, leaveSession, turnsOf, turnUntil } from '../src/runs/session-turns.ts'
 import { sqliteState } from '../src/runtimes/sqlite.ts'
 import { copyTurns, pasteTurns } from '../src/sessions/turns.ts'
 import { memoryStore } from '../src/state/memory.ts'

@@ -11,18 +11,11 @@ import {
   type Turn,
   textOf,
 } from '../src/index.ts'
-import { newRun } from '../src/runs/local-host.ts'
+import { newRun } from '../src/runs/new-run.ts'
 import { RUNNING, RUNS, toDocument } from '../src/runs/record.ts'
-import {
-  appendSession,
-  enterSession,
-  idOf,
-  LEASE_MS,
-  MEMBERS,
-  SESSIONS,
-  TURNS,
-  turnsOf,
-} from '../src/runs/sessions.ts'
+import { appendSession } from '../src/runs/session-memory.ts'
+import { idOf, LEASE_MS, MEMBERS, SESSIONS, TURNS } from '../src/runs/session-record.ts'
+import { enterSession, turnsOf } from '../src/runs/session-turns.ts'
 import { deferred } from '../src/wake.ts'
 import { eventually } from './eventually.ts'
 import { key, serve, session, settings, turn } from './session-kit.ts'

@@ -8,10 +8,11 @@ import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { requestOf } from './input-request.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunEvent } from './run-types.ts'
+import type { Scope } from './scope.ts'
 import { withThrown } from './thrown.ts'
 import { type CallingRun, needsApproval, type Tool, toolContextOf } from './tool.ts'
 import { waitFor } from './waits.ts'
-import type { Answered, Scope } from './work.ts'
+import type { Answered } from './work.ts'
 
 /** The run that calls a tool. */
 export interface ToolCaller extends CallingRun {

@@ -17,8 +17,9 @@ import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 import { catchingUp } from './retold.ts'
 import type { Yielded } from './run-types.ts'
+import { Scope } from './scope.ts'
 import { NO_USAGE } from './usage.ts'
-import { pathOf, RunWork, Scope } from './work.ts'
+import { pathOf, RunWork } from './work.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {

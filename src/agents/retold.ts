@@ -6,7 +6,7 @@
 
 import { closeQuietly } from './reading.ts'
 import type { RunEvent } from './run-types.ts'
-import type { Scope } from './work.ts'
+import type { Scope } from './scope.ts'
 
 type Said = string | RunEvent
 

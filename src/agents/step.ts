@@ -11,8 +11,8 @@ import type { StepPlace } from './call.ts'
 import { closeQuietly } from './reading.ts'
 import { catchingUp } from './retold.ts'
 import type { Yielded } from './run-types.ts'
+import type { Scope } from './scope.ts'
 import { withThrown } from './thrown.ts'
-import type { Scope } from './work.ts'
 
 /** How a step is done. */
 export interface StepOptions {

@@ -14,9 +14,10 @@ import { fitOf, shownSchema } from './misfit.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { retold } from './retold.ts'
 import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
+import { Scope } from './scope.ts'
 import { type Attempt, checkStep, doStep, MAX_TIMER, passed, type StepOptions } from './step.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { pathOf, Scope } from './work.ts'
+import { pathOf } from './work.ts'
 
 /** What a person is asked. */
 export interface Question {

@@ -8,7 +8,7 @@ import type { SessionKey } from '../agents/memory.ts'
 import type { Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
-import { idOf as sessionIdOf, thingOf } from '../runs/sessions.ts'
+import { idOf as sessionIdOf, thingOf } from '../runs/session-record.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import { runOfTurn, type TurnFile } from './address.ts'
 

@@ -9,7 +9,8 @@ import { type Admission, mayComeBack, type Namespace, type Socket } from '../soc
 import { createSocketServerWith, type SocketServer } from '../socket/io/server.ts'
 import { createPlainProtocol, PLAIN_PING } from './plain.ts'
 import { createReception, type Missed, type Reception, type ReceptionParts } from './reception.ts'
-import type { GatewaySession, Peer } from './session.ts'
+import type { Peer } from './room.ts'
+import type { GatewaySession } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
 /** What a gateway needs. */

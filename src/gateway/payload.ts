@@ -72,7 +72,7 @@ export function keyIn(auth: unknown): string | undefined {
 }
 
 /** Converts a payload to the form that HTTP has. A part's `data` may be an attachment, which becomes base64. */
-export function asJson(payload: unknown): Record<string, unknown> {
+function asJson(payload: unknown): Record<string, unknown> {
   const { input, history } = Object(payload) as { input?: unknown; history?: unknown }
   if (!isShort(input) && !isShort(history)) return payload as Record<string, unknown>
   return {
@@ -111,4 +111,16 @@ export function unknownEvent(event: string): ServableError {
     'not_found',
     `There is no event \`${event.slice(0, 100)}\`: use agent.run, team.run, workflow.run, run.answers or run.cancel`,
   )
+}
+
+/** The content that an idempotency key stands for: everything except the key and the name. */
+export function bodyOf(payload: unknown): object {
+  const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
+  return body
+}
+
+/** The key of a model provider that a payload has, if it does. */
+export function keyOf(payload: unknown): string {
+  const { apiKey } = Object(payload) as { apiKey?: unknown }
+  return typeof apiKey === 'string' ? apiKey : ''
 }

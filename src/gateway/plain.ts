@@ -12,7 +12,8 @@ import type { PlainHandlers } from '../socket/io/server.ts'
 import { isObject } from '../validation.ts'
 import { parseJson } from '../web/json.ts'
 import { type Reception, tooManySockets } from './reception.ts'
-import type { GatewaySession, Peer } from './session.ts'
+import type { Peer } from './room.ts'
+import type { GatewaySession } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
 /** The ping frame. */

@@ -16,7 +16,8 @@ import { keyIn } from './payload.ts'
 import { readPlace, type Seen } from './place.ts'
 import { RateLimit } from './rate-limit.ts'
 import { hasMissed, lastRun, type SocketRecord, type SocketRecords } from './records.ts'
-import { type GatewayRoom, GatewaySession, type Peer } from './session.ts'
+import type { GatewayRoom, Peer } from './room.ts'
+import { GatewaySession } from './session.ts'
 import type { SessionData } from './session-data.ts'
 
 /** What the reception needs. */

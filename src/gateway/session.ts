@@ -6,18 +6,16 @@
 
 import type { InputRequest, Kind, RunEvent } from '../agents/contract.ts'
 import { isServableError, isUntold, redact, reportError, ServableError } from '../errors.ts'
-import type { Catalog } from '../http/catalog.ts'
-import type { AnswerRun } from '../http/go-on.ts'
-import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
-import type { Asker, StartedRun, StartRun } from '../http/start-run.ts'
-import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
+import type { Asker, StartedRun } from '../http/start-run.ts'
+import type { Follower } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { GatewayLimits } from './options.ts'
 import {
-  asJson,
+  bodyOf,
+  keyOf,
   parseAnswersPayload,
   parseCancel,
   parseRun,
@@ -25,44 +23,10 @@ import {
   unknownEvent,
 } from './payload.ts'
 import { Place, type Seen } from './place.ts'
-import type { RateLimit } from './rate-limit.ts'
-import type { SocketRecord, SocketRecords } from './records.ts'
+import type { SocketRecord } from './records.ts'
+import type { GatewayRoom, Peer, SessionConnection } from './room.ts'
 import type { SessionData } from './session-data.ts'
 import { Teller } from './teller.ts'
-
-/** Reports an error, with the request id of the client and the texts that must not be logged. */
-export type OnSocketError = (error: unknown, requestId?: string, secrets?: readonly string[]) => void
-
-/** The parts that all sessions of a gateway share. */
-export interface GatewayRoom {
-  readonly catalog: Catalog
-  readonly runs: HostSettings
-  readonly host: RunHost
-  readonly readKeys: KeyReader
-  readonly startRun: StartRun
-  readonly answerRun: AnswerRun
-  readonly limits: Required<GatewayLimits>
-  /** Undefined if clients cannot reconnect. */
-  readonly records: SocketRecords | undefined
-  /** Is called with errors that do not belong to a run. */
-  readonly onError: OnSocketError
-}
-
-/** The client's end of a session. */
-export interface Peer {
-  send(event: string, payload: object, place: string | undefined): void
-  readonly isCongested: boolean
-  /** Is called when the {@link SessionData} of the session has changed. */
-  touch(): void
-}
-
-/** The connection of a client. All its sessions share one rate of events. */
-export interface SessionConnection {
-  readonly ip: string | undefined
-  readonly rate: RateLimit
-  /** Texts of the handshake that must not be logged. */
-  readonly secrets: () => readonly string[]
-}
 
 /** A run whose events the session sends. */
 interface OpenRun {
@@ -421,17 +385,6 @@ export class GatewaySession {
 }
 
 const NO_HEADERS = new Headers()
-
-/** The content that an idempotency key stands for: everything except the key and the name. */
-function bodyOf(payload: unknown): object {
-  const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
-  return body
-}
-
-function keyOf(payload: unknown): string {
-  const { apiKey } = Object(payload) as { apiKey?: unknown }
-  return typeof apiKey === 'string' ? apiKey : ''
-}
 
 function tooFast({ maxEventsPerSecond }: Required<GatewayLimits>): ServableError {
   return new ServableError('rate_limited', `A socket may send at most ${maxEventsPerSecond} events a second`)

@@ -1,42 +1,23 @@
 /**
- * Stands before the host of stored runs: background runs for which there is no place wait in a line, and start one after the other
- * as places become free.
+ * Stands before the host of stored runs: background runs for which there is no place wait in a line. `starter.ts` starts them.
  *
  * @module
  */
 
-import type { Answer, ErrorEvent, FinishEvent } from '../agents/contract.ts'
 import { hasKeys } from '../agents/redacted.ts'
 import type { Calls, Keep } from '../core/kept.ts'
-import { isServableError, reportError, ServableError } from '../errors.ts'
-import { logThrown } from '../http/failure-log.ts'
-import type { Log } from '../http/log.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import { tooManyRuns } from '../runs/admission.ts'
-import type { Asking } from '../runs/asking.ts'
-import type { EndedRun } from '../runs/ended-run.ts'
-import { type Feedback, type FeedbackInput, stillAtWork } from '../runs/feedback.ts'
-import type {
-  Follower,
-  HostSettings,
-  ResumedRun,
-  ResumeRequest,
-  RunHost,
-  RunPage,
-  RunQuery,
-  StartRequest,
-  Viewer,
-} from '../runs/host.ts'
-import { type Asked, toAsked } from '../runs/journal.ts'
-import { inputNotKept, newRun } from '../runs/local-host.ts'
+import { stillAtWork } from '../runs/feedback.ts'
+import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../runs/host.ts'
+import { type Asked, inputNotKept, toAsked } from '../runs/journal.ts'
 import type { EventQuery, LogPage } from '../runs/log-page.ts'
+import { newRun } from '../runs/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
-import type { AnsweredBy, AnsweredRun, WaitingRun } from '../runs/waiting.ts'
-import { mayPass } from '../state/patient.ts'
-import { later, type Wake } from '../wake.ts'
+import { later } from '../wake.ts'
 import { begun, NOTHING, QueuedFollower } from './follower.ts'
 import {
-  type Claimed,
   LINE,
   LINE_TRANSACTIONS,
   type LineTransactions,
@@ -46,6 +27,7 @@ import {
   type QueueBounds,
   type Queued,
 } from './line.ts'
+import { createStarter, isTooMany, type Starter, type StarterParts } from './starter.ts'
 
 /** What a run's priority is chosen by. */
 export interface QueuedRun extends Pick<Target, 'kind' | 'name'> {
@@ -60,44 +42,46 @@ export interface QueueSettings extends QueueBounds {
 }
 
 /** What the host needs of the handler. */
-export interface QueueParts {
-  readonly runs: HostSettings
+export interface QueueParts extends StarterParts {
   readonly keep: Keep
-  readonly log: Log
   readonly settings: QueueSettings
-  /** Fires when a run here begins, or waits no more. Absent where each request has a life of its own. */
-  readonly changed: Wake | undefined
-  /** Keeps a request alive until the work is done, where it has a life of its own. */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
 /** Most characters of what a run is asked with, as JSON: one with more is refused where there is no place. */
 const MAX_LENGTH = 1_048_576
 
-/** Clients for which there is no place, after which a search for the next run ends. */
-const MAX_FULL = 16
-
 /** Milliseconds until a run is looked at again that another process starts or cancels, and how often that is done. */
 const CLAIMED_MS = 50
 const CLAIMED_TRIES = 100
-
-/** Milliseconds until the next try where the state cannot be reached. */
-const RETRY_MS = 1000
 
 /** See the module's head. */
 export class QueueHost implements RunHost {
   readonly #host: RunHost
   readonly #parts: QueueParts
   readonly #line: Calls<LineTransactions>
-  #starting: Promise<void> | undefined
-  #isAskedAgain = false
-  #servers = 0
-  #isClosing = false
+  /** Starts what waits. */
+  readonly starter: Starter
+  readonly onFree: Starter['onFree']
+  // What waits in the line has neither ended nor asked anything yet.
+  readonly keep: RunHost['keep']
+  readonly record: RunHost['record']
+  readonly asking: RunHost['asking']
+  readonly answer: RunHost['answer']
+  readonly resume: RunHost['resume']
+  readonly feedback: RunHost['feedback']
 
   constructor(host: RunHost, parts: QueueParts) {
     this.#host = host
     this.#parts = parts
     this.#line = parts.keep(NAME, LINE_TRANSACTIONS)
+    this.starter = createStarter(host, this.#line, parts)
+    this.onFree = this.starter.onFree
+    this.keep = host.keep.bind(host)
+    this.record = host.record.bind(host)
+    this.asking = host.asking.bind(host)
+    this.answer = host.answer.bind(host)
+    this.resume = host.resume.bind(host)
+    this.feedback = host.feedback.bind(host)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -175,7 +159,7 @@ export class QueueHost implements RunHost {
     return this.#orQueued(id, viewer, cancel, async queued => {
       for (let tries = 0; tries < CLAIMED_TRIES; tries++) {
         if (await this.#line.take(LINE, id)) {
-          await this.#end(queued, { type: 'finish', finishReason: 'cancelled' })
+          await this.starter.end(queued, { type: 'finish', finishReason: 'cancelled' })
           return this.#host.get(id, viewer)
         }
         if ((await this.#queued(id, viewer)) === undefined) return cancel()
@@ -206,32 +190,6 @@ export class QueueHost implements RunHost {
     return count > 0
   }
 
-  keep(run: WaitingRun): Promise<void> {
-    return this.#host.keep(run)
-  }
-
-  record(run: EndedRun): Promise<void> {
-    return this.#host.record(run)
-  }
-
-  asking(id: string): Promise<Asking | undefined> {
-    return this.#host.asking(id)
-  }
-
-  answer(
-    id: string,
-    viewer: Viewer,
-    answers: readonly Answer[],
-    next: string,
-    by?: AnsweredBy,
-  ): Promise<AnsweredRun> {
-    return this.#host.answer(id, viewer, answers, next, by)
-  }
-
-  resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun> {
-    return this.#host.resume(id, viewer, request)
-  }
-
   asked(id: string, viewer: Viewer): Promise<Asked> {
     const { keepInput } = this.#parts.runs
     return this.#orQueued(
@@ -248,107 +206,9 @@ export class QueueHost implements RunHost {
     )
   }
 
-  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
-    return this.#host.feedback(id, viewer, given)
-  }
-
   async lookAfter(): Promise<void> {
     await this.#host.lookAfter?.()
     await this.onFree()
-  }
-
-  /** A server begins. Gives what ends it: after the last one, what waits is left to others. */
-  serve(): () => void {
-    this.#servers++
-    this.#isClosing = false
-    let isOver = false
-    return () => {
-      if (!isOver) this.#isClosing = --this.#servers === 0
-      isOver = true
-    }
-  }
-
-  /** Starts what waits, as long as there are places. Where requests share memory one search is under way at a time. Never rejects. */
-  onFree(): Promise<void> {
-    this.#isAskedAgain = true
-    if (this.#parts.waitUntil !== undefined) return this.#startAll()
-    this.#starting ??= this.#startAll().finally(() => {
-      this.#starting = undefined
-    })
-    return this.#starting
-  }
-
-  async #startAll(): Promise<void> {
-    try {
-      do {
-        this.#isAskedAgain = false
-        await this.#startSome()
-      } while (this.#isAskedAgain)
-    } catch (error) {
-      logThrown(this.#parts.log, { event: 'queue.failed' }, error)
-      // An object's alarm looks again by itself.
-      if (this.#parts.waitUntil === undefined) void later(RETRY_MS).then(() => this.onFree())
-    }
-  }
-
-  async #startSome(): Promise<void> {
-    const full: string[] = []
-    if ((await this.#line.count(LINE)) === 0) return
-    while (full.length < MAX_FULL && !this.#isClosing) {
-      const next = await this.#line.claim(LINE, full)
-      if (next === undefined) return
-      if (!(await this.#hasBegun(next))) full.push(next.queued.client)
-    }
-  }
-
-  /** Starts a run. False, and it waits still, where there is no place for it. Throws where the state cannot be reached. */
-  async #hasBegun({ queued, asked }: Claimed): Promise<boolean> {
-    const { record, owner, client } = queued
-    const { id } = record
-    const { targetOf, production } = this.#parts.runs
-    try {
-      const target = targetOf?.(asked.target)
-      if (target === undefined)
-        throw new ServableError('agent_not_found', 'The run cannot start: nobody runs it')
-      const { input, options, continues, transport, keepsInput, webhook } = asked
-      const request = { target, input, options: { ...options, runId: id }, owner, client, isBackground: true }
-      await this.#host.start({ ...request, continues, transport, keepsInput, webhook })
-      await this.#done(id)
-      return true
-    } catch (error) {
-      const isFull = isTooMany(error)
-      if (isFull || !isServableError(error) || mayPass(error)) {
-        await this.#line.release(LINE, id)
-        if (isFull) return false
-        throw error
-      }
-      const { code, message } = reportError(error, production, 'internal_error')
-      await this.#end(queued, { type: 'error', code, error: message })
-      return true
-    }
-  }
-
-  /** Keeps what became of a run that waited and does not start. */
-  async #end({ record, owner, client }: Queued, event: FinishEvent | ErrorEvent): Promise<void> {
-    const { id, kind, name, sessionId, userId, transport, createdAt } = record
-    const target = { kind, name }
-    const at = Date.parse(createdAt)
-    await this.#host.record({
-      id,
-      target,
-      options: { sessionId, userId },
-      owner,
-      client,
-      transport,
-      at,
-      event,
-    })
-    await this.#done(id)
-  }
-
-  async #done(id: string): Promise<void> {
-    await this.#line.done(LINE, id)
-    this.#parts.changed?.fire()
   }
 
   /** Lets a run wait. Throws what `why` gives where it cannot. */
@@ -420,10 +280,6 @@ export class QueueHost implements RunHost {
 
 function tooLarge(): ServableError {
   return tooManyRuns('this one is too large to wait')
-}
-
-function isTooMany(error: unknown): boolean {
-  return isServableError(error) && error.code === 'too_many_runs'
 }
 
 /** The priority that the deployment gives a run, as a whole number from 0 to 9. */

@@ -56,7 +56,7 @@ export function queue(options: QueueOptions = {}): Plugin {
     mount: core => ({
       forget: async ({ owner, session, cancels = false }) =>
         hostOf(core)?.forget(owner, session, cancels) ?? false,
-      begin: () => core.life.whileServing(() => hostOf(core)?.serve() ?? (() => {})),
+      begin: () => core.life.whileServing(() => hostOf(core)?.starter.serve() ?? (() => {})),
     }),
   })
 }

@@ -15,6 +15,7 @@ import {
   MAX_WORK_LENGTH,
   pathOf,
 } from '../agents/work.ts'
+import { ServableError } from '../errors.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { isRunOf } from './record.ts'
 import type { Target } from './target.ts'
@@ -102,6 +103,12 @@ export function writeAsked(tx: Transaction, id: string, asked: Asked): void {
 /** What a run was asked with, where that is kept. */
 export function askedIn(tx: Reader, id: string): Asked | undefined {
   return tx.get<Asked>(ASKED, id)?.value
+}
+
+/** What is said of a run whose input is asked for, and not kept. */
+export function inputNotKept(): ServableError {
+  const text = 'The input of the run is not kept: with `runs.keepInput` those of stored runs are'
+  return new ServableError('input_not_kept', text)
 }
 
 /** The work of a run, as far as its journal has it. */

@@ -4,14 +4,15 @@
  * @module
  */
 
-import type { ErrorEvent, EventFacts, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { isServableError, reportError, ServableError } from '../errors.ts'
+import { ServableError } from '../errors.ts'
 import { mayPass, unavailable } from '../state/patient.ts'
 import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
 import { deferred, later } from '../wake.ts'
 import type { RunFiles } from './files.ts'
+import { endOf, insteadOf, isFull, NO_ROOM, noRoom } from './other-end.ts'
 import type { Run } from './run.ts'
 import type { Watch } from './watch.ts'
 import type { WorkingRuns } from './working.ts'
@@ -383,31 +384,5 @@ class LogWriter implements LogWriting {
   }
 }
 
-/** The end that is stored in the place of one that never can be; undefined where the store may take it later. */
-function insteadOf(event: (FinishEvent | ErrorEvent) & EventFacts, error: unknown): ErrorEvent | undefined {
-  if (mayPass(error) || event === NO_ROOM) return undefined
-  // What it said last, or its result, is too much. There always is room for an end that says so.
-  return isFull(error) ? NO_ROOM : endOf(error, event)
-}
-
-/** The end of a run whose own end cannot be written: it has ended then all the same. */
-function endOf(thrown: unknown, { at }: EventFacts): ErrorEvent & EventFacts {
-  const { code, message } = reportError(thrown, false, 'internal_error')
-  return { type: 'error', code, error: message, ...(at !== undefined && { at }) }
-}
-
 /** Why nobody is told of an end yet. */
 const LATE = 'The end of the run is not written yet'
-
-const NO_ROOM_TEXT = 'The state is too full to keep the events of the run'
-
-/** The end of a run that does not fit. */
-const NO_ROOM: ErrorEvent = { type: 'error', code: 'run_too_large', error: NO_ROOM_TEXT }
-
-function noRoom(cause: unknown): ServableError {
-  return new ServableError('run_too_large', NO_ROOM_TEXT, { cause })
-}
-
-function isFull(error: unknown): boolean {
-  return isServableError(error) && error.code === 'state_full'
-}

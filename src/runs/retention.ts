@@ -32,6 +32,27 @@ export function keepMsOf(
   return Math.min(Math.max(retentionOf(what), leastMs), maxAgeMs)
 }
 
+/** What says how long runs are kept. */
+export interface Keeping {
+  readonly settings: HostSettings
+  readonly retention: Retention
+}
+
+/** The same of a run: once it has ended, or while it waits for answers. */
+export function runKeepMsOf(
+  { kind, name, owner }: Retained,
+  { settings, retention }: Keeping,
+  isWaiting = false,
+): number {
+  const what = { kind, name, owner }
+  const keepMs = keepMsOf(what, settings, retention)
+  if (!isWaiting) return keepMs
+  const { waitingMs = 0, approvals } = settings
+  // One that expires says so for as long as any other that has ended.
+  const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + keepMs
+  return keepMsOf(what, settings, retention, Math.max(waitingMs, expiringMs))
+}
+
 /** Most runs that one sweep looks at. */
 const SWEEP_LIMIT = 1000
 

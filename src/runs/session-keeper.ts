@@ -8,22 +8,10 @@
 import type { Entered, SessionKeeper, SessionKey, SessionReader, Sitting } from '../agents/memory.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { RunTurn } from './run-turn.ts'
+import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
 import type { SessionParts } from './session-options.ts'
-import {
-  appendSession,
-  enterSession,
-  forgetSession,
-  idOf,
-  keepSession,
-  leaveSession,
-  readSession,
-  SESSIONS,
-  type SessionSettings,
-  type SessionWindow,
-  summarizeSession,
-  turnsOf,
-  turnUntil,
-} from './sessions.ts'
+import { forgetSession, idOf, SESSIONS, type SessionSettings } from './session-record.ts'
+import { enterSession, keepSession, leaveSession, turnsOf, turnUntil } from './session-turns.ts'
 
 /** The transactions of sessions. */
 export interface SessionTransactions {

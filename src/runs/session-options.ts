@@ -1,7 +1,7 @@
 import type { Turn } from '../agents/turn.ts'
 import type { FileKeeper } from './files.ts'
+import type { SessionConcurrency, SessionSettings } from './session-record.ts'
 import type { SettingsFor } from './session-retention.ts'
-import type { SessionConcurrency, SessionSettings } from './sessions.ts'
 
 /** How the turns of sessions are kept, and what a run does whose session another run has. */
 export interface SessionsOptions {

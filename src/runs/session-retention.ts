@@ -1,7 +1,7 @@
 import type { SessionKey } from '../agents/memory.ts'
 import type { Kind } from '../agents/run-types.ts'
 import type { RetentionOf } from './retention-of.ts'
-import type { SessionSettings } from './sessions.ts'
+import type { SessionSettings } from './session-record.ts'
 
 /** How much is kept of a session. */
 export type SettingsFor = (key: SessionKey) => SessionSettings

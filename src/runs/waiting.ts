@@ -4,7 +4,14 @@
  * @module
  */
 
-import type { Answer, FinishEvent, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
+import type {
+  Answer,
+  FinishEvent,
+  InputRequest,
+  RunInput,
+  RunOptions,
+  RunResult,
+} from '../agents/contract.ts'
 import { misfitOf } from '../agents/misfit.ts'
 import { hasKeys, withoutKeys } from '../agents/redacted.ts'
 import type { KeptWork } from '../agents/work.ts'
@@ -13,7 +20,7 @@ import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
 import { misfit } from '../validation.ts'
 import { checkPermit } from './permit.ts'
-import type { RunRecord, RunWebhook } from './record.ts'
+import { RESULTS, type RunRecord, type RunWebhook, type StoredRun } from './record.ts'
 import type { Target } from './target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
@@ -151,6 +158,15 @@ export function dropWaiting(tx: Transaction, id: string): void {
 /** What a run or task waits for. */
 export function waitingIn(tx: Reader, id: string): Waiting | undefined {
   return tx.get<Waiting>(WAITING, id)?.value
+}
+
+/** The record of a run with what stands apart from it: its result, and its open requests. */
+export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
+  const { id } = record
+  const result = tx.get<RunResult>(RESULTS, id)?.value
+  const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
+  const requests = waiting === undefined ? [] : openOf(waiting)
+  return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
 }
 
 /** The requests that nobody has answered. */

@@ -11,7 +11,6 @@ import type { Transactions } from '../core/kept.ts'
 import { partitionOf } from '../runs/record.ts'
 import {
   alive,
-  busy,
   forgetSession,
   GONE,
   idOf,
@@ -20,8 +19,8 @@ import {
   putSession,
   SESSIONS,
   sessionIn,
-  turnsOf,
-} from '../runs/sessions.ts'
+} from '../runs/session-record.ts'
+import { busy, turnsOf } from '../runs/session-turns.ts'
 import type { Place, Reader, Transaction } from '../state/store.ts'
 import { keyIn } from './list.ts'
 

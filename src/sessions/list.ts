@@ -11,7 +11,6 @@ import { MAX_LOOKS } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import {
   type About,
-  aboutWith,
   alive,
   type Entry,
   idOf,
@@ -20,7 +19,8 @@ import {
   type Session,
   sessionIn,
   TURNS,
-} from '../runs/sessions.ts'
+} from '../runs/session-record.ts'
+import { aboutWith } from '../runs/session-turns.ts'
 import type { Document, Place, Reader } from '../state/store.ts'
 import { fromBase64, toBase64 } from '../web/base64.ts'
 

@@ -16,7 +16,7 @@ import {
   type Session,
   type SessionSettings,
   save,
-} from '../runs/sessions.ts'
+} from '../runs/session-record.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import {
   copyOf,

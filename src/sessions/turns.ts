@@ -10,7 +10,6 @@ import { ServableError } from '../errors.ts'
 import { decodeCursor, encodeCursor } from '../runs/cursor.ts'
 import {
   type About,
-  aboutWith,
   alive,
   asOf,
   close,
@@ -26,7 +25,8 @@ import {
   sessionIn,
   TURNS,
   thingOf,
-} from '../runs/sessions.ts'
+} from '../runs/session-record.ts'
+import { aboutWith } from '../runs/session-turns.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { aboutOf } from './list.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type LogEntry, memoryState, type RunsOptions } from '../../src/index.ts'
 import { retentionBy } from '../../src/runs/retention-of.ts'
-import { SESSIONS } from '../../src/runs/sessions.ts'
+import { SESSIONS } from '../../src/runs/session-record.ts'
 import type { Document } from '../../src/state/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { identify } from '../contracts/identify.ts'

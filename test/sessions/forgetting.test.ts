@@ -5,16 +5,11 @@ import { logOf } from '../../src/a2a/log-name.ts'
 import { forgetTask, type StoredTask, TASKS } from '../../src/a2a/task-record.ts'
 import { asPlugin } from '../../src/core/built-in.ts'
 import type { Turn } from '../../src/index.ts'
-import { newRun } from '../../src/runs/local-host.ts'
+import { newRun } from '../../src/runs/new-run.ts'
 import { RUNS, type StoredRun, toDocument } from '../../src/runs/record.ts'
 import { forgetRun } from '../../src/runs/retention.ts'
-import {
-  enterSession,
-  keepSession,
-  LEASE_MS,
-  leaveSession,
-  type SessionSettings,
-} from '../../src/runs/sessions.ts'
+import { LEASE_MS, type SessionSettings } from '../../src/runs/session-record.ts'
+import { enterSession, keepSession, leaveSession } from '../../src/runs/session-turns.ts'
 import { ENDING_WORKS } from '../../src/sessions/ending.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import type { NearStore } from '../../src/state/store.ts'

@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { partitionOf } from '../../src/runs/record.ts'
-import {
-  appendSession,
-  beginning,
-  enterSession,
-  idOf,
-  leaveSession,
-  type SessionSettings,
-} from '../../src/runs/sessions.ts'
+import { appendSession } from '../../src/runs/session-memory.ts'
+import { idOf, type SessionSettings } from '../../src/runs/session-record.ts'
+import { beginning, enterSession, leaveSession } from '../../src/runs/session-turns.ts'
 import { cursorOf, listSessions, placeIn, type SessionSummary } from '../../src/sessions/list.ts'
 import { readTurns } from '../../src/sessions/turns.ts'
 import { memoryStore } from '../../src/state/memory.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { partitionOf } from '../../src/runs/record.ts'
-import { idOf, NEW, type Session } from '../../src/runs/sessions.ts'
+import { idOf, NEW, type Session } from '../../src/runs/session-record.ts'
 import { listSessions } from '../../src/sessions/list.ts'
 import { SESSION_WORKS } from '../../src/sessions/transactions.ts'
 import { memoryStore } from '../../src/state/memory.ts'

@@ -19,9 +19,10 @@ import type { EndedRun } from '../../runs/ended-run.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
-import { createLocalHost, newRun } from '../../runs/local-host.ts'
+import { createLocalHost } from '../../runs/local-host.ts'
 import type { EventQuery, LogPage } from '../../runs/log-page.ts'
 import { streamOf } from '../../runs/log-stream.ts'
+import { newRun } from '../../runs/new-run.ts'
 import {
   type FoundRun,
   partitionOf,

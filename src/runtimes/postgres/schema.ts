@@ -18,7 +18,7 @@ export function tagColumn(tag: string): string {
   return `(tags->>'${tag}')`
 }
 
-/** A document as {@link toVersioned} of `far.ts` reads it. */
+/** A document as {@link toVersioned} of `rows.ts` reads it. */
 export const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
 
 /** What a version of the schema adds. */

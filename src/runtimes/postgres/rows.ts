@@ -1,0 +1,106 @@
+/**
+ * Rows as statements give and take them, and the answers that they are.
+ *
+ * @module
+ */
+
+import type { Answers, Ask, Asks, Versioned } from '../../state/far.ts'
+import type { LogEntry, Place, Tags } from '../../state/store.ts'
+import { restored, stored } from './text.ts'
+
+/** Rows as one array for each of their members; undefined where there is none. */
+export function columns<T>(
+  items: readonly T[],
+  toRow: (item: T) => Readonly<Record<string, unknown>>,
+): object | undefined {
+  if (items.length === 0) return undefined
+  const all: Record<string, unknown[]> = {}
+  for (const item of items) {
+    for (const [name, value] of Object.entries(toRow(item))) {
+      all[name] ??= []
+      all[name].push(value)
+    }
+  }
+  return all
+}
+
+type DocumentRow = readonly [
+  id: string,
+  partition: string,
+  at: number,
+  expires: number | null,
+  tags: Tags,
+  value: string,
+  version: string,
+]
+
+type LogRow = readonly [
+  version: string,
+  last: number,
+  sealed: boolean,
+  entries: readonly (readonly [number, string])[] | null,
+]
+
+/** The answer to a question. */
+export function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
+  switch (ask.what) {
+    case 'get':
+      return json === null ? undefined : toVersioned(json as DocumentRow)
+    case 'count':
+    case 'countMatching':
+      return Number(json)
+    case 'log':
+      return toLog(json as LogRow | null)
+    case 'search':
+      return toFound(json as Parameters<typeof toFound>[0], ask)
+    default:
+      return ((json ?? []) as readonly DocumentRow[]).map(toVersioned)
+  }
+}
+
+function toFound(
+  [rows, last]: readonly [readonly DocumentRow[] | null, readonly [number, string] | null],
+  { limit }: Asks['search'],
+): Answers['search'] {
+  const found = (rows ?? []).map(toVersioned)
+  const documents = found.slice(0, limit)
+  const end = found.length > limit ? documents.at(-1)?.document : placeOf(last)
+  return { documents, next: end && { at: end.at, id: end.id } }
+}
+
+function placeOf(row: readonly [number, string] | null): Place | undefined {
+  return row === null ? undefined : { at: row[0], id: restored(row[1]) }
+}
+
+function toVersioned([id, partition, at, expires, tags, value, version]: DocumentRow): Versioned {
+  return {
+    version,
+    document: {
+      id: restored(id),
+      partition: restored(partition),
+      at,
+      ...(expires !== null && { expiresAt: expires }),
+      tags: mapTags(tags, restored),
+      value: JSON.parse(value),
+    },
+  }
+}
+
+function toLog(row: LogRow | null): Answers['log'] {
+  if (row === null) return { version: undefined, length: 0, isSealed: false, entries: [] }
+  const [version, length, isSealed, entries] = row
+  return {
+    ...{ version, length, isSealed },
+    entries: (entries ?? []).map(([seq, data]): LogEntry => ({ seq, data: restored(data) })),
+  }
+}
+
+/** Tags as they are stored. */
+export function storedTags(tags: Tags): Tags {
+  return mapTags(tags, stored)
+}
+
+/** Names of tags are letters and digits. */
+function mapTags(tags: Tags, toText: (text: string) => string): Tags {
+  return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, toText(value)]))
+}
