@@ -151,6 +151,17 @@ describe('the package in an empty project', () => {
     },
   )
 
+  it.each(['Node', 'Bun', 'Deno'])('has a client that becomes one file as the page says: %s', async name => {
+    const page = await readFile(join(root, 'docs/getting-started.md'), 'utf8')
+    const rows = page.matchAll(/^\| (\w+) \| `(?:npx -y )?(\w+) ([^`]* [^`]*client\.js[^`]*)` \|$/gm)
+    const [, , command = '', args = ''] = [...rows].find(([, runtime]) => runtime === name) ?? []
+    const cwd = name.toLowerCase()
+    const program = command === 'deno' ? await denoPath() : join(root, 'node_modules/.bin', command)
+    await install(project(cwd), program, args.split(' '), denoEnvironment())
+    const { createClient } = await import(join(project(cwd), 'client.js'))
+    expect(createClient({ baseUrl: 'http://127.0.0.1/api' }).agent).toBeTypeOf('function')
+  })
+
   it.each(['server.ts', 'bare.ts'])('serves on Bun: %s', async file => {
     expect(await textOf(join(root, 'node_modules/.bin/bun'), [file], 'bun')).toBe('HELLO YOU ')
   })
