@@ -25,7 +25,12 @@ const A2A = 'a2a/options.ts'
 
 /** The bounds, in the order of the page. */
 export const BOUNDS: readonly Bound[] = [
-  { of: 'runs and tasks at work', option: 'runs.maxRunning', beyond: FULL, at: [CORE] },
+  {
+    of: 'runs and tasks at work; on Workers of one owner',
+    option: 'runs.maxRunning',
+    beyond: FULL,
+    at: [CORE],
+  },
   {
     of: 'runs and tasks at work of one client',
     option: 'runs.maxRunningPerOwner',
@@ -199,7 +204,7 @@ export const BOUNDS: readonly Bound[] = [
   {
     of: 'tool servers',
     option: 'ToolServerManager.maxServers',
-    beyond: '`too_many_tool_servers`',
+    beyond: '409, `too_many_tool_servers`',
     at: ['mcp-client/manager.ts'],
   },
   {

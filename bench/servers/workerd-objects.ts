@@ -1,5 +1,6 @@
 // Calls one object repeatedly, and answers with the time in milliseconds.
 import { callsAt } from '../../src/core/kept.ts'
+import { ignoring } from '../../src/encoders/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import type { StoredRun } from '../../src/runs/record.ts'
@@ -63,10 +64,15 @@ async function doing(
       const key = { id: 'key', fingerprint: 'same' }
       return [1, () => index.reserve(what, key, 'run', Date.now() + 86_400_000)]
     }
-    case 'count':
-      return [1, () => state.reach('index', what, 'rateLimit')('count', 'client', 60_000)]
-    case 'call':
-      return [1, at => state.reach('index', what, 'admin')('call', `${at}`, 'none.tool', {})]
+    case 'count': {
+      const limit = { max: 1_000_000, windowMs: 60_000 }
+      return [1, () => state.reach('index', what, 'rateLimit')('take', 'client', 1, limit)]
+    }
+    case 'call': {
+      const ask = state.reach('index', what, 'admin')
+      // No server has the tool.
+      return [1, at => ask('call', `${at}`, 'none.tool', {}).catch(ignoring('tool_not_found'))]
+    }
     default: {
       const { core } = new MetricsExporter()
       const ask = state.reach('metrics', round, 'metrics')
