@@ -22,6 +22,8 @@ interface Import {
   readonly to: string
 }
 
+const pages = fileURLToPath(new URL('../console/', import.meta.url))
+
 const modules = await readModules()
 const core = modules.filter(({ path }) => roomOf(path) !== 'runtimes')
 
@@ -356,6 +358,26 @@ describe('the rooms of src', () => {
     const bindings = 'runtimes/cloudflare/bindings.ts'
     const beyond = graph.get(bindings)?.filter(to => !to.startsWith('runtimes/cloudflare/')) ?? []
     expect(circleIn(new Map([...graph, [bindings, beyond]]))).toBeUndefined()
+  })
+})
+
+/** Most lines of a file. */
+const MAX_LINES = 400
+
+/** Files that have more. */
+const LONG = ['src/core/options.ts', 'src/runs/run.ts']
+
+describe('the files of src and console', () => {
+  it(`have at most ${MAX_LINES} lines`, async () => {
+    const ofPages = (await readdir(pages, { recursive: true })).filter(path => /\.(tsx?|css)$/.test(path))
+    const read = async (path: string) => ({ path, text: await readFile(join(pages, path), 'utf8') })
+    const files = [
+      ...modules.map(({ path, text }) => ({ path: `src/${path}`, text })),
+      ...(await Promise.all(ofPages.map(read))).map(({ path, text }) => ({ path: `console/${path}`, text })),
+    ]
+    expect(files.length).toBeGreaterThan(modules.length + 10)
+    const long = files.filter(({ text }) => text.trimEnd().split('\n').length > MAX_LINES)
+    expect(long.map(({ path }) => path).toSorted()).toEqual(LONG)
   })
 })
 

@@ -9,7 +9,6 @@ import type { Keeper, Seat } from '../core/hosted.ts'
 import { resolveInObject } from '../core/in-object.ts'
 import { callIn } from '../core/keeper.ts'
 import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
-import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Asking } from '../runs/asking.ts'
 import { stillAtWork } from '../runs/feedback.ts'
@@ -25,7 +24,7 @@ import type { Skill } from './skills.ts'
 import { BODIES } from './task-body.ts'
 import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView, TaskViewer } from './task-host.ts'
 import { taskIndexAt } from './task-index.ts'
-import { AT_WORK, forgetTask, type StoredTask, skillOf, TASKS } from './task-record.ts'
+import { AT_WORK, forgetTask, type StoredTask, skillOf, TASKS, taskNotFound } from './task-record.ts'
 
 /** A message as the Worker sends it to the object. Keys stay in memory on both sides. */
 export interface DeliverMessage extends TaskViewer {
@@ -89,7 +88,7 @@ export function createTaskKeeper(
 
   const kept: KeptInObject<StoredTask> = new KeptInObject(seat, {
     collection: TASKS,
-    missing: () => new ServableError('task_not_found', 'Task not found'),
+    missing: taskNotFound,
     storyOf: ({ status }) => `${status.timestamp} ${status.state}`,
     isAtWork: ({ isAtWork }) => isAtWork,
     async tell({ value, expiresAt }) {

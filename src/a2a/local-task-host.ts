@@ -5,31 +5,27 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { admitted } from '../runs/admit.ts'
 import type { Asking } from '../runs/asking.ts'
 import { stillAtWork } from '../runs/feedback.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
-import { partitionOf } from '../runs/record.ts'
-import { keepMsOf } from '../runs/retention.ts'
 import type { Target } from '../runs/target.ts'
-import { dropWaiting, putWaiting, type Waiting, waitingIn } from '../runs/waiting.ts'
-import { createWatch, type Watch } from '../runs/watch.ts'
+import { type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
-import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
+import type { Reader, Soon, Store } from '../state/store.ts'
+import { admittedMessage, type Continuing, screened } from './admit-message.ts'
+import { type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
+import { concludeTask, type Ending, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
 import { logOf } from './log-name.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from './model.ts'
-import { partsOf, toRunInput } from './parts.ts'
 import type { PushConfig, PushRequest } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
-import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { Skill } from './skills.ts'
-import type { TaskEntry } from './task-body.ts'
+import { isSettling, type TaskEntry } from './task-body.ts'
 import type {
   Delivered,
   FoundTask,
@@ -43,16 +39,16 @@ import type {
 import {
   AT_WORK,
   forgetTask,
-  putTask,
   type StoredTask,
-  saveBody,
   skillOf,
   statusNow,
   TASKS,
+  taskNotFound,
   toFound,
   viewOf,
 } from './task-record.ts'
 import { TaskViews } from './task-views.ts'
+import { TaskWatches } from './task-watches.ts'
 
 /** What the local task host needs. */
 export interface LocalTaskHostOptions {
@@ -84,15 +80,15 @@ class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #store: Store
   readonly #work: KeptWork<StoredTask, LiveTask>
-  /** The watches of tasks with followers, whether the agent works or the task waits. */
-  readonly #watches = new Map<string, Watch>()
+  readonly #watches: TaskWatches
   readonly #push: Push | undefined
   readonly #views = new TaskViews()
   readonly #beginning: Beginning
+  readonly #ending: Ending
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
-    const { store, settings, upkeep } = options
+    const { store, settings, retention, upkeep } = options
     this.#store = store
     this.#push =
       settings.push &&
@@ -101,7 +97,7 @@ class LocalTaskHost implements TaskHost {
         settings: settings.push,
         growing: id => {
           const live = this.#work.get(id)
-          return live && { changed: this.#watchOf(id).changed, isTask: live.isTask }
+          return live && { changed: this.#watches.of(id).changed, isTask: live.isTask }
         },
         onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
         upkeep,
@@ -112,10 +108,16 @@ class LocalTaskHost implements TaskHost {
       isAtWork: task => task.isAtWork,
       logOf,
       stop: live => live.stop(),
-      conclude: (tx, id) => this.#fail(tx, id, CUT_OFF),
+      conclude: (tx, id) => failTask(tx, id, CUT_OFF, this.#ending),
       onConcluded: id => this.#tell(id),
-      missing: notFound,
+      missing: taskNotFound,
     })
+    this.#watches = new TaskWatches({
+      maxFollowers: settings.maxFollowers,
+      isAtWork: id => this.#work.get(id) !== undefined,
+      isShared: () => store.isShared,
+    })
+    this.#ending = { settings, retention, views: this.#views }
     const { worker, recovery } = this.#work
     this.#beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
   }
@@ -125,43 +127,24 @@ class LocalTaskHost implements TaskHost {
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
     await this.#work.look(taskId)
     if (sent.by?.change === undefined) await this.#expire()
-    const message = await this.#screened(sent)
-    const begun = await this.#admitted(message, message => this.#begin(message))
+    const stored = () => this.#store.read(tx => skillOf(this.#find(tx, taskId, sent)))
+    const message = await screened(sent, this.#options.settings, stored)
+    const begun = await admittedMessage(
+      message,
+      this.#options,
+      () => this.#store.read(tx => this.#continuing(tx, message)),
+      message => this.#begin(message),
+      begun => begun instanceof LiveTask,
+    )
     if (begun instanceof LiveTask) return begun.delivered
     if (begun.isRepeated) return { view: begun.view }
     // It goes on to wait, and says so.
-    this.#tell(taskId)
-    this.#tellStatus(taskId)
+    this.#tellAll(taskId)
     return { view: begun.view }
   }
 
-  /** Begins once the run of the message is admitted, which has an id of its own then. */
-  async #admitted(
-    message: TaskMessage,
-    begin: (message: TaskMessage) => Promise<LiveTask | Begun>,
-  ): Promise<LiveTask | Begun> {
-    const { admit } = this.#options.settings
-    if (admit === undefined) return begin(message)
-    const { owner, client = partitionOf(owner) } = message
-    const { task, next = crypto.randomUUID() } = await this.#store.read(tx => this.#waits(tx, message))
-    const target = message.target ?? (task && this.#options.targetOf(skillOf(task)))
-    // Of a task that is not there.
-    if (target === undefined) return begin(message)
-    const run = { id: next, target, options: { identity: owner ?? undefined }, client }
-    const options = { ...message.options, runId: next }
-    return admitted(
-      admit,
-      run,
-      () => begin({ ...message, options }),
-      begun => begun instanceof LiveTask,
-    )
-  }
-
   /** The task that a message continues, and the run that goes on with it where that is chosen. */
-  #waits(
-    tx: Reader,
-    { taskId, target }: TaskMessage,
-  ): { task?: StoredTask | undefined; next?: string | undefined } {
+  #continuing(tx: Reader, { taskId, target }: TaskMessage): Continuing {
     if (target !== undefined) return {}
     return { task: this.#work.lookUp(tx, taskId), next: waitingIn(tx, taskId)?.next }
   }
@@ -178,19 +161,6 @@ class LocalTaskHost implements TaskHost {
       if (begun.isRepeated || !begun.task.isAtWork) return begun
       return this.#launch(begun, message, target ?? this.#options.targetOf(skillOf(begun.task)))
     })
-  }
-
-  /** The message, once it has been looked at. Nothing of it is kept before that. */
-  async #screened(sent: TaskMessage): Promise<TaskMessage> {
-    const { screen } = this.#options.settings
-    const { message, taskId, options, by } = sent
-    if (screen === undefined || by?.change !== undefined) return sent
-    const stored = () => this.#store.read(tx => skillOf(this.#find(tx, taskId, sent)))
-    const target = sent.target ?? (await stored())
-    const input = toRunInput(message)
-    const said = await screen({ input }, { target, sessionId: message.contextId, identity: options.identity })
-    if (said.input === undefined || said.input === input) return sent
-    return { ...sent, message: { ...message, parts: partsOf(said.input) } }
   }
 
   async push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
@@ -227,11 +197,8 @@ class LocalTaskHost implements TaskHost {
   #expire(): Soon<void> {
     return this.#options.settings.approvals?.expireTasks({
       store: this.#store,
-      refuse: (tx, id, text) => this.#fail(tx, id, text),
-      onRefused: id => {
-        this.#tell(id)
-        this.#tellStatus(id)
-      },
+      refuse: (tx, id, text) => failTask(tx, id, text, this.#ending),
+      onRefused: id => this.#tellAll(id),
       answer: async (taskId, answers) => {
         const message = {
           messageId: crypto.randomUUID(),
@@ -256,7 +223,7 @@ class LocalTaskHost implements TaskHost {
   #find(tx: Reader, id: string, { owner, tenant }: TaskViewer): StoredTask {
     const task = this.#work.find(tx, id, owner)
     if (task.tenant === tenant) return task
-    throw notFound()
+    throw taskNotFound()
   }
 
   async get(id: string, viewer: TaskViewer): Promise<TaskView> {
@@ -286,7 +253,7 @@ class LocalTaskHost implements TaskHost {
       store: this.#store,
       log: logOf(id),
       after,
-      watch: this.#watchOf(id),
+      watch: this.#watches.of(id),
       isKept: tx => tx.get(TASKS, id) !== undefined,
       look: () => this.#work.look(),
     })
@@ -305,7 +272,7 @@ class LocalTaskHost implements TaskHost {
       return (await this.get(id, viewer)).task
     }
     const follower = await this.follow(id, viewer, view.seq)
-    if (follower === undefined) throw notFound()
+    if (follower === undefined) throw taskNotFound()
     try {
       for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
         if (batch.some(({ data }) => isSettling(JSON.parse(data) as TaskEntry))) break
@@ -325,7 +292,7 @@ class LocalTaskHost implements TaskHost {
     return this.#work.held(id, async () => {
       await this.#work.end(id, {
         stop: live => live.cancel(),
-        conclude: tx => this.#conclude(tx, id, statusNow('canceled')),
+        conclude: tx => concludeTask(tx, id, { status: statusNow('canceled') }, this.#ending),
       })
       const { task } = await this.get(id, viewer)
       if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
@@ -364,7 +331,7 @@ class LocalTaskHost implements TaskHost {
       if (this.#find(tx, id, viewer).isAtWork) throw stillAtWork()
       forgetTask(tx, id)
     })
-    this.#watches.get(id)?.changed.fire()
+    this.#watches.fire(id)
   }
 
   #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
@@ -373,22 +340,20 @@ class LocalTaskHost implements TaskHost {
       store: this.#store,
       settings: this.#options.settings,
       views: this.#views,
-      watch: this.#watchOf(id),
-      conclude: (tx, status, ...more) => this.#conclude(tx, id, status, ...more),
-      onTask: () => {
-        this.#tell(id)
-        this.#tellStatus(id)
-      },
+      watch: this.#watches.of(id),
+      conclude: (tx, status, entry, waiting) =>
+        concludeTask(tx, id, { status, entry, waiting }, this.#ending),
+      onTask: () => this.#tellAll(id),
     })
     this.#work.add(id, live, {
       ended: live.ended,
       onEnded: () => {
         live.settle()
         // The push deliverer waits on this watch. Nothing more will come.
-        this.#watches.get(id)?.changed.fire()
+        this.#watches.fire(id)
         if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
         this.#tellStatus(id)
-        this.#letGo(id)
+        this.#watches.letGo(id)
       },
     })
     return live
@@ -396,8 +361,13 @@ class LocalTaskHost implements TaskHost {
 
   /** Wakes the followers of a task and sends its notifications. */
   #tell(id: string): void {
-    this.#watches.get(id)?.changed.fire()
+    this.#watches.fire(id)
     this.#push?.deliverer.poke(id)
+  }
+
+  #tellAll(id: string): void {
+    this.#tell(id)
+    this.#tellStatus(id)
   }
 
   #tellStatus(id: string): void {
@@ -414,41 +384,6 @@ class LocalTaskHost implements TaskHost {
     }
   }
 
-  /** Ends a task that nobody works on any more. */
-  #fail(tx: Transaction, id: string, text: string): void {
-    const { contextId } = tx.get<StoredTask>(TASKS, id)?.value ?? {}
-    const ids = { messageId: crypto.randomUUID(), taskId: id, contextId }
-    this.#conclude(tx, id, statusNow('failed', { ...ids, role: 'agent', parts: [{ text }] }))
-  }
-
-  /** Writes a task's last status of a turn; nothing where it has ended before. */
-  #conclude(
-    tx: Transaction,
-    id: string,
-    status: StoredTask['status'],
-    entry?: TaskEntry,
-    waiting?: Waiting,
-  ): void {
-    const task = tx.get<StoredTask>(TASKS, id)?.value
-    // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
-    if (task === undefined) tx.deleteLog(logOf(id))
-    if (task === undefined || isTerminalState(task.status.state)) return
-    const { contextId } = task
-    const isEnd = isTerminalState(status.state)
-    const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
-    const ended = { ...task, status, isAtWork: false }
-    const { settings, retention } = this.#options
-    const keepMs = keepMsOf({ ...skillOf(task), owner: task.owner }, settings, retention)
-    putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
-    tx.delete(AT_WORK, id)
-    const { approvals } = this.#options.settings
-    if (waiting === undefined) dropWaiting(tx, id)
-    else putWaiting(tx, id, { ...waiting, isTask: true }, { thing: logOf(id) }, approvals)
-    saveBody(tx, ended, seq, this.#views)
-    // If this process ends now, another one sends the notifications.
-    if (this.#push !== undefined) markDue(tx, id)
-  }
-
   /** The owner of a task, or null if the task is gone. Without an owner the log does not contain whole ids. */
   async #ownerOf(id: string): Promise<Viewer> {
     try {
@@ -457,34 +392,6 @@ class LocalTaskHost implements TaskHost {
       return null
     }
   }
-
-  #watchOf(id: string): Watch {
-    let watch = this.#watches.get(id)
-    if (watch === undefined) {
-      watch = createWatch(this.#options.settings.maxFollowers, {
-        onCount: count => {
-          if (count === 0) this.#letGo(id)
-        },
-        tellsAll: () => !this.#store.isShared || this.#work.get(id) !== undefined,
-      })
-      this.#watches.set(id, watch)
-    }
-    return watch
-  }
-
-  /** Drops the watch of a task that has no followers and no working agent. */
-  #letGo(id: string): void {
-    const watch = this.#watches.get(id)
-    if (watch?.followers === 0 && this.#work.get(id) === undefined) this.#watches.delete(id)
-  }
-}
-
-function notFound(): ServableError {
-  return new ServableError('task_not_found', 'Task not found')
-}
-
-function isSettling(entry: TaskEntry): boolean {
-  return entry.type === 'status' && isSettledState(entry.status.state)
 }
 
 function notCancelable(state: string): ServableError {

@@ -20,7 +20,7 @@ import { checkModes } from './modes.ts'
 import type { PushRequest } from './push/config.ts'
 import { pageOf } from './push/page.ts'
 import type { Delivered, TaskHost, TaskViewer } from './task-host.ts'
-import { withHistory } from './task-record.ts'
+import { taskNotFound, withHistory } from './task-record.ts'
 import type { Tenants } from './tenants.ts'
 import { messageOnly, soonOrLater, type UpdateSource, updatesOf } from './updates.ts'
 import type { Wire } from './wire/wire.ts'
@@ -185,7 +185,7 @@ function checkStreams({ hasStreams }: Pick<OperationsOptions, 'hasStreams'>): vo
 
 /** The task was deleted just now. */
 function noneLeft(): never {
-  throw new ServableError('task_not_found', 'Task not found')
+  throw taskNotFound()
 }
 
 async function list({ wire, params, viewer }: Call, options: OperationsOptions): Promise<Answer> {
@@ -257,8 +257,7 @@ async function decide(
   const asking = await host.asking(taskId, tenant)
   if (asking === undefined) return undefined
   const answers = answersIn(message, [])
-  const missing = () => new ServableError('task_not_found', 'Task not found')
-  if ((await approvals?.admit?.(asking, answers, asker, missing)) !== true) return undefined
+  if ((await approvals?.admit?.(asking, answers, asker, taskNotFound)) !== true) return undefined
   const { owner } = asking.run
   const { messageId } = message
   // No other words of theirs reach the agent, nor the owner.

@@ -9,7 +9,15 @@ import { readLog } from '../state/read-log.ts'
 import { sizeOf, sizeOfText } from '../state/size.ts'
 import type { LogEntry, Reader } from '../state/store.ts'
 import { logOf } from './log-name.ts'
-import type { ArtifactUpdate, Message, Part, StatusUpdate, TaskArtifact, TaskStatus } from './model.ts'
+import {
+  type ArtifactUpdate,
+  isSettledState,
+  type Message,
+  type Part,
+  type StatusUpdate,
+  type TaskArtifact,
+  type TaskStatus,
+} from './model.ts'
 
 /** The collection of bodies: artifacts and history of a task, up to an entry of its log. */
 export const BODIES = 'task-body'
@@ -19,6 +27,11 @@ export type TaskEntry =
   | StatusUpdate
   | ArtifactUpdate
   | { readonly type: 'history'; readonly message: Message }
+
+/** Whether a task waits for its client, or has ended, after an entry. */
+export function isSettling(entry: TaskEntry): boolean {
+  return entry.type === 'status' && isSettledState(entry.status.state)
+}
 
 /** The messages and artifacts of a task, up to an entry of its log. */
 export interface TaskBody {

@@ -5,6 +5,7 @@
  */
 
 import type { Kind } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
 import { partitionOf } from '../runs/record.ts'
 import { dropWaiting } from '../runs/waiting.ts'
 import { sizeOfText } from '../state/size.ts'
@@ -57,6 +58,11 @@ export function toFound(task: StoredTask): FoundTask {
     ...(tenant !== undefined && { tenant }),
     status: { state, timestamp },
   }
+}
+
+/** The error for a task that is not there, or is another owner's. */
+export function taskNotFound(): ServableError {
+  return new ServableError('task_not_found', 'Task not found')
 }
 
 /** Makes the document of a task. Lists are sorted by the time of the status, newest first. */

@@ -1,0 +1,55 @@
+/**
+ * What is asked before a task takes a message: whoever sees what clients say, and whoever says whether a run may start.
+ *
+ * @module
+ */
+
+import { admitted } from '../runs/admit.ts'
+import { partitionOf } from '../runs/record.ts'
+import type { Target } from '../runs/target.ts'
+import type { Soon } from '../state/store.ts'
+import { partsOf, toRunInput } from './parts.ts'
+import type { Skill } from './skills.ts'
+import type { TaskMessage, TaskSettings } from './task-host.ts'
+import { type StoredTask, skillOf } from './task-record.ts'
+
+/** The message, once it has been looked at. Nothing of it is kept before that. `stored` is what works on its task. */
+export async function screened(
+  sent: TaskMessage,
+  { screen }: Pick<TaskSettings, 'screen'>,
+  stored: () => Soon<Skill>,
+): Promise<TaskMessage> {
+  const { message, options, by } = sent
+  if (screen === undefined || by?.change !== undefined) return sent
+  const target = sent.target ?? (await stored())
+  const input = toRunInput(message)
+  const said = await screen({ input }, { target, sessionId: message.contextId, identity: options.identity })
+  if (said.input === undefined || said.input === input) return sent
+  return { ...sent, message: { ...message, parts: partsOf(said.input) } }
+}
+
+/** The task that a message continues, and the run that goes on with it where that is chosen. */
+export interface Continuing {
+  readonly task?: StoredTask | undefined
+  readonly next?: string | undefined
+}
+
+/** Begins once the run of the message is admitted, which has an id of its own then. `isRun` says whether one began. */
+export async function admittedMessage<T>(
+  message: TaskMessage,
+  { settings, targetOf }: { readonly settings: TaskSettings; readonly targetOf: (skill: Skill) => Target },
+  continuing: () => Soon<Continuing>,
+  begin: (message: TaskMessage) => Promise<T>,
+  isRun: (begun: T) => boolean,
+): Promise<T> {
+  const { admit } = settings
+  if (admit === undefined) return begin(message)
+  const { owner, client = partitionOf(owner) } = message
+  const { task, next = crypto.randomUUID() } = await continuing()
+  const target = message.target ?? (task && targetOf(skillOf(task)))
+  // Of a task that is not there.
+  if (target === undefined) return begin(message)
+  const run = { id: next, target, options: { identity: owner ?? undefined }, client }
+  const options = { ...message.options, runId: next }
+  return admitted(admit, run, () => begin({ ...message, options }), isRun)
+}
