@@ -20,6 +20,7 @@ export interface Bound {
 const FULL = '429, `too_many_runs`'
 const TOO_LARGE = 'the run fails with `run_too_large`'
 const OLDEST = 'the oldest are deleted'
+const RUNS = 'core/run-options.ts'
 const CORE = 'core/options.ts'
 const A2A = 'a2a/options.ts'
 
@@ -29,13 +30,13 @@ export const BOUNDS: readonly Bound[] = [
     of: 'runs and tasks at work; on Workers of one owner',
     option: 'runs.maxRunning',
     beyond: FULL,
-    at: [CORE],
+    at: [RUNS],
   },
   {
     of: 'runs and tasks at work of one client',
     option: 'runs.maxRunningPerOwner',
     beyond: FULL,
-    at: [CORE],
+    at: [RUNS],
   },
   { of: 'runs in the queue', option: 'queue.maxQueued', beyond: FULL, at: ['queue/plugin.ts'] },
   {
@@ -64,13 +65,13 @@ export const BOUNDS: readonly Bound[] = [
     beyond: 'the same',
     at: ['runs/local-state.ts', 'MAX_CONFINED_BYTES'],
   },
-  { of: 'events of a run', option: 'runs.maxEvents', beyond: TOO_LARGE, at: [CORE] },
-  { of: 'events of a run', option: 'runs.maxBytes', unit: 'bytes', beyond: TOO_LARGE, at: [CORE] },
+  { of: 'events of a run', option: 'runs.maxEvents', beyond: TOO_LARGE, at: [RUNS] },
+  { of: 'events of a run', option: 'runs.maxBytes', unit: 'bytes', beyond: TOO_LARGE, at: [RUNS] },
   {
     of: 'plain runs of one client that wait for approvals or answers',
     option: 'runs.maxWaitingPerOwner',
     beyond: 'the run fails with `too_many_runs`',
-    at: [CORE],
+    at: [RUNS],
   },
   {
     of: 'approvals and questions of one run that wait',
@@ -92,7 +93,7 @@ export const BOUNDS: readonly Bound[] = [
     of: 'sessions of one owner, but on Workers',
     option: 'runs.maxSessions',
     beyond: 'the one used least recently is deleted',
-    at: [CORE],
+    at: [RUNS],
   },
   { of: 'turns of a session', option: 'sessions.maxTurns', beyond: OLDEST, at: [CORE] },
   {
@@ -106,17 +107,17 @@ export const BOUNDS: readonly Bound[] = [
     of: 'messages of a session that a model is told',
     option: 'runs.maxSessionMessages',
     beyond: 'the oldest turns are not told',
-    at: [CORE],
+    at: [RUNS],
   },
   {
     of: 'members of a team that remember a session',
     beyond: 'the oldest memory is deleted',
-    at: ['runs/sessions.ts', 'MAX_MEMBERS'],
+    at: ['runs/session-memory.ts', 'MAX_MEMBERS'],
   },
   {
     of: 'runs that wait for their session',
     beyond: '409, `session_busy`',
-    at: ['runs/sessions.ts', 'MAX_WAITING'],
+    at: ['runs/session-turns.ts', 'MAX_WAITING'],
   },
   {
     of: 'a file',
