@@ -6,7 +6,8 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>servable</title>
-<style>body { font: 16px/1.6 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }</style>
+<style>body { font: 16px/1.6 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+pre { overflow-x: auto }</style>
 <h1>servable</h1>
 <p>The example agents are served. They work offline.</p>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>
@@ -38,7 +39,7 @@ const PAGE = `<!doctype html>
   <li>Chats of the AI SDK: <code>POST /api/agents/echo/chat</code> is the <code>api</code> of <code>useChat</code>
   <li><a href="/socket.io/?EIO=4&transport=polling">The event socket</a>, for Socket.IO and plain WebSockets
   <li>A plugin of your own: <code>POST /api/agents/echo/ndjson</code> answers in lines, and
-    <a href="/api/ndjson/counts">counts</a> who was asked
+    <a href="/api/ndjson/counts">its counts</a> say how often each agent was asked so
 </ul>
 </section>
 <section>
@@ -59,7 +60,7 @@ const PAGE = `<!doctype html>
   <li><a href="/api/keys">Keys</a> for callers: <code>POST /api/keys</code> gives one to <code>{"owner", "name", "scopes"}</code>
   <li><a href="/api/schedules">Schedules</a>: runs that start by the clock
   <li><a href="/api/budgets/all">All budgets</a>
-  <li>With the token alone: tool servers at <code>GET /api/admin/mcp</code>, toolkits at <code>GET /api/admin/toolkits</code>,
+  <li>Only with the token: tool servers at <code>GET /api/admin/mcp</code>, toolkits at <code>GET /api/admin/toolkits</code>,
     and all webhooks at <code>GET /api/admin/webhooks</code>
 </ul>
 </section>
