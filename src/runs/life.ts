@@ -30,7 +30,10 @@ export interface LifeOptions {
 export interface Life {
   /** Is done once the state is open, with the first request or before. */
   atBeginning(work: () => void): void
-  /** Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. */
+  /**
+   * Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. Where none serves, it is
+   * done with requests, as often at most.
+   */
   regularly(work: () => void): void
   /** Begins with each server, and ends with it, or when it begins to close: by calling what it gives, perhaps twice. */
   whileServing(work: () => () => void): void
@@ -61,6 +64,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   let opening: Promise<boolean> | undefined
   let told: string | undefined
   let servers = 0
+  let lookedAt = 0
 
   const open = async (patienceMs?: number) => {
     await state?.store.read(() => {}, patienceMs)
@@ -80,14 +84,20 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       return false
     }
   }
+  const look = () => {
+    for (const work of regularWorks) work()
+  }
   const lookRegularly = (): (() => void) => {
     if (state?.store.isShared !== true) return () => {}
-    const timer = unrefed(
-      setInterval(() => {
-        for (const work of regularWorks) work()
-      }, LOOK_MS),
-    )
+    const timer = unrefed(setInterval(look, LOOK_MS))
     return () => clearInterval(timer)
+  }
+  /** A function, or a handler in another server: nobody says that it serves. */
+  const lookOnRequest = () => {
+    const now = Date.now()
+    if (state?.store.isShared !== true || servers > 0 || Math.abs(now - lookedAt) < LOOK_MS) return
+    lookedAt = now
+    look()
   }
 
   return {
@@ -100,7 +110,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     },
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
-      if (hasBegun || opening !== undefined) return
+      if (hasBegun) return lookOnRequest()
+      if (opening !== undefined) return
       opening = can(() => open()).finally(() => {
         opening = undefined
       })

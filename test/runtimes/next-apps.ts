@@ -71,8 +71,9 @@ async function manifest(): Promise<object> {
   return { private: true, type: 'module', sideEffects, dependencies: all }
 }
 
-/** Dependencies of the admin routes, of model-backed agents, of traces and of the state in PostgreSQL. */
+/** Dependencies of the admin routes, of remote agents, of model-backed agents, of traces and of the state in PostgreSQL. */
 const OPTIONAL = [
+  '@a2a-js/sdk',
   '@modelcontextprotocol/client',
   '@ai-sdk/openai-compatible',
   '@opentelemetry/api',

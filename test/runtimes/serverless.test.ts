@@ -189,22 +189,22 @@ describe('two Next.js processes over PostgreSQL', ELSEWHERE, () => {
     await cancel(first, busy[1]!.id, ann)
   })
 
-  it('webhooks are sent once after the answer, also of a process that is killed between two tries', async () => {
+  it('webhooks are sent once after the answer, also those of a process that is killed', async () => {
     const receiver = await startReceiver()
     onTestFinished(() => receiver.stop())
     const ann = own('ann')
     const told = (server: Server) => ({ server, receiver: () => receiver })
-    const once = await subscribed(told(first), ann, '/once')
+    const once = await subscribed(told(first), ann, '/once', { agents: ['says'] })
     const { id } = await accept(second, 'agents/says', { input: 'x' }, as(ann))
     await delivered(first, once.id, ann, { runId: id, status: 'delivered', tries: 1 })
     const third = await another()
-    const late = await subscribed(told(second), ann, '/fails', { agents: ['counts'] })
+    const late = await subscribed(told(second), ann, '/hangs', { agents: ['counts'] })
     await accept(() => third, 'agents/counts', { input: '1' }, as(ann))
-    await eventually(() => expect(receiver.requests('/fails')).not.toEqual([]))
+    await eventually(() => expect(receiver.requests('/hangs')).not.toEqual([]))
     await third.kill()
     await delivered(second, late.id, ann, { status: 'delivered' })
-    expect(receiver.payloads('/fails', late.secret)).toHaveLength(1)
-    expect(receiver.payloads('/once', once.secret)).toHaveLength(2)
+    expect(receiver.payloads('/hangs', late.secret)).toHaveLength(1)
+    expect(receiver.payloads('/once', once.secret)).toHaveLength(1)
   })
 
   it('connections are opened by requests, and are no more than the bound of each process', async () => {
@@ -212,9 +212,9 @@ describe('two Next.js processes over PostgreSQL', ELSEWHERE, () => {
     const ann = as(own('ann'))
     const runs = Array.from({ length: 20 }, () => post(first, '/api/agents/says/run', { input: 'x' }, ann))
     for (const { status } of await Promise.all(runs)) expect(status).toBe(200)
-    const sql = "SELECT count(*)::int AS is FROM pg_stat_activity WHERE application_name = 'servable'"
-    const open = await query(sql)
-    expect(open).toBeGreaterThan(0)
-    expect(open).toBeLessThanOrEqual(3 * MAX_CONNECTIONS)
+    const ofServices = "application_name = 'servable' AND pid <> pg_backend_pid()"
+    const open = () => query(`SELECT count(*)::int AS is FROM pg_stat_activity WHERE ${ofServices}`)
+    expect(await open()).toBeGreaterThan(0)
+    await eventually(async () => expect(await open()).toBeLessThanOrEqual(2 * MAX_CONNECTIONS))
   })
 })

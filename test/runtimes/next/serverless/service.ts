@@ -132,7 +132,7 @@ export const handler: Handler = createHandler({
       allow: ['127.0.0.1'],
       retryMs: 100,
       maxRetryMs: 500,
-      timeoutMs: 1000,
+      timeoutMs: 2000,
     }),
   ],
 })

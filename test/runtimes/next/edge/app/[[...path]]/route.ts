@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { type Handler, memoryState } from '../../../../../../src/index.ts'
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { answerExercise } from '../../../../../contracts/client/exercise.ts'
