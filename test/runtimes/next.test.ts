@@ -43,7 +43,7 @@ import { edgePluginCases, pluginCases } from './next-plugins.ts'
 let apps: NextApps
 beforeAll(async () => {
   apps = await buildNextApps(['example', 'node', 'edge'])
-}, 300_000)
+}, 600_000)
 afterAll(() => apps?.remove())
 
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })

@@ -51,7 +51,7 @@ beforeAll(async () => {
   apps = await buildNextApps(['serverless'], { DATABASE: database.url })
   ;[one, two] = await Promise.all([begin(), begin()])
   hadTables = await query("SELECT to_regnamespace('servable') IS NOT NULL AS is")
-}, 300_000)
+}, 600_000)
 afterAll(async () => {
   await Promise.all([one?.stop(), two?.stop()])
   await apps?.remove()
