@@ -60,7 +60,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   const servingWorks: (() => () => void)[] = []
   const ends = new Set<() => void>()
   // In memory there is nothing to open, and nothing is left of those before.
-  let hasBegun = state === undefined || state.isVolatile
+  let hasBegun = state?.isVolatile !== false
   let opening: Promise<boolean> | undefined
   let told: string | undefined
   let servers = 0
@@ -85,19 +85,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     }
   }
   const look = () => {
+    lookedAt = performance.now()
     for (const work of regularWorks) work()
-  }
-  const lookRegularly = (): (() => void) => {
-    if (state?.store.isShared !== true) return () => {}
-    const timer = unrefed(setInterval(look, LOOK_MS))
-    return () => clearInterval(timer)
-  }
-  /** A function, or a handler in another server: nobody says that it serves. */
-  const lookOnRequest = () => {
-    const now = Date.now()
-    if (state?.store.isShared !== true || servers > 0 || Math.abs(now - lookedAt) < LOOK_MS) return
-    lookedAt = now
-    look()
   }
 
   return {
@@ -110,23 +99,25 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     },
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
-      if (hasBegun) return lookOnRequest()
-      if (opening !== undefined) return
-      opening = can(() => open()).finally(() => {
-        opening = undefined
-      })
+      if (!hasBegun) {
+        if (opening === undefined)
+          opening = can(open).finally(() => {
+            opening = undefined
+          })
+        // In a function, or in a server of others, nobody says that it serves.
+      } else if (servers === 0 && state?.store.isShared && performance.now() - lookedAt >= LOOK_MS) look()
     },
     isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
     async begin() {
       await open(BEGIN_PATIENCE_MS)
       servers++
       const letGo = state?.retain?.()
-      const stopLooking = lookRegularly()
+      const timer = state?.store.isShared ? unrefed(setInterval(look, LOOK_MS)) : undefined
       const ended = servingWorks.map(work => work())
       for (const end of ended) ends.add(end)
       const close = async () => {
         await working.idle()
-        stopLooking()
+        clearInterval(timer)
         if (--servers === 0) await flush()
         await letGo?.()
       }

@@ -1,4 +1,7 @@
-/** The parts of the contracts of plugins that Next may break: refusals with their fields, streams that are masked, stopped or left, and what is done after the answer. */
+/**
+ * The parts of the contracts of plugins that Next may break: refusals with their fields, streams that are masked, stopped or left, files,
+ * and what is done after the answer.
+ */
 import { describe } from 'vitest'
 import { kindCases } from '../contracts/a2a-client/kinds.ts'
 import { others } from '../contracts/a2a-client/others.ts'
