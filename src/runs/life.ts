@@ -117,7 +117,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       for (const end of ended) ends.add(end)
       const close = async () => {
         await working.idle()
-        clearInterval(timer)
+        if (timer !== undefined) clearInterval(timer)
         if (--servers === 0) await flush()
         await letGo?.()
       }
