@@ -23,89 +23,160 @@ const path = 'docs/runtimes.md'
 
 /** The first name of a test names the deployment. The first pattern that matches counts. */
 const deployments: Readonly<Record<string, RegExp>> = {
+  'Next.js, two processes': /\bNext\.js processes\b/,
   'Next.js, Edge': /\bEdge route\b/,
   'Next.js, Node': /\bNode route\b/,
+  PostgreSQL: /\bPostgreSQL\b/,
   workerd: /\b(workerd|cloudflare|dev server)\b/,
   Node: /\bnode\b/i,
   Bun: /\bbun\b/i,
   Deno: /\bdeno\b/i,
 }
-const columns = ['Node', 'Bun', 'Deno', 'workerd', 'Next.js, Node', 'Next.js, Edge']
+const columns = [
+  'Node',
+  'PostgreSQL',
+  'Bun',
+  'Deno',
+  'workerd',
+  'Next.js, Node',
+  'Next.js, two processes',
+  'Next.js, Edge',
+]
 
-/** Next's file has none of these. */
+/** Files that have many suites. */
+const MANY = /^(next|serverless|postgres-(contracts|protocols))$/
+
+/** None of those files has any. */
 const NEVER = /^$/
 
-/** The file of a suite, and the pattern of its tests in Next's file, which has many suites: two names, outermost first. */
-const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> = {
+/** The files of a suite, and the pattern of its tests in files that have many: two names, outermost first. */
+const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]>> = {
   HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
-  'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, /^$/],
+  'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, NEVER],
   'Stored runs': [/^runs$/, / > (stored runs|with )/],
   A2A: [/^a2a$/, / > A2A/],
-  'Socket layer': [/^socket$/, /^the socket layer /],
-  'Event socket': [/^gateway$/, /^the gateway /],
-  Metrics: [/^metrics$/, / > metrics/],
-  'Admin routes': [/^admin$/, /^admin on /],
-  'Model agents': [/^ai$/, /^a model-backed agent /],
-  Traces: [/^otel$/, NEVER],
-  'Keys for callers': [/^keys$/, NEVER],
-  Budgets: [/^budgets$/, NEVER],
-  Guards: [/^guards$/, NEVER],
-  Webhooks: [/^webhooks$/, NEVER],
-  Queue: [/^queue$/, NEVER],
-  Schedules: [/^schedules$/, NEVER],
+  'Remote agents': [/^a2a-client$/, / > remote agents\b/],
+  'OpenAI’s interface': [/^openai(-clients)?$/, / > OpenAI’s interface\b/],
+  'AG-UI': [/^ag-ui$/, / > AG-UI\b/],
+  'Chats of the AI SDK': [/^ai-sdk-ui$/, / > chats\b/],
+  'MCP server': [/^mcp(-clients)?$/, /^MCP | > MCP\b/],
+  'Socket layer': [/^socket$/, NEVER],
+  'Event socket': [/^gateway$/, /^the gateway | > the event socket\b/],
+  'Model agents': [/^ai$/, /^a model-backed agent | > model-backed agents\b/],
+  Sessions: [/^sessions$/, / > sessions\b/],
+  Approvals: [/^approvals$/, / > approvals\b/],
+  Files: [/^files$/, / > files\b/],
+  'Keys for callers': [/^keys$/, / > keys\b/],
+  Budgets: [/^budgets$/, / > budgets\b/],
+  Guards: [/^guards$/, / > guards\b/],
+  Webhooks: [/^webhooks$/, / > webhooks\b/],
+  Queue: [/^queue$/, / > the queue\b/],
+  Schedules: [/^schedules$/, / > schedules\b/],
+  Metrics: [/^metrics$/, / > metrics\b/],
+  Traces: [/^otel$/, / > traces\b/],
+  Logs: [/^logs$/, NEVER],
+  'Admin routes, tool servers': [/^(admin|tool-servers)$/, /^admin on | > admin\b/],
+  Console: [/^console$/, / > the console\b/],
+  Command: [/^command$/, NEVER],
   Client: [/^client$/, /^the client /],
 }
 const [http = '', surface = ''] = Object.keys(suites)
 /** The tests of the contract over HTTP that belong to the second suite. */
 const ofSurface = /^(the log|over HTTP > (GET \/tools|files with a run))( > |$)/
 
+const storeless =
+  'It keeps nothing that is in the state, or asks over HTTP for what has a row of its own: the store makes no difference.'
 const noUpgrade =
   'A route handler cannot take a WebSocket over. The event socket has polling there: see its row.'
 const refused = 'Requests share no memory in the Edge runtime, so these are refused there.'
 const unshared =
   'Requests share no memory in the Edge runtime, and the connections of a socket outlive a request: use the Node runtime.'
-const asNode =
-  'No suite of its own: the Node runtime of Next.js executes the code that the column Node tests.'
-const untried = 'Not tried in the Edge runtime.'
 const forgotten =
   'Requests share no memory in the Edge runtime, so what these keep is lost with each request.'
+const partly =
+  'The suite makes stored runs too, which the Edge runtime refuses. The row Guards has plain runs of most protocols there.'
+const noServer =
+  'The suite is about a server that starts, and nothing of servable starts one in Next.js. The second row has the log.'
+const onNode = 'The command runs on Node. What it asks for over HTTP has rows of its own.'
+const oneProcess =
+  'It is of one process: what the column Next.js, Node says of it does not change with the number of processes.'
+const shared =
+  'No suite of its own: what it keeps is in the column PostgreSQL, and what Next.js may break in the column Next.js, Node.'
+const sticky = 'The connections of a socket are in one process, and requests come to any.'
 const served =
   'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](schedules.md)).'
-const partly = 'The suite makes stored runs too, which the Edge runtime refuses.'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  PostgreSQL: {
+    HTTP: storeless,
+    'Socket layer': storeless,
+    Logs: storeless,
+    Console: storeless,
+    Command: storeless,
+    Client: storeless,
+  },
+  Deno: { Command: onNode },
   'Next.js, Node': {
     'Socket layer': noUpgrade,
-    Traces: asNode,
-    'Keys for callers': asNode,
-    Budgets: asNode,
-    Guards: asNode,
-    Webhooks: asNode,
-    Queue: asNode,
     Schedules: served,
+    Logs: noServer,
+    Command: onNode,
+  },
+  'Next.js, two processes': {
+    HTTP: oneProcess,
+    'Tools, uploads, log, limits, documentation': oneProcess,
+    A2A: shared,
+    'Remote agents': shared,
+    'OpenAI’s interface': shared,
+    'AG-UI': shared,
+    'Chats of the AI SDK': shared,
+    'MCP server': shared,
+    'Socket layer': noUpgrade,
+    'Event socket': sticky,
+    'Model agents': shared,
+    Approvals: shared,
+    Files: shared,
+    Guards: oneProcess,
+    Schedules: served,
+    Metrics: shared,
+    Traces: oneProcess,
+    Logs: noServer,
+    'Admin routes, tool servers': shared,
+    Console: oneProcess,
+    Command: onNode,
+    Client: oneProcess,
   },
   'Next.js, Edge': {
     'Stored runs': refused,
     A2A: refused,
+    'Remote agents': partly,
+    'OpenAI’s interface': partly,
+    'AG-UI': partly,
+    'Chats of the AI SDK': partly,
+    'MCP server': partly,
     'Socket layer': unshared,
     'Event socket': refused,
-    Metrics: partly,
-    'Admin routes': refused,
     'Model agents': partly,
-    Traces: untried,
+    Sessions: forgotten,
+    Approvals: forgotten,
+    Files: refused,
     'Keys for callers': forgotten,
     Budgets: forgotten,
-    Guards: untried,
     Webhooks: forgotten,
     Queue: forgotten,
     Schedules: served,
+    Metrics: partly,
+    Logs: noServer,
+    'Admin routes, tool servers': refused,
+    Console: refused,
+    Command: onNode,
   },
 }
 
 function suiteOf({ file, names }: Place): string | undefined {
-  const found = Object.entries(suites).find(([, [own, inNext]]) =>
-    file === 'next' ? inNext.test(names.slice(0, 2).join(' > ')) : own.test(file),
+  const found = Object.entries(suites).find(([, [own, amongMany]]) =>
+    MANY.test(file) ? amongMany.test(names.slice(0, 2).join(' > ')) : own.test(file),
   )?.[0]
   return found === http && ofSurface.test(names.slice(1).join(' > ')) ? surface : found
 }

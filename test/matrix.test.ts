@@ -15,8 +15,38 @@ type Test = readonly [file: string, ...names: string[]]
 const on = (suite: string, ...deployments: string[]): Test[] =>
   deployments.map(name => [suite, `${suite} on ${name}`, 'works'])
 const runtimes = ['Node, in memory', 'Bun, in SQLite', 'Deno', 'workerd, in Durable Objects']
-const suites = ['runs', 'a2a', 'socket', 'gateway', 'metrics', 'admin', 'ai', 'client']
-const plugins = ['otel', 'keys', 'budgets', 'guards', 'webhooks', 'queue', 'schedules']
+const suites = ['runs', 'a2a', 'a2a-client', 'openai', 'ag-ui', 'ai-sdk-ui', 'mcp', 'socket', 'gateway', 'ai']
+const plugins = [
+  'sessions',
+  'approvals',
+  'files',
+  'keys',
+  'budgets',
+  'guards',
+  'webhooks',
+  'queue',
+  'schedules',
+]
+const operation = ['metrics', 'otel', 'logs', 'admin', 'console', 'client']
+
+/** The first words of tests in files that have many suites. */
+const ofNext = [
+  'keys',
+  'budgets',
+  'guards',
+  'webhooks',
+  'the queue',
+  'traces',
+  'sessions',
+  'approvals',
+  'files',
+]
+const kept = ['stored runs', 'A2A', 'the event socket', 'metrics', 'admin', 'schedules', ...ofNext]
+const protocols = ['model-backed agents', 'OpenAI’s interface', 'AG-UI', 'chats', 'MCP', 'remote agents']
+const shared = ['stored runs', 'sessions go on', 'keys that', 'budgets are', 'the queue lets', 'webhooks are']
+
+const within = (file: string, outer: string, names: readonly string[]): Test[] =>
+  names.map(name => [file, outer, name, 'works'])
 
 /** One test for each cell that has some. */
 const ONE_EACH: readonly Test[] = [
@@ -24,7 +54,14 @@ const ONE_EACH: readonly Test[] = [
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'silence', 'works'],
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'GET /tools', 'works'],
   ]),
-  ...[...suites, ...plugins].flatMap(suite => on(suite, ...runtimes)),
+  ...[...suites, ...plugins, ...operation].flatMap(suite => on(suite, ...runtimes)),
+  ...on('command', 'Node', 'bun', 'workerd'),
+  ['rate-limit', 'a limit that two processes share in PostgreSQL'],
+  ...within('postgres-contracts', 'Node, in PostgreSQL', kept),
+  ...within('postgres-protocols', 'Node, in PostgreSQL', protocols),
+  ...within('serverless', 'two Next.js processes over PostgreSQL', shared),
+  ...within('next', 'a Node route', [...ofNext, 'AG-UI', 'MCP', 'OpenAI’s interface', 'remote agents']),
+  ...within('next', 'an Edge route', ['guards', 'traces']),
   ...['a Node route', 'an Edge route'].flatMap((route): Test[] => [
     ['next', route, 'over HTTP', 'silence', 'works'],
     ['next', route, 'the log', 'works'],
@@ -36,7 +73,57 @@ const ONE_EACH: readonly Test[] = [
   ['next', 'admin on a Node route', 'works'],
   ['next', 'the gateway in a Node route', 'works'],
   ['next', 'a model-backed agent on a Node route', 'works'],
+  ['next', 'chats on a Node route', 'chats', 'works'],
+  ['next', 'a Node route with the console', 'the console', 'works'],
 ]
+
+/** The row of each entry of the package, or its column. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  '.': 'HTTP',
+  './core': 'HTTP',
+  './a2a': 'A2A',
+  './signing': 'A2A',
+  './a2a-client': 'Remote agents',
+  './openai': 'OpenAI’s interface',
+  './openai/chat-completions': 'OpenAI’s interface',
+  './ag-ui': 'AG-UI',
+  './ai-sdk-ui': 'Chats of the AI SDK',
+  './ai-sdk-ui/page': 'Chats of the AI SDK',
+  './mcp': 'MCP server',
+  './socket': 'Socket layer',
+  './event-socket': 'Event socket',
+  './model-agent': 'Model agents',
+  './sessions': 'Sessions',
+  './approvals': 'Approvals',
+  './files': 'Files',
+  './keys': 'Keys for callers',
+  './budgets': 'Budgets',
+  './guards': 'Guards',
+  './webhooks': 'Webhooks',
+  './queue': 'Queue',
+  './schedules': 'Schedules',
+  './metrics': 'Metrics',
+  './otel': 'Traces',
+  './logs': 'Logs',
+  './admin': 'Admin routes, tool servers',
+  './mcp-client': 'Admin routes, tool servers',
+  './stdio': 'Admin routes, tool servers',
+  './console': 'Console',
+  './client': 'Client',
+  './tools': 'Tools, uploads, log, limits, documentation',
+  './openapi': 'Tools, uploads, log, limits, documentation',
+  './swagger-ui': 'Tools, uploads, log, limits, documentation',
+  './node': 'Node',
+  './sqlite': 'Node',
+  './postgres': 'PostgreSQL',
+  './bun': 'Bun',
+  './deno': 'Deno',
+  './cloudflare': 'workerd',
+  './next': 'Next.js, Node',
+}
+
+/** Tested on Node, with the frameworks that they are for. */
+const APART = ['./adapters']
 
 describe('matrix', () => {
   let folder: string
@@ -56,6 +143,12 @@ describe('matrix', () => {
     const args = [join(root, '.ci/matrix.ts'), command, 'report.json']
     await promisify(execFile)(process.execPath, args, { cwd: folder })
   }
+
+  it('has a row or a column for each entry of the package', async () => {
+    const { exports: entries } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    expect([...Object.keys(ENTRIES), ...APART].sort()).toEqual(Object.keys(entries).sort())
+    for (const place of Object.values(ENTRIES)) expect(document).toContain(`| ${place} |`)
+  })
 
   it('finds the document right, whatever the counts', async () => {
     await matrix('check', ONE_EACH)

@@ -30,7 +30,10 @@ export interface LifeOptions {
 export interface Life {
   /** Is done once the state is open, with the first request or before. */
   atBeginning(work: () => void): void
-  /** Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. */
+  /**
+   * Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. Where none serves, it is
+   * done with requests, as often at most.
+   */
   regularly(work: () => void): void
   /** Begins with each server, and ends with it, or when it begins to close: by calling what it gives, perhaps twice. */
   whileServing(work: () => () => void): void
@@ -57,10 +60,11 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   const servingWorks: (() => () => void)[] = []
   const ends = new Set<() => void>()
   // In memory there is nothing to open, and nothing is left of those before.
-  let hasBegun = state === undefined || state.isVolatile
+  let hasBegun = state?.isVolatile !== false
   let opening: Promise<boolean> | undefined
   let told: string | undefined
   let servers = 0
+  let lookedAt = 0
 
   const open = async (patienceMs?: number) => {
     await state?.store.read(() => {}, patienceMs)
@@ -80,14 +84,9 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       return false
     }
   }
-  const lookRegularly = (): (() => void) => {
-    if (state?.store.isShared !== true) return () => {}
-    const timer = unrefed(
-      setInterval(() => {
-        for (const work of regularWorks) work()
-      }, LOOK_MS),
-    )
-    return () => clearInterval(timer)
+  const look = () => {
+    lookedAt = performance.now()
+    for (const work of regularWorks) work()
   }
 
   return {
@@ -100,22 +99,25 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     },
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
-      if (hasBegun || opening !== undefined) return
-      opening = can(() => open()).finally(() => {
-        opening = undefined
-      })
+      if (!hasBegun) {
+        if (opening === undefined)
+          opening = can(open).finally(() => {
+            opening = undefined
+          })
+        // In a function, or in a server of others, nobody says that it serves.
+      } else if (servers === 0 && state?.store.isShared && performance.now() - lookedAt >= LOOK_MS) look()
     },
     isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
     async begin() {
       await open(BEGIN_PATIENCE_MS)
       servers++
       const letGo = state?.retain?.()
-      const stopLooking = lookRegularly()
+      const timer = state?.store.isShared ? unrefed(setInterval(look, LOOK_MS)) : undefined
       const ended = servingWorks.map(work => work())
       for (const end of ended) ends.add(end)
       const close = async () => {
         await working.idle()
-        stopLooking()
+        if (timer !== undefined) clearInterval(timer)
         if (--servers === 0) await flush()
         await letGo?.()
       }

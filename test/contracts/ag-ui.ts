@@ -174,7 +174,8 @@ export function clientCases(name: string, make: Make, server: Server): void {
   })
 }
 
-function interrupts(server: Server) {
+/** What a run asks, and how it is answered. */
+export function interruptCases(server: Server): void {
   const make = CLIENTS['1.0.0']
   const ask = async (path: string, text: string, headers: Record<string, string> = {}) => {
     const client = make({ url: `${server().url}/api/${path}/ag-ui`, threadId: own('thread'), headers })
@@ -289,7 +290,7 @@ function interrupts(server: Server) {
 export function agUiContract(deploy: Deploy): void {
   const server = served(() => deploy('usual'))
   for (const [name, make] of Object.entries(CLIENTS)) clientCases(name, make, server)
-  interrupts(server)
+  interruptCases(server)
 
   it('tells an agent the facts of its client', async () => {
     const facts = {

@@ -7,10 +7,10 @@ import type { LocalParts } from '../../src/state/state.ts'
 import { eventually } from '../eventually.ts'
 
 /** A state whose closing fails. */
-function make() {
+function make(isShared = false) {
   const failure = new Error('the folder is gone')
   const state: LocalParts = {
-    store: memoryStore(),
+    store: Object.assign(memoryStore(), { isShared }),
     retention: {},
     isVolatile: false,
     retain: () => () => {
@@ -44,5 +44,45 @@ describe('the end of a life', () => {
     const end = await life.begin()
     await expect(end()).rejects.toBe(failure)
     expect(onError).not.toHaveBeenCalled()
+  })
+})
+
+describe('what is to be done regularly', () => {
+  const looked = async (isShared: boolean) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { life } = make(isShared)
+    const look = vi.fn()
+    life.regularly(look)
+    const ask = async () => {
+      await vi.advanceTimersByTimeAsync(1000)
+      life.onRequest(false)
+      life.onRequest(false)
+    }
+    // The first request opens the state.
+    await ask()
+    return { life, look, ask }
+  }
+
+  it('is done with requests where no server serves, and no more often than a server does it', async () => {
+    const { look, ask } = await looked(true)
+    expect(look).not.toHaveBeenCalled()
+    await ask()
+    expect(look).toHaveBeenCalledTimes(1)
+    await ask()
+    expect(look).toHaveBeenCalledTimes(2)
+  })
+
+  it('is done by the server where one serves', async () => {
+    const { life, look, ask } = await looked(true)
+    await life.begin()
+    await ask()
+    expect(look).toHaveBeenCalledTimes(1)
+  })
+
+  it('is not done where no other process may use the state', async () => {
+    const { look, ask } = await looked(false)
+    await ask()
+    expect(look).not.toHaveBeenCalled()
   })
 })

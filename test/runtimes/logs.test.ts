@@ -62,7 +62,7 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
   })
 })
 
-it('a Worker says what it serves once, at its first request', ELSEWHERE, async () => {
+it('a Worker in workerd says what it serves once, at its first request', ELSEWHERE, async () => {
   const server = await startWorkerd(entry('workerd'))
   onTestFinished(() => server.stop())
   expect(server.log()).not.toContain('service.started')

@@ -6,23 +6,29 @@ import { promisify } from 'node:util'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { root, start } from './process.ts'
 
-/** The example, and the contracts' services in each of Next's runtimes. */
+/** The example, the contracts' services in each of Next's runtimes, and one that shares a database with itself. */
 const APPS = {
   example: 'examples/next',
   node: 'test/runtimes/next/node',
   edge: 'test/runtimes/next/edge',
+  serverless: 'test/runtimes/next/serverless',
 } as const
+
+type App = keyof typeof APPS
 
 export interface NextApps {
   /** The folder in which they were built and run. */
   readonly folder: string
   /** Starts a built app with environment variables. Default of the port: any free one. */
-  start(app: keyof typeof APPS, env?: Record<string, string>, port?: string): Promise<Deployment>
+  start(app: App, env?: Record<string, string>, port?: string): Promise<Deployment>
   remove(): Promise<void>
 }
 
 /** Copies the apps and their sources into a new folder, and builds them there with environment variables. */
-export async function buildNextApps(env: Record<string, string> = {}): Promise<NextApps> {
+export async function buildNextApps(
+  apps: readonly App[],
+  env: Record<string, string> = {},
+): Promise<NextApps> {
   const parent = join(root, 'test/.tmp')
   await mkdir(parent, { recursive: true })
   const folder = await mkdtemp(join(parent, 'next-'))
@@ -33,8 +39,7 @@ export async function buildNextApps(env: Record<string, string> = {}): Promise<N
   await writeFile(join(folder, 'package.json'), JSON.stringify(await manifest()))
   const bin = (name: string) => join(folder, 'node_modules/.bin', name)
   await run({ cwd: folder }, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
-  for (const path of Object.values(APPS))
-    await run({ cwd: folder, env }, bin('next'), 'build', join(folder, path))
+  for (const app of apps) await run({ cwd: folder, env }, bin('next'), 'build', join(folder, APPS[app]))
   return {
     folder,
     async start(app, env = {}, port = '0') {
@@ -66,8 +71,19 @@ async function manifest(): Promise<object> {
   return { private: true, type: 'module', sideEffects, dependencies: all }
 }
 
-/** Dependencies of the admin routes, of model-backed agents and of the state in PostgreSQL. */
-const OPTIONAL = ['@modelcontextprotocol/client', 'ai', '@ai-sdk/openai-compatible', 'postgres']
+/** Dependencies of the admin routes, of remote agents, of model-backed agents, of traces and of the state in PostgreSQL. */
+const OPTIONAL = [
+  '@a2a-js/sdk',
+  '@modelcontextprotocol/client',
+  '@ai-sdk/openai-compatible',
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-metrics-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/sdk-trace',
+  'ai',
+  'postgres',
+]
 
 /** Runs a tool. Its error contains the output. */
 async function run(

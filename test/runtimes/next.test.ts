@@ -7,8 +7,7 @@
  * no memory to share in the Edge runtime.
  */
 import { readdir } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aSmoke } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
@@ -34,26 +33,19 @@ import { tellingCases } from '../contracts/mcp/telling.ts'
 import { shortCases } from '../contracts/mcp-clients/ways.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
-import { accept, cancel, get } from '../contracts/runs/client.ts'
 import { runsConnectionContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
-import { expectInterrupted, following } from './neighbours.ts'
 import { buildNextApps, type NextApps } from './next-apps.ts'
 import { chatCases } from './next-chat.ts'
 import { everyPluginCase } from './next-example.ts'
-import { type PostgresServer, startPostgres } from './postgres/server.ts'
+import { edgePluginCases, pluginCases } from './next-plugins.ts'
 
 let apps: NextApps
-let database: PostgresServer
 beforeAll(async () => {
-  database = await startPostgres()
-  apps = await buildNextApps({ DATABASE: database.url })
-}, 300_000)
-afterAll(async () => {
-  await apps?.remove()
-  await database?.stop()
-})
+  apps = await buildNextApps(['example', 'node', 'edge'])
+}, 600_000)
+afterAll(() => apps?.remove())
 
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
 
@@ -73,6 +65,7 @@ describe('a Node route', () => {
       400,
       'polling',
     ))
+  pluginCases(deploy)
 })
 
 describe('a Node route over a database', () => {
@@ -92,36 +85,6 @@ describe('a Node route over a database', () => {
       await app.stop()
     }
     expect(await files()).toEqual(['kept.db'])
-  })
-})
-
-describe('two processes of a Node route over PostgreSQL', () => {
-  const hasTables = async () => {
-    const driver = postgresDriver(database.url, { max: 1, prepare: false, ssl: undefined })
-    const [row] = await driver.query("SELECT to_regnamespace('servable') IS NOT NULL AS is", [])
-    await driver.end()
-    return row?.is
-  }
-
-  it('open it when they are asked, not when they are built, and share their runs', async () => {
-    expect(await hasTables()).toBe(false)
-    const begin = async () => {
-      const app = await apps.start('node', { ENTRY: 'shared', DATABASE: database.url })
-      onTestFinished(() => app.stop())
-      return () => app
-    }
-    const [one, two] = await Promise.all([begin(), begin()])
-    const [cancelled, lost] = [
-      await accept(one, 'agents/waits', { input: 'x' }),
-      await accept(one, 'agents/waits', { input: 'x' }),
-    ]
-    expect(await hasTables()).toBe(true)
-    const [first, second] = [await following(two, cancelled.id, {}), await following(two, lost.id, {})]
-    expect(await cancel(two, cancelled.id)).toMatchObject({ status: 200 })
-    expect((await first.all).at(-1)?.event).toMatchObject({ type: 'finish', finishReason: 'cancelled' })
-    expect(await get(one, cancelled.id)).toMatchObject({ status: 'cancelled' })
-    await one().stop()
-    await expectInterrupted(second)
   })
 })
 
@@ -199,6 +162,8 @@ describe('an Edge route', () => {
     const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })
     await expectProblem(server, answer, 400, 'runs_not_stored')
   })
+
+  edgePluginCases(ENTRY => SETTINGS => apps.start('edge', { ENTRY, SETTINGS }))
 })
 
 describe('the example', () => {

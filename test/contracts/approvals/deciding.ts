@@ -5,8 +5,8 @@ import { ask } from '../runs/client.ts'
 import { as, asked, bobOf, decide, get, own, post, type Server, wentOn } from './client.ts'
 import { socketOf, TRANSPORTS } from './ways.ts'
 
-export function decidingCases(server: Server): void {
-  describe.each(Object.entries(TRANSPORTS))('a decision of another person %s', (_, approve) => {
+export function decidingCases(server: Server, transports = TRANSPORTS): void {
+  describe.each(Object.entries(transports))('a decision of another person %s', (_, approve) => {
     it('lets the run go on as its owner’s, and tells nothing of it', async () => {
       const waiting = await asked(server, '5', { sessionId: 'wednesday' })
       const told = await approve(server, waiting, bobOf(waiting))

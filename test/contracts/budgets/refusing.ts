@@ -6,7 +6,8 @@ import { as, own, post } from '../runs/client.ts'
 import { budgetsOf, run, type Server, spender, spent } from './client.ts'
 import { LONG_MS } from './service.ts'
 
-type Refusal = (server: Server, who: string) => Promise<void>
+/** Expects that a run of somebody who has spent all is refused. */
+export type Refusal = (server: Server, who: string) => Promise<void>
 
 const problem =
   (path: string, body: object, headers: Record<string, string> = {}): Refusal =>
@@ -27,7 +28,8 @@ const onClient = async (client: Client): Promise<void> => {
 
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: '1' }] }
 
-const refusals: Readonly<Record<string, Refusal>> = {
+/** Over every transport. */
+export const REFUSALS: Readonly<Record<string, Refusal>> = {
   'as JSON': problem('/api/agents/calls/run', { input: '1' }),
   'as a stream': problem('/api/agents/calls/stream', { input: '1' }),
   'as a stored run': problem('/api/agents/calls/run', { input: '1', background: true }),
@@ -74,7 +76,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   },
 }
 
-export function refusingCases(server: Server): void {
+export function refusingCases(server: Server, refusals = REFUSALS): void {
   describe.each(Object.entries(refusals))('a run %s', (_, refuse) => {
     it('is refused before it starts, where all is spent', async () => {
       const who = await spender(server)

@@ -4,6 +4,11 @@ import { clientOf as socketOf, stock } from '../gateway/client.ts'
 import { bearer, change, issue, run, type Server, short } from './client.ts'
 
 export function ratingCases(server: Server): void {
+  requestRatingCases(server)
+  socketRatingCases(server)
+}
+
+export function requestRatingCases(server: Server): void {
   it('refuses requests past the rate of a key, and those of no other', async () => {
     const rate = { max: 2, windowMs: 3_600_000 }
     const owner = 'ada'
@@ -19,7 +24,9 @@ export function ratingCases(server: Server): void {
     await change(server, issued, { rate: { max: 3 } })
     expect(short(await run(server, issued.key))).toBe('200')
   })
+}
 
+function socketRatingCases(server: Server): void {
   it('counts what a socket runs', async () => {
     const issued = await issue(server, { rate: { max: 4, windowMs: 3_600_000 } })
     const client = socketOf(

@@ -1,7 +1,6 @@
 import process from 'node:process'
 import { Agent, createHandler, type Handler, memoryState } from '../../../../../../src/index.ts'
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
-import { postgresState } from '../../../../../../src/runtimes/postgres.ts'
 import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
 
 /** Made at import, as in apps. `next build` imports it too. */
@@ -18,24 +17,6 @@ const kept: Handler = createHandler({
   },
   a2a: { push: true },
   state: sqliteState({ path: 'kept.db' }),
-})
-
-const { DATABASE = 'postgres://nobody@127.0.0.1:1/none' } = process.env
-
-/** In PostgreSQL, made at import as well. */
-const shared: Handler = createHandler({
-  registry: false,
-  agents: {
-    waits: new Agent({
-      name: 'waits',
-      register: false,
-      async *run(_input, { signal }) {
-        yield 'begun'
-        await new Promise(resolve => signal.addEventListener('abort', resolve))
-      },
-    }),
-  },
-  state: postgresState({ url: DATABASE, listenUrl: DATABASE, max: 4 }),
 })
 
 /** The contracts' services, in memory. Only the one in ENTRY is loaded, with the settings in SETTINGS. */
@@ -84,8 +65,53 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { mcpHandler, mcpOptions } = await import('../../../../../contracts/mcp/service.ts')
     return mcpHandler(mcpOptions(memoryState(), process.env.SETTINGS))
   },
+  async keys() {
+    const { keysHandler, keysOptions } = await import('../../../../../contracts/keys/service.ts')
+    return keysHandler(keysOptions(memoryState(), process.env.SETTINGS))
+  },
+  async budgets() {
+    const { budgetsHandler, budgetsOptions } = await import('../../../../../contracts/budgets/service.ts')
+    return budgetsHandler(budgetsOptions(memoryState(), process.env.SETTINGS))
+  },
+  async guards() {
+    const { guardsHandler, guardsOptions } = await import('../../../../../contracts/guards/service.ts')
+    return guardsHandler(guardsOptions(memoryState()))
+  },
+  async webhooks() {
+    const { webhooksHandler, webhooksOptions } = await import('../../../../../contracts/webhooks/service.ts')
+    return webhooksHandler(webhooksOptions(memoryState(), process.env.SETTINGS))
+  },
+  async queue() {
+    const { queueHandler, queueOptions } = await import('../../../../../contracts/queue/service.ts')
+    return queueHandler(queueOptions(memoryState(), process.env.SETTINGS))
+  },
+  async otel() {
+    const { otelHandler } = await import('../../../../../contracts/otel/service.ts')
+    return otelHandler(memoryState(), process.env.SETTINGS ?? '')
+  },
+  async sessions() {
+    const { sessionsHandler, sessionsOptions } = await import('../../../../../contracts/sessions/service.ts')
+    return sessionsHandler(sessionsOptions(memoryState(), process.env.SETTINGS))
+  },
+  async approvals() {
+    const { approvalsHandler, approvalsOptions } = await import(
+      '../../../../../contracts/approvals/service.ts'
+    )
+    return approvalsHandler(approvalsOptions(memoryState(), process.env.SETTINGS))
+  },
+  async files() {
+    const { filesHandler, filesOptions } = await import('../../../../../contracts/files/service.ts')
+    return filesHandler(filesOptions(memoryState(), process.env.SETTINGS))
+  },
+  async openai() {
+    const { openaiHandler, openaiOptions } = await import('../../../../../contracts/openai/service.ts')
+    return openaiHandler(openaiOptions(memoryState()))
+  },
+  async 'a2a-client'() {
+    const { clientHandler } = await import('../../../../../contracts/a2a-client/service.ts')
+    return clientHandler(memoryState(), process.env.SETTINGS)
+  },
   kept: async () => kept,
-  shared: async () => shared,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
     const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')
