@@ -6,6 +6,7 @@ import { type Order, textOfOrder, writeOrder } from './orders.ts'
 import {
   type Act,
   anyEnd,
+  CUT_OFF,
   expect,
   expectState,
   inTime,
@@ -120,7 +121,7 @@ async function expectSocketRun(hearing: Hearing, runId: string, order: Order): P
   const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
   if ('code' in end && end.code === 'interrupted') {
     expect(textOfOrder(order).startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
-    throw new Wrong('a run on a socket that was cut off', says())
+    throw new Wrong(CUT_OFF, says())
   }
   expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
   if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)

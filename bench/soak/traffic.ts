@@ -23,6 +23,9 @@ export class Wrong extends Error {
 /** What a client is told that shall try again later: the state is away, or busy. */
 export const REFUSED = 'refused: the state cannot be reached'
 
+/** What a client of a socket is told whose run was at a process that was killed. */
+export const CUT_OFF = 'a run on a socket that was cut off'
+
 /** Throws {@link REFUSED} if an answer says so. */
 export function expectState(text: string): void {
   if (/"code":"state_unavailable"|The state cannot be reached/.test(text)) throw new Wrong(REFUSED, text)
@@ -81,7 +84,12 @@ export async function post(
 }
 
 /** Checks the answer of a run over HTTP. If the order says that the agent fails, a 500 is right. */
-async function expectResult(response: Response, order: Order, more = ''): Promise<void> {
+export async function expectResult(
+  response: Response,
+  order: Order,
+  more = '',
+  whole = textOfOrder(order),
+): Promise<void> {
   const text = await response.text()
   const says = () => `${response.status} ${text.slice(0, 500)} for ${writeOrder(order)}`
   if (order.fate === 'fail') {
@@ -92,7 +100,7 @@ async function expectResult(response: Response, order: Order, more = ''): Promis
   expect(response.status < 500, 'a 5xx', says)
   expect(response.status === 200, 'not a 200', says)
   const result = JSON.parse(text)
-  expect(result.text === textOfOrder(order) + more, 'not the text', says)
+  expect(result.text === whole + more, 'not the text', says)
   expect(result.usage.completionTokens === order.pieces, 'not the usage', says)
 }
 
@@ -117,6 +125,7 @@ export class Listener {
 
   /** Reads to the end, or leaves after a number of bytes. Gives true at the end of the stream. */
   async read(response: Response, leave?: { after: number; now: () => void }): Promise<boolean> {
+    if (response.status === 503) throw new Wrong(REFUSED, 'with 503')
     expect(
       response.status === 200,
       response.status >= 500 ? 'a 5xx' : 'not a 200',
@@ -158,9 +167,9 @@ export class Listener {
     if (event.type === 'finish' || event.type === 'error') this.ending = event
   }
 
-  expectEnd(order: Order): void {
+  expectEnd(order: Order, text = textOfOrder(order)): void {
     const says = () => `${JSON.stringify(this.ending)} after ${this.text} for ${writeOrder(order)}`
-    expect(this.text === textOfOrder(order), 'not the text of a stream', says)
+    expect(this.text === text, 'not the text of a stream', says)
     const end = this.ending
     if (order.fate === 'fail') expect(end?.code === 'agent_failed', 'not the error of a stream', says)
     else if (order.fate === 'wait') expect(end?.finishReason === 'cancelled', 'not cancelled', says)
@@ -216,6 +225,17 @@ export const cutStream: Act = async (url, ledger) => {
   if (cancelled !== undefined) await expectCancelled(await cancelled)
   expectWhole(listener, order)
   ledger.note('followed', order)
+  ledger.tell(id ?? '', EVENTS[order.fate])
+}
+
+/** What webhooks tell of a stored run. */
+export const EVENTS: Record<Fate, string> = {
+  answer: 'run.completed',
+  tool: 'run.completed',
+  approve: 'run.input_required',
+  deny: 'run.input_required',
+  fail: 'run.failed',
+  wait: 'run.cancelled',
 }
 
 export async function expectCancelled(response: Response): Promise<void> {
@@ -256,6 +276,8 @@ export const messageOf = (order: Order) => ({
 const TASK_ENDS: Record<Fate, string> = {
   answer: 'completed',
   tool: 'completed',
+  approve: 'input-required',
+  deny: 'input-required',
   fail: 'failed',
   wait: 'canceled',
 }
