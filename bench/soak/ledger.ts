@@ -96,8 +96,12 @@ export class Ledger {
 
   fault(what: string, detail: string): void {
     const known = this.faults.get(what)
-    if (known === undefined) this.faults.set(what, { count: 1, first: detail.slice(0, 1000) })
-    else known.count++
+    if (known !== undefined) {
+      known.count++
+      return
+    }
+    this.faults.set(what, { count: 1, first: detail.slice(0, 1000) })
+    console.error(`${what}: ${detail.slice(0, 1000)}`)
   }
 
   /** Webhooks have to tell this of a stored run, and nothing else. */

@@ -145,16 +145,17 @@ export function isExcused({ deadAt }: Neighbour, since: number): boolean {
   return deadAt >= since
 }
 
-/** Does work again if a kill has cut it off, or the state is away. */
+/** Does work again if a kill has cut it off, or the state is away. What asks the killed process itself waits until it is back. */
 export const againIn =
-  (neighbour: Neighbour): Again =>
+  (neighbour: Neighbour, isThere = false): Again =>
   async work => {
     while (true) {
       const since = performance.now()
       try {
         return await patiently(work)
       } catch (error) {
-        if (error instanceof Wrong || !isExcused(neighbour, since)) throw error
+        const isCutOff = isThere ? neighbour.backAt >= since : isExcused(neighbour, since)
+        if (error instanceof Wrong || !isCutOff) throw error
         await sleep(100)
       }
     }
@@ -292,7 +293,7 @@ async function endOf(id: string, url: string): Promise<Task> {
 /** The clients of the neighbour, each with its acts. */
 export function neighbourly(neighbour: Neighbour): readonly (readonly Act[])[] {
   const lost = [lostStream(neighbour), lostTask(neighbour)]
-  const lasting = lastingRun(againIn(neighbour), { at: () => neighbour.url, fate: neighbour })
+  const lasting = lastingRun(againIn(neighbour, true), { at: () => neighbour.url, fate: neighbour })
   return [...Array.from({ length: 6 }, () => lost), [lasting], [lasting]]
 }
 

@@ -138,7 +138,7 @@ export const queuedRuns =
   (again: Again): Act =>
   async (url, ledger) => {
     const runOne = async () => {
-      const order = orderOf(oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail'), 3 + upTo(8), 50)
+      const order = orderOf(oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail'), 3 + upTo(8), 150)
       const headers = { ...QUEUED_HEADERS, 'idempotency-key': crypto.randomUUID() }
       const begin = () => begun(again, `${url}/api/agents/${QUEUED}`, order, headers)
       const { id, status } = await begin()

@@ -48,7 +48,8 @@ export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 export function whatOf(error: unknown): string {
   if (error instanceof Wrong) return error.what
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  return `failed: ${error instanceof Error ? error.message : error}`
+  const why = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  return `failed: ${error instanceof Error ? error.message : error}${why}`
 }
 
 export const upTo = (max: number) => Math.floor(Math.random() * max)
