@@ -1,9 +1,10 @@
 /**
  * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd: `node bench/soak.ts [minutes]
- * [node|neighbours|workerd|cluster]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be notified
- * of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
- * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or a counter of the
- * metrics differs from the clients' count.
+ * [node|neighbours|workerd|cluster] [pause]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be
+ * notified of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
+ * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit
+ * code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or what the clients count differs from a counter of the
+ * metrics, from a budget, or from what webhooks told.
  */
 
 import { existsSync } from 'node:fs'
@@ -27,6 +28,7 @@ import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
 import {
   againIn,
   fateOf,
+  MAX_RUNS,
   type Neighbour,
   neighbourly,
   SHARED,
@@ -36,18 +38,17 @@ import {
 } from './soak/neighbour.ts'
 import { KINDS } from './soak/orders.ts'
 import { type Hooks, type Receivers, startReceivers } from './soak/receivers.ts'
-import { type Act, patiently, readMetrics, whatOf } from './soak/traffic.ts'
+import { isReset, patiently, readMetrics, whatOf } from './soak/traffic.ts'
 
 const PROGRESS_MS = 10_000
 const SAMPLE_MS = 5000
-/** Milliseconds between two acts of a client. They leave the machine some room. */
-const PAUSE_MS = 10
 /** Milliseconds for the metrics to settle: lost sockets time out, isolates hand over their counts, and webhooks are sent again. */
 const SETTLE_MS = 45_000
 /** A shorter test says nothing about memory. */
 const MIN_MINUTES = 8
 
-const [minutes = '15', only] = process.argv.slice(2)
+/** `pause` is the milliseconds between two acts of a client: more leave a busy machine some room. */
+const [minutes = '15', only, pause = '10'] = process.argv.slice(2)
 const durationMs = Number(minutes) * 60_000
 // The amount of stored data settles after a quarter of the time.
 const RETENTION_MS = String(Math.min(120_000, Math.round(durationMs / 4)))
@@ -73,15 +74,22 @@ interface Outcome {
 }
 
 /** One client. It acts, rests, and acts again, until the time is over. */
-async function keepBusy(acts: readonly Act[], url: string, ledger: Ledger, until: number): Promise<void> {
+async function keepBusy([who, acts]: Client, url: string, ledger: Ledger, until: number): Promise<void> {
+  const failed = (error: unknown) => {
+    if (!isReset(error))
+      return ledger.fault(whatOf(error), error instanceof Error ? (error.stack ?? '') : String(error))
+    ledger.resets++
+    const kind = KINDS.find(each => each === who)
+    if (kind !== undefined) ledger.doubt(kind, MAX_RUNS)
+  }
   for (let turn = Math.floor(Math.random() * acts.length); performance.now() < until; turn++) {
     try {
       await acts[turn % acts.length]!(url, ledger)
     } catch (error) {
-      ledger.fault(whatOf(error), error instanceof Error ? (error.stack ?? '') : String(error))
+      failed(error)
       await sleep(100)
     }
-    await sleep(PAUSE_MS)
+    await sleep(Number(pause))
   }
 }
 
@@ -155,7 +163,7 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const { hooks } = receivers
   if (neighbour !== undefined) neighbour.onKill = () => ledger.killed(cluster ? KINDS : SHARED)
   const busy = crowdOf(receivers, neighbour, cluster)
-  await Promise.all(busy.map(([, acts]) => keepBusy(acts, url, ledger, until)))
+  await Promise.all(busy.map(client => keepBusy(client, url, ledger, until)))
   await (cluster?.rest() ?? neighbour?.stop())
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
@@ -329,11 +337,12 @@ console.log(
 for (const { neighbour, ledger, hooks } of outcomes) {
   console.log(
     `${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; webhooks told of ${hooks.told.size} runs, ` +
-      `${ledger.tellings} of them known; ${hooks.refused} deliveries were refused, ${hooks.unanswered} not answered, ${hooks.repeats} came again.`,
+      `${ledger.tellings} of them known; ${hooks.refused} deliveries were refused, ${hooks.unanswered} not answered, ${hooks.repeats} came again. ` +
+      `${ledger.resets} requests were reset; the metrics may lack ${ledger.uncertain.lost} runs, and may have ${ledger.uncertain.doubted} more.`,
   )
   if (neighbour === undefined) continue
   console.log(fateOf(neighbour))
-  if ('cutOff' in neighbour) console.log(clusterFate(neighbour as Cluster, ledger))
+  if ('cutOff' in neighbour) console.log(clusterFate(neighbour as Cluster))
 }
 for (const { name, wrong } of outcomes) for (const line of wrong) console.log(`${name}: ${line}`)
 process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0

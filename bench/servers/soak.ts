@@ -177,7 +177,7 @@ export function soakOptions(state: State, retentionMs: number, hookUrl: string):
     middleware: [identify],
     state,
     a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },
-    gateway: { recovery: { maxMs: 5000 } },
+    gateway: { recovery: { maxMs: 20_000 } },
     fileUpload: true,
     pricing: { 'acme/model-1': { prompt: 3, completion: 15 } },
     metricsExporter: new MetricsExporter(),

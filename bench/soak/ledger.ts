@@ -48,6 +48,8 @@ export class Ledger {
   events = 0
   /** Streams and sockets that were cut. */
   cuts = 0
+  /** Requests whose connection was reset. */
+  resets = 0
   scrapes = 0
   /** Hostile requests that got an answer. */
   hostile = 0

@@ -162,7 +162,7 @@ export const againIn =
   }
 
 /** Most runs of an act that was cut off. */
-const MAX_RUNS = 5
+export const MAX_RUNS = 5
 
 /** A stored run that is followed through any process, and perhaps cancelled. It may be interrupted, but nothing of it is lost. */
 export const keptRun =

@@ -32,6 +32,8 @@ class Hearing {
     })
     for (const end of ['agent.done', 'agent.error']) {
       socket.on(end, data => {
+        // A run that was refused never began: its acknowledgement says so, too.
+        if (data.runId === undefined) return
         if (this.#isEnded.has(data.runId)) ledger.fault('a run that ended twice', JSON.stringify(data))
         this.#isEnded.add(data.runId)
         this.end(data.runId).resolve(data)
@@ -123,6 +125,7 @@ async function expectSocketRun(hearing: Hearing, runId: string, order: Order): P
     expect(textOfOrder(order).startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
     throw new Wrong(CUT_OFF, says())
   }
+  expectState(JSON.stringify(end))
   expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
   if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)
   else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)

@@ -363,15 +363,7 @@ export class QueueHost implements RunHost {
 
   /** Lets a run wait. Throws what `why` gives where it cannot. */
   async #add(request: StartRequest, why: () => unknown): Promise<RunRecord> {
-    const {
-      target,
-      options,
-      owner,
-      transport,
-      keepsInput,
-      webhook,
-      client = partitionOf(owner),
-    } = request
+    const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
     const { settings } = this.#parts
     const asked = toAsked({ ...request, client }, false, false)
     // What cannot be kept cannot wait.
