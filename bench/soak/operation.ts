@@ -66,7 +66,7 @@ export const key: Act = async (url, ledger) => {
   await used(rotated.key)
   const signal = AbortSignal.timeout(PATIENCE_MS)
   const revoked = await fetch(`${url}/api/keys/${issued.id}`, { method: 'DELETE', headers, signal })
-  await revoked.text()
+  expectState(await revoked.text())
   expect(revoked.ok, 'not a revoked key', () => `${revoked.status}`)
   await refused(rotated.key)
   await sleep(REST_MS)

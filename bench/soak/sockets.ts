@@ -10,9 +10,11 @@ import {
   expect,
   expectState,
   inTime,
+  isStateAway,
   oneOf,
   orderOf,
   PATIENCE_MS,
+  REFUSED,
   sleep,
   upTo,
   Wrong,
@@ -77,11 +79,15 @@ async function connected(url: string): Promise<Socket> {
   return socket
 }
 
+function refusalOf(why: string): Wrong {
+  return new Wrong(isStateAway(why) ? REFUSED : 'a socket that was refused', why)
+}
+
 async function reached(socket: Socket): Promise<void> {
   if (socket.connected) return
   const connected = new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve)
-    socket.once('connect_error', error => reject(new Wrong('a socket that was refused', String(error))))
+    socket.once('connect_error', error => reject(refusalOf(String(error))))
   })
   await inTime(connected, 'a socket that never came')
 }

@@ -26,9 +26,13 @@ export const REFUSED = 'refused: the state cannot be reached'
 /** What a client of a socket is told whose run was at a process that was killed. */
 export const CUT_OFF = 'a run on a socket that was cut off'
 
+export function isStateAway(text: string): boolean {
+  return /"code":"state_unavailable"|The state cannot be reached/.test(text)
+}
+
 /** Throws {@link REFUSED} if an answer says so. */
 export function expectState(text: string): void {
-  if (/"code":"state_unavailable"|The state cannot be reached/.test(text)) throw new Wrong(REFUSED, text)
+  if (isStateAway(text)) throw new Wrong(REFUSED, text)
 }
 
 /** Asks again while the state cannot be reached. */
