@@ -69,8 +69,8 @@ export class RunCounter implements RunObserver {
   /** A call waits. The run that goes on makes it, and counts it. */
   #ask({ toolName }: InputRequest): void {
     this.approval('asked')
-    const at = this.#tools?.lastIndexOf(wellFormed(toolName ?? '')) ?? -1
-    if (at >= 0) this.#tools?.splice(at, 1)
+    // Where it is not there, nothing is as far behind as -1 becomes.
+    this.#tools?.splice(this.#tools.lastIndexOf(wellFormed(`${toolName}`)) >>> 0, 1)
   }
 
   /** The run goes on with answers. */
