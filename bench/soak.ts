@@ -54,6 +54,14 @@ const durationMs = Number(minutes) * 60_000
 const RETENTION_MS = String(Math.min(120_000, Math.round(durationMs / 4)))
 const environment = (HOOK_URL: string) => ({ NODE_ENV: 'production', RETENTION_MS, HOOK_URL })
 
+/** Requests of all clients but those of sockets. */
+let requests = 0
+const { fetch: ask } = globalThis
+globalThis.fetch = (...asked) => {
+  requests++
+  return ask(...asked)
+}
+
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 type Growth = ReturnType<typeof slopeOf> & { readonly first: number; readonly last: number }
@@ -148,6 +156,7 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const samples: Sample[] = []
   const heaps: Sample[] = []
   const startedAt = performance.now()
+  const requestsBefore = requests
   const cpuBefore = await cpuOf(pid)
   const passed = () => (performance.now() - startedAt) / 60_000
   const stopSampling = every(SAMPLE_MS, async () => {
@@ -165,6 +174,7 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const busy = crowdOf(receivers, neighbour, cluster)
   await Promise.all(busy.map(client => keepBusy(client, url, ledger, until)))
   await (cluster?.rest() ?? neighbour?.stop())
+  ledger.requests = requests - requestsBefore
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
@@ -336,7 +346,7 @@ console.log(
 )
 for (const { neighbour, ledger, hooks } of outcomes) {
   console.log(
-    `${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; webhooks told of ${hooks.told.size} runs, ` +
+    `${ledger.requests} requests; ${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; webhooks told of ${hooks.told.size} runs, ` +
       `${ledger.tellings} of them known; ${hooks.refused} deliveries were refused, ${hooks.unanswered} not answered, ${hooks.repeats} came again. ` +
       `${ledger.resets} requests were reset; the metrics may lack ${ledger.uncertain.lost} runs, and may have ${ledger.uncertain.doubted} more.`,
   )

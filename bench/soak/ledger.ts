@@ -48,7 +48,8 @@ export class Ledger {
   events = 0
   /** Streams and sockets that were cut. */
   cuts = 0
-  /** Requests whose connection was reset. */
+  /** All requests, without those of sockets, and those whose connection was reset. */
+  requests = 0
   resets = 0
   scrapes = 0
   /** Hostile requests that got an answer. */
@@ -61,13 +62,13 @@ export class Ledger {
   #highest = new Map<string, number>()
 
   /**
-   * Counts a run that has ended as its order said. A run that waits was cancelled. What was counted of one that went on in another
-   * process may be lost.
+   * Counts a run that has ended as its order said. A run that waits was cancelled. One may be uncounted that went on in another
+   * process, or was cancelled before it said anything: it may have waited for a place.
    */
-  note(kind: Kind, order: Order, isResumed = false): void {
+  note(kind: Kind, order: Order, mayBeUncounted = false): void {
     add(this.#counts.get(kind)!, order)
     const at = performance.now()
-    if (isResumed || (at < this.#killedAt + TOLD_MS && this.#killable.includes(kind)))
+    if (mayBeUncounted || (at < this.#killedAt + TOLD_MS && this.#killable.includes(kind)))
       add(this.#lost.get(kind)!, order)
     if (this.#recent.length > 0 && this.#recent[0]!.at < at - 2 * UNWRITTEN_MS) {
       this.#recent = this.#recent.filter(noted => noted.at > at - UNWRITTEN_MS)

@@ -190,7 +190,7 @@ export const keptRun =
     }
     if (said !== undefined) expect(JSON.parse(said).status === 'cancelled', 'not cancelled', () => said)
     expectWhole(listener, order)
-    ledger.note('followed', order)
+    ledger.note('followed', order, listener.text === '')
     ledger.tell(id, EVENTS[order.fate])
   }
 

@@ -146,5 +146,5 @@ async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promi
     await socket.timeout(PATIENCE_MS).emitWithAck('run.cancel', { runId })
     await inTime(hearing.end(runId).promise, 'a cancelled run without an end on a socket')
   } else socket.disconnect()
-  ledger.note('sockets', order)
+  ledger.note('sockets', order, hearing.textOf(runId) === '')
 }

@@ -238,7 +238,7 @@ export const cutStream: Act = async (url, ledger) => {
   leaving.abort()
   if (cancelled !== undefined) await expectCancelled(await cancelled)
   expectWhole(listener, order)
-  ledger.note('followed', order)
+  ledger.note('followed', order, listener.text === '')
   ledger.tell(id ?? '', EVENTS[order.fate])
 }
 
