@@ -106,11 +106,11 @@ export async function expectResult(
 ): Promise<void> {
   const text = await response.text()
   const says = () => `${response.status} ${text.slice(0, 500)} for ${writeOrder(order)}`
+  expectState(text)
   if (order.fate === 'fail') {
     expect(response.status === 500 && JSON.parse(text).code === 'agent_failed', 'not the failure', says)
     return
   }
-  expectState(text)
   expect(response.status < 500, 'a 5xx', says)
   expect(response.status === 200, 'not a 200', says)
   const result = JSON.parse(text)
