@@ -1,9 +1,10 @@
 /**
  * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd: `node bench/soak.ts [minutes]
- * [node|neighbours|workerd|cluster]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be notified
- * of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
- * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or a counter of the
- * metrics differs from the clients' count.
+ * [node|neighbours|workerd|cluster] [pause]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be
+ * notified of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
+ * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit
+ * code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or what the clients count differs from a counter of the
+ * metrics, from a budget, or from what webhooks told.
  */
 
 import { existsSync } from 'node:fs'
@@ -22,26 +23,44 @@ import {
   surviving,
 } from './soak/cluster.ts'
 import { hostileClients } from './soak/hostile.ts'
-import { Ledger } from './soak/ledger.ts'
+import { Ledger, type Spent } from './soak/ledger.ts'
 import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
-import { fateOf, type Neighbour, neighbourly, startNeighbours, wrongWith } from './soak/neighbour.ts'
+import {
+  againIn,
+  fateOf,
+  MAX_RUNS,
+  type Neighbour,
+  neighbourly,
+  SHARED,
+  sharing,
+  startNeighbours,
+  wrongWith,
+} from './soak/neighbour.ts'
 import { KINDS } from './soak/orders.ts'
-import { type Receivers, startReceivers } from './soak/receivers.ts'
-import { type Act, readMetrics, whatOf } from './soak/traffic.ts'
+import { type Hooks, type Receivers, startReceivers } from './soak/receivers.ts'
+import { isReset, patiently, readMetrics, whatOf } from './soak/traffic.ts'
 
 const PROGRESS_MS = 10_000
 const SAMPLE_MS = 5000
-/** Milliseconds between two acts of a client. They leave the machine some room. */
-const PAUSE_MS = 10
-/** Milliseconds for the metrics to settle: lost sockets time out, and isolates hand over their counts. */
-const SETTLE_MS = 30_000
+/** Milliseconds for the metrics to settle: lost sockets time out, isolates hand over their counts, and webhooks are sent again. */
+const SETTLE_MS = 45_000
 /** A shorter test says nothing about memory. */
 const MIN_MINUTES = 8
 
-const [minutes = '15', only] = process.argv.slice(2)
+/** `pause` is the milliseconds between two acts of a client: more leave a busy machine some room. */
+const [minutes = '15', only, pause = '10'] = process.argv.slice(2)
 const durationMs = Number(minutes) * 60_000
 // The amount of stored data settles after a quarter of the time.
-const env = { NODE_ENV: 'production', RETENTION_MS: String(Math.min(120_000, Math.round(durationMs / 4))) }
+const RETENTION_MS = String(Math.min(120_000, Math.round(durationMs / 4)))
+const environment = (HOOK_URL: string) => ({ NODE_ENV: 'production', RETENTION_MS, HOOK_URL })
+
+/** Requests of all clients but those of sockets. */
+let requests = 0
+const { fetch: ask } = globalThis
+globalThis.fetch = (...asked) => {
+  requests++
+  return ask(...asked)
+}
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -59,18 +78,26 @@ interface Outcome {
   /** The failed checks. */
   readonly wrong: readonly string[]
   readonly neighbour: Neighbour | undefined
+  readonly hooks: Hooks
 }
 
 /** One client. It acts, rests, and acts again, until the time is over. */
-async function keepBusy(acts: readonly Act[], url: string, ledger: Ledger, until: number): Promise<void> {
+async function keepBusy([who, acts]: Client, url: string, ledger: Ledger, until: number): Promise<void> {
+  const failed = (error: unknown) => {
+    if (!isReset(error))
+      return ledger.fault(whatOf(error), error instanceof Error ? (error.stack ?? '') : String(error))
+    ledger.resets++
+    const kind = KINDS.find(each => each === who)
+    if (kind !== undefined) ledger.doubt(kind, MAX_RUNS)
+  }
   for (let turn = Math.floor(Math.random() * acts.length); performance.now() < until; turn++) {
     try {
       await acts[turn % acts.length]!(url, ledger)
     } catch (error) {
-      ledger.fault(whatOf(error), error instanceof Error ? (error.stack ?? '') : String(error))
+      failed(error)
       await sleep(100)
     }
-    await sleep(PAUSE_MS)
+    await sleep(Number(pause))
   }
 }
 
@@ -92,11 +119,21 @@ function every(ms: number, work: () => Promise<void> | void): () => Promise<void
   }
 }
 
-/** What differs from the clients' count in the metrics of any process. */
-async function differencesAtEnd(urls: readonly string[], ledger: Ledger): Promise<string[]> {
+/** How the budgets differ from the clients' count. */
+async function misspentAt(url: string, ledger: Ledger): Promise<string[]> {
+  const found = KINDS.map(async kind => {
+    const response = await fetch(`${url}/api/budgets?agent=${kind}`)
+    const { budgets } = (await response.json()) as { budgets: (Spent & { name: string })[] }
+    return ledger.misspent(kind, budgets.find(({ name }) => name === 'kinds')!)
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** What differs from the clients' count in the metrics of any process, in the budgets, and in what webhooks told. */
+async function differencesAtEnd(urls: readonly string[], ledger: Ledger, hooks: Hooks): Promise<string[]> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
-    const differences: string[] = []
+    const differences = [...ledger.untold(hooks), ...(await misspentAt(urls[0]!, ledger))]
     for (const url of urls) {
       const text = await readMetrics(url)
       ledger.scraped(text)
@@ -110,7 +147,7 @@ async function differencesAtEnd(urls: readonly string[], ledger: Ledger): Promis
 /** Lines that a healthy server never prints. */
 const ALARMING = /unhandled|uncaught|rejection|exited with|MaxListeners|\bat \S+ \(.*:\d+:\d+\)/i
 
-async function soak(name: string, server: Soaked): Promise<Outcome> {
+async function soak(name: string, server: Soaked, receivers: Receivers): Promise<Outcome> {
   const { url, neighbour } = server
   const cluster = neighbour !== undefined && 'urls' in neighbour ? (neighbour as Cluster) : undefined
   const urls = cluster?.urls ?? [url]
@@ -119,6 +156,7 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   const samples: Sample[] = []
   const heaps: Sample[] = []
   const startedAt = performance.now()
+  const requestsBefore = requests
   const cpuBefore = await cpuOf(pid)
   const passed = () => (performance.now() - startedAt) / 60_000
   const stopSampling = every(SAMPLE_MS, async () => {
@@ -131,12 +169,12 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   })
   const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
   const until = startedAt + durationMs
-  const receivers = await startReceivers()
-  if (neighbour !== undefined) neighbour.onKill = () => cluster && ledger.killed()
+  const { hooks } = receivers
+  if (neighbour !== undefined) neighbour.onKill = () => ledger.killed(cluster ? KINDS : SHARED)
   const busy = crowdOf(receivers, neighbour, cluster)
-  await Promise.all(busy.map(([, acts]) => keepBusy(acts, url, ledger, until)))
-  await receivers.stop()
+  await Promise.all(busy.map(client => keepBusy(client, url, ledger, until)))
   await (cluster?.rest() ?? neighbour?.stop())
+  ledger.requests = requests - requestsBefore
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
@@ -144,7 +182,9 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   const heap = heaps.length > 0 ? growthOf(heaps) : undefined
   const most = maxSlope(name, ledger)
   const wrong = [
-    ...(await differencesAtEnd(urls, ledger)),
+    ...(await differencesAtEnd(urls, ledger, hooks)),
+    ...wrongDeliveries(hooks, neighbour),
+    ...(ledger.queued > 0 ? [] : ['no run has waited for a place']),
     ...(cluster === undefined ? [] : await stillRunning(url)),
     ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
     ...(neighbour === undefined ? [] : wrongWith(neighbour)),
@@ -156,13 +196,22 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
     ...growing('what is resident', memory, most),
     ...(heap === undefined ? [] : growing('the heap', heap, most)),
   ]
-  return { name, ledger, seconds, cpu, memory, heap, wrong, neighbour }
+  return { name, ledger, seconds, cpu, memory, heap, wrong, neighbour, hooks }
+}
+
+/** Deliveries that came again though they were answered, or were not signed. A process that is killed may not have noted the answer. */
+function wrongDeliveries({ repeats, unanswered, unsigned }: Hooks, neighbour?: Neighbour): string[] {
+  const isMore = neighbour === undefined && repeats > unanswered
+  return [
+    ...(isMore ? [`${repeats} webhooks came again, and ${unanswered} were not answered`] : []),
+    ...(unsigned > 0 ? [`${unsigned} webhooks had no good signature`] : []),
+  ]
 }
 
 /** All clients. */
 function crowdOf(receivers: Receivers, neighbour?: Neighbour, cluster?: Cluster): readonly Client[] {
   const usual: readonly Client[] = [
-    ...clientsOf(receivers),
+    ...clientsOf(receivers, cluster ? againIn(cluster) : patiently),
     ...hostileClients(receivers).map((acts): Client => ['hostile', acts]),
   ]
   if (cluster !== undefined) {
@@ -170,7 +219,9 @@ function crowdOf(receivers: Receivers, neighbour?: Neighbour, cluster?: Cluster)
   }
   return neighbour === undefined
     ? usual
-    : [...usual, ...neighbourly(neighbour).map((acts): Client => ['kept', acts])]
+    : [...usual, ...neighbourly(neighbour).map((acts): Client => ['kept', acts])].map(client =>
+        sharing(neighbour, client),
+      )
 }
 
 function growthOf(samples: readonly Sample[]): Growth {
@@ -184,7 +235,7 @@ function growthOf(samples: readonly Sample[]): Growth {
  */
 function maxSlope(name: string, ledger: Ledger): number {
   if (name !== 'workerd') return 128
-  const objects = (['followed', 'sockets', 'tasks'] as const).reduce(
+  const objects = (['followed', 'sockets', 'tasks', 'queued', 'spends'] as const).reduce(
     (sum, kind) => sum + ledger.runsOf(kind),
     0,
   )
@@ -208,7 +259,7 @@ function tell(name: string, ledger: Ledger, sampled: readonly (readonly Sample[]
   const mib = sampled.map(samples => ((samples.at(-1)?.[1] ?? 0) / 1024).toFixed(1)).join(', ')
   const faults = [...ledger.faults.values()].reduce((sum, { count }) => sum + count, 0)
   console.error(
-    `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.hostile} hostile, ${ledger.scrapes} scrapes, ${mib} MiB, ${faults} faults`,
+    `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.hostile} hostile, ${ledger.scrapes} scrapes, ${ledger.queued} queued, ${ledger.budgets} budgets, ${ledger.tellings} told, ${mib} MiB, ${faults} faults`,
   )
 }
 
@@ -230,6 +281,8 @@ function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): stri
   ].join(' | ')
 }
 
+type Environment = ReturnType<typeof environment>
+
 /** A server, perhaps with a neighbour. */
 interface Soaked extends Runtime {
   readonly neighbour?: Neighbour
@@ -245,7 +298,7 @@ async function newFolder(): Promise<{ readonly path: string; remove(): Promise<v
 /** Milliseconds that a neighbour lives. */
 const NEIGHBOUR_MS = Math.min(60_000, durationMs / 6)
 
-async function startWithNeighbour(): Promise<Soaked> {
+async function startWithNeighbour(env: Environment): Promise<Soaked> {
   const folder = await newFolder()
   const shared = { ...env, DATABASE: join(folder.path, 'soak.db') }
   const start = () => startNode('bench/servers/node-soak.ts', { env: shared })
@@ -258,28 +311,30 @@ async function startWithNeighbour(): Promise<Soaked> {
   return { ...server, stop, neighbour }
 }
 
-async function startOnWorkerd(): Promise<Soaked> {
+async function startOnWorkerd(env: Environment): Promise<Soaked> {
   const folder = await newFolder()
   const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage: folder.path })
   const stop = () => server.stop().then(folder.remove)
   return { ...server, stop }
 }
 
-const runtimes: readonly (readonly [name: string, start: () => Promise<Soaked>])[] = [
-  ['node', () => startNode('bench/servers/node-soak.ts', { env })],
+const runtimes: readonly (readonly [name: string, start: (env: Environment) => Promise<Soaked>])[] = [
+  ['node', env => startNode('bench/servers/node-soak.ts', { env })],
   ['neighbours', startWithNeighbour],
   ['workerd', startOnWorkerd],
-  ['cluster', () => startCluster(env, NEIGHBOUR_MS)],
+  ['cluster', env => startCluster(env, NEIGHBOUR_MS)],
 ]
 
 const outcomes: Outcome[] = []
 for (const [name, start] of runtimes) {
   if (only !== undefined && only !== name) continue
-  const server = await start()
+  const receivers = await startReceivers()
+  const server = await start(environment(receivers.hookUrl))
   try {
-    outcomes.push(await soak(name, server))
+    outcomes.push(await soak(name, server, receivers))
   } finally {
     await server.stop()
+    await receivers.stop()
   }
 }
 console.log(
@@ -289,10 +344,15 @@ console.log(
     ...outcomes.map(outcome => `| ${row(outcome)} |`),
   ].join('\n'),
 )
-for (const { neighbour, ledger } of outcomes) {
+for (const { neighbour, ledger, hooks } of outcomes) {
+  console.log(
+    `${ledger.requests} requests; ${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; webhooks told of ${hooks.told.size} runs, ` +
+      `${ledger.tellings} of them known; ${hooks.refused} deliveries were refused, ${hooks.unanswered} not answered, ${hooks.repeats} came again. ` +
+      `${ledger.resets} requests were reset; the metrics may lack ${ledger.uncertain.lost} runs, and may have ${ledger.uncertain.doubted} more.`,
+  )
   if (neighbour === undefined) continue
   console.log(fateOf(neighbour))
-  if ('cutOff' in neighbour) console.log(clusterFate(neighbour as Cluster, ledger))
+  if ('cutOff' in neighbour) console.log(clusterFate(neighbour as Cluster))
 }
 for (const { name, wrong } of outcomes) for (const line of wrong) console.log(`${name}: ${line}`)
 process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0

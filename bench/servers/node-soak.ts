@@ -7,7 +7,7 @@ import { failAtRandom } from './failing-sqlite.ts'
 import { soakHandler, soakOptions } from './soak.ts'
 import { collect } from './socket-gc.ts'
 
-const { PORT = 0, RETENTION_MS = 120_000, DATABASE } = process.env
+const { PORT = 0, RETENTION_MS = 120_000, HOOK_URL = '', DATABASE } = process.env
 const maxAgeMs = Number(RETENTION_MS)
 
 /** Collects garbage, and gives the bytes in use after that. */
@@ -20,7 +20,7 @@ function held(): string {
 const isShared = DATABASE?.startsWith('postgres://') ?? false
 
 // The runs of a process that was killed end seconds later. They must not be among the oldest, which leave, before anyone has read that.
-const retention = { maxRuns: isShared ? 5000 : 200, maxAgeMs }
+const retention = { maxRuns: isShared ? 5000 : 1000, maxAgeMs }
 
 function stateOf(): State {
   if (DATABASE === undefined) return memoryState(retention)
@@ -30,7 +30,7 @@ function stateOf(): State {
 
 // Several processes are behind a proxy.
 const behind = isShared ? { trustProxy: 1 } : {}
-const handler = soakHandler({ ...soakOptions(stateOf(), maxAgeMs), ...behind }, held)
+const handler = soakHandler({ ...soakOptions(stateOf(), maxAgeMs, HOOK_URL), ...behind }, held)
 const server = await serve(handler, { port: Number(PORT) })
 if (DATABASE !== undefined && !isShared) failAtRandom()
 console.log(`listening ${server.url}`)

@@ -1,18 +1,51 @@
 /** The service of the soak test. Each kind of traffic has an agent of its own, so that a wrong count shows whose it is. */
 
+import { agUi } from '../../src/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../src/ai-sdk-ui/plugin.ts'
+import { budgets } from '../../src/budgets/plugin.ts'
+import { guards, refuse } from '../../src/guards/plugin.ts'
 import {
   Agent,
+  type AgentContext,
+  bearerIdentity,
   createHandler,
   type Handler,
   type HandlerOptions,
   MetricsExporter,
   type Middleware,
   type RunInput,
+  ServableError,
   type State,
   textOf,
   Workflow,
 } from '../../src/index.ts'
-import { HOSTILE, KINDS, LASTING, NEIGHBOUR, piece, readOrder } from '../soak/orders.ts'
+import { keysAuth } from '../../src/keys/keys-auth.ts'
+import { callerKeys } from '../../src/keys/plugin.ts'
+import { mcp } from '../../src/mcp/plugin.ts'
+import { openai } from '../../src/openai/plugin.ts'
+import { queue } from '../../src/queue/plugin.ts'
+import { webhooks } from '../../src/webhooks/plugin.ts'
+import {
+  ADMIN_TOKEN,
+  DECIDED,
+  FORBIDDEN,
+  HOSTILE,
+  isAsking,
+  KEY_CACHE_MS,
+  KINDS,
+  LASTING,
+  MASK,
+  MASKED,
+  MAX_RUNNING,
+  MAX_SPENT,
+  NEIGHBOUR,
+  type Order,
+  piece,
+  QUEUED,
+  readOrder,
+  SPENDER,
+  WEBHOOK_SECRET,
+} from '../soak/orders.ts'
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -22,22 +55,44 @@ const sizeOf = (input: RunInput): number =>
     ? 0
     : input.reduce((sum, part) => sum + ('data' in part ? String(part.data).length : 0), 0)
 
+async function* saying({ tag, pieces, pauseMs }: Order) {
+  for (let i = 0; i < pieces; i++) {
+    yield piece(tag, i)
+    if (pauseMs > 0) await sleep(pauseMs)
+  }
+}
+
+/** Says what a person has decided of a call. */
+async function* paying(call: ReturnType<AgentContext['callTool']>) {
+  try {
+    yield* call
+    yield DECIDED.approve
+  } catch (error) {
+    if (!(error instanceof ServableError) || error.code !== 'approval_denied') throw error
+    yield DECIDED.deny
+  }
+}
+
 /** Says numbered pieces, then ends as its input says. */
 const agentOf = (name: string) =>
   new Agent({
     name,
     register: false,
     model: { provider: 'acme', id: 'model-1' },
-    tools: [{ name: 'look', execute: () => 'found' }],
+    // Runs that waited for a place are never cut off.
+    resume: name === QUEUED,
+    tools: [
+      { name: 'look', execute: () => 'found' },
+      { name: 'pay', needsApproval: true, execute: () => 'paid' },
+    ],
     async *run(input, { signal, callTool }) {
-      const { tag, pieces, pauseMs, fate } = readOrder(textOf(input))
-      for (let i = 0; i < pieces; i++) {
-        yield piece(tag, i)
-        if (pauseMs > 0) await sleep(pauseMs)
-      }
+      const order = readOrder(textOf(input))
+      const { pieces, fate } = order
+      yield* saying(order)
       const size = sizeOf(input)
       if (size > 0) yield String(size)
       if (fate === 'tool') yield* callTool('look', {})
+      if (isAsking(fate)) yield* paying(callTool('pay', { amount: pieces }))
       if (fate === 'fail') throw new Error('as it was told')
       while (fate === 'wait' && !signal.aborted) await sleep(5)
       return { usage: { promptTokens: 2, completionTokens: pieces, totalTokens: pieces + 2 } }
@@ -48,9 +103,10 @@ const agentOf = (name: string) =>
 const lasting = new Workflow({
   name: LASTING,
   register: false,
-  async *run(input, { step }) {
-    const { tag, pieces, pauseMs } = readOrder(textOf(input))
+  async *run(input, { step, ask }) {
+    const { tag, pieces, pauseMs, fate } = readOrder(textOf(input))
     for (let i = 0; i < pieces; i++) {
+      if (isAsking(fate) && i === pieces >> 1) yield `${yield* ask('size')} `
       yield yield* step(`step ${i}`, async () => {
         await sleep(pauseMs)
         return piece(tag, i)
@@ -59,15 +115,60 @@ const lasting = new Workflow({
   },
 })
 
-/** Gives an identity to requests that name one, so that the service can recognize the hostile client. */
+const keys = callerKeys({
+  authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'admin' } }),
+  cacheMs: KEY_CACHE_MS,
+})
+const admitKey = keysAuth(keys)
+
+/** Gives an identity to requests that name one, so that the service can recognize the hostile client, or that have a key. */
 const identify: Middleware = (request, context, next) => {
+  if (request.headers.has('authorization')) return admitKey(request, context, next)
   const id = request.headers.get('x-client')
   if (id !== null) context.identity = { id }
   return next()
 }
 
-/** The options of the service. It stores little, and for a short time, so that the amount does not depend on the speed. */
-export function soakOptions(state: State, retentionMs: number): HandlerOptions {
+/** A window in which the whole test is. */
+const WINDOW_MS = 1e11
+
+/** One counts all runs of each kind. The other one is used up by identities of its own. */
+const limits = budgets([
+  {
+    ...{ name: 'kinds', maxCostUsd: 1e6, reserveUsd: 1, maxTokens: 1e12, reserveTokens: 1000 },
+    windowMs: WINDOW_MS,
+    key: ({ name }) => KINDS.find(kind => kind === name),
+  },
+  {
+    ...{ name: 'spenders', maxTokens: MAX_SPENT, reserveTokens: 20, windowMs: WINDOW_MS },
+    key: ({ owner }) => (owner?.startsWith(SPENDER) ? owner : undefined),
+  },
+])
+
+const guarding = guards({
+  agents: {
+    guarded: {
+      onInput: ({ input }) =>
+        JSON.stringify(input).includes(FORBIDDEN) ? refuse('That is forbidden') : undefined,
+      onOutput: { mask: [{ pattern: MASKED, with: MASK }] },
+    },
+  },
+})
+
+/** The receiver of webhooks fails now and then: what it is told is sent again soon. */
+const telling = (url: string, retentionMs: number) =>
+  webhooks({
+    subscriptions: [{ id: 'soak', url, secret: WEBHOOK_SECRET }],
+    ...{ allow: ['127.0.0.1'], timeoutMs: 5000, retryMs: 500, maxRetryMs: 2000 },
+    retentionMs: Math.max(retentionMs, 60_000),
+    maxDeliveries: 5000,
+  })
+
+/**
+ * The options of the service. It stores little, and for a short time, so that the amount does not depend on the speed. `hookUrl` is
+ * told of stored runs.
+ */
+export function soakOptions(state: State, retentionMs: number, hookUrl: string): HandlerOptions {
   return {
     production: true,
     registry: false,
@@ -76,10 +177,15 @@ export function soakOptions(state: State, retentionMs: number): HandlerOptions {
     middleware: [identify],
     state,
     a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },
-    gateway: { recovery: { maxMs: 5000 } },
+    gateway: { recovery: { maxMs: 20_000 } },
     fileUpload: true,
-    metricsExporter: new MetricsExporter({ pricing: { 'acme/model-1': { prompt: 3, completion: 15 } } }),
-    runs: { retentionMs },
+    pricing: { 'acme/model-1': { prompt: 3, completion: 15 } },
+    metricsExporter: new MetricsExporter(),
+    runs: { retentionMs, maxRunningPerOwner: MAX_RUNNING },
+    plugins: [
+      ...[keys, queue(), limits, guarding, telling(hookUrl, retentionMs)],
+      ...[aiSdkUi(), agUi(), openai(), mcp({ tools: ['mcp'] })],
+    ],
     logger: false,
   }
 }

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers'
 import { durableObjects, durableState, worker } from '../../src/runtimes/cloudflare.ts'
 import { soakHandler, soakOptions } from './soak.ts'
 
-const { RETENTION_MS = '120000' } = env as { RETENTION_MS?: string }
-const handler = soakHandler(soakOptions(durableState(), Number(RETENTION_MS)))
+const { RETENTION_MS = '120000', HOOK_URL = '' } = env as { RETENTION_MS?: string; HOOK_URL?: string }
+const handler = soakHandler(soakOptions(durableState(), Number(RETENTION_MS), HOOK_URL))
 
 export default { fetch: worker(handler) }
 

@@ -1,8 +1,11 @@
 /** Who makes the traffic. */
 
+import { agUi, asked, chat, completions, mcp, responses, restTask, talk } from './encoders.ts'
+import { forbiddenRun, key, maskedRun, maskedStream, spend } from './operation.ts'
 import type { Kind } from './orders.ts'
 import type { Receivers } from './receivers.ts'
 import { socketVisit } from './sockets.ts'
+import { type Again, lastingRun, queuedRuns } from './stored.ts'
 import {
   type Act,
   cancelledTask,
@@ -20,9 +23,9 @@ import {
 /** What a client's runs count as, if they do, and its acts. */
 export type Client = readonly [who: Kind | 'scrapes' | 'hostile' | 'kept', acts: readonly Act[]]
 
-/** The clients, each with its acts. */
-export const clientsOf = (receivers: Receivers): readonly Client[] => [
-  ['json', [json]],
+/** The clients, each with its acts. Those of stored runs ask `again`. */
+export const clientsOf = (receivers: Receivers, again: Again): readonly Client[] => [
+  ['json', [json, talk(asked)]],
   ['json', [json]],
   ['streams', [wholeStream, leftStream]],
   ['streams', [wholeStream, leftStream]],
@@ -31,8 +34,18 @@ export const clientsOf = (receivers: Receivers): readonly Client[] => [
   ['sockets', [socketVisit]],
   ['sockets', [socketVisit]],
   ['tasks', [sentTask, cancelledTask, streamedTask]],
-  ['tasks', [sentTask, cancelledTask, streamedTask]],
+  ['tasks', [sentTask, cancelledTask, streamedTask, talk(restTask)]],
   ['tasks', [pushedTask(receivers)]],
   ['uploads', [upload]],
+  ['chats', [talk(chat)]],
+  ['agui', [talk(agUi)]],
+  ['openai', [talk(completions), talk(responses)]],
+  ['mcp', [talk(mcp)]],
+  ['queued', [queuedRuns(again)]],
+  ['queued', [queuedRuns(again)]],
+  ['guarded', [maskedRun, maskedStream, forbiddenRun]],
+  ['keyed', [key]],
+  ['spends', [spend]],
+  ['kept', [lastingRun(again)]],
   ['scrapes', [scrape]],
 ]

@@ -1,12 +1,15 @@
 /** The clients' own count, and its comparison with the server's metrics. */
 
-import { KINDS, type Kind, MAX_PIECES, type Order } from './orders.ts'
+import { isAsking, KINDS, type Kind, MAX_PIECES, type Order } from './orders.ts'
+import type { Hooks } from './receivers.ts'
 
 interface Count {
   runs: number
   errors: number
   cancels: number
+  waits: number
   tools: number
+  approved: number
   prompt: number
   completion: number
 }
@@ -24,7 +27,10 @@ interface Noted {
 
 const newCounts = () =>
   new Map<Kind, Count>(
-    KINDS.map(kind => [kind, { runs: 0, errors: 0, cancels: 0, tools: 0, prompt: 0, completion: 0 }]),
+    KINDS.map(kind => [
+      kind,
+      { runs: 0, errors: 0, cancels: 0, waits: 0, tools: 0, approved: 0, prompt: 0, completion: 0 },
+    ]),
   )
 
 /** Counts what went wrong, and keeps the first case of each kind in full. */
@@ -36,32 +42,46 @@ export class Ledger {
   readonly #doubted = new Map<Kind, number>()
   #recent: Noted[] = []
   #killedAt = Number.NEGATIVE_INFINITY
+  #killable: readonly Kind[] = []
   readonly faults: Map<string, { count: number; first: string }> = new Map()
   /** Checked events. */
   events = 0
   /** Streams and sockets that were cut. */
   cuts = 0
+  /** All requests, without those of sockets, and those whose connection was reset. */
+  requests = 0
+  resets = 0
   scrapes = 0
   /** Hostile requests that got an answer. */
   hostile = 0
+  /** Runs that waited for a place, and budgets that were used up. */
+  queued = 0
+  budgets = 0
+  /** The event of each stored run that webhooks have to tell. */
+  readonly #tellings = new Map<string, string>()
   #highest = new Map<string, number>()
 
-  /** Counts a run that has ended as its order said. A run that waits was cancelled. */
-  note(kind: Kind, order: Order): void {
+  /**
+   * Counts a run that has ended as its order said. A run that waits was cancelled. One may be uncounted that went on in another
+   * process, or was cancelled before it said anything: it may have waited for a place.
+   */
+  note(kind: Kind, order: Order, mayBeUncounted = false): void {
     add(this.#counts.get(kind)!, order)
     const at = performance.now()
-    if (at < this.#killedAt + TOLD_MS) add(this.#lost.get(kind)!, order)
+    if (mayBeUncounted || (at < this.#killedAt + TOLD_MS && this.#killable.includes(kind)))
+      add(this.#lost.get(kind)!, order)
     if (this.#recent.length > 0 && this.#recent[0]!.at < at - 2 * UNWRITTEN_MS) {
       this.#recent = this.#recent.filter(noted => noted.at > at - UNWRITTEN_MS)
     }
     this.#recent.push({ at, kind, order })
   }
 
-  /** A process is about to be killed: it may not have written all that it counted. */
-  killed(): void {
+  /** A process is about to be killed: it may not have written all that it counted of these kinds. */
+  killed(kinds: readonly Kind[] = KINDS): void {
     this.#killedAt = performance.now()
+    this.#killable = kinds
     for (const { at, kind, order } of this.#recent.splice(0)) {
-      if (at > this.#killedAt - UNWRITTEN_MS) add(this.#lost.get(kind)!, order)
+      if (kinds.includes(kind) && at > this.#killedAt - UNWRITTEN_MS) add(this.#lost.get(kind)!, order)
     }
   }
 
@@ -79,8 +99,52 @@ export class Ledger {
 
   fault(what: string, detail: string): void {
     const known = this.faults.get(what)
-    if (known === undefined) this.faults.set(what, { count: 1, first: detail.slice(0, 1000) })
-    else known.count++
+    if (known !== undefined) {
+      known.count++
+      return
+    }
+    this.faults.set(what, { count: 1, first: detail.slice(0, 1000) })
+    console.error(`${what}: ${detail.slice(0, 1000)}`)
+  }
+
+  /** Webhooks have to tell this of a stored run, and nothing else. */
+  tell(runId: string, event: string): void {
+    this.#tellings.set(runId, event)
+  }
+
+  get tellings(): number {
+    return this.#tellings.size
+  }
+
+  /** What webhooks have not told, have told of other events, or have told as two. */
+  untold(hooks: Hooks): string[] {
+    const wrong = [...this.#tellings].flatMap(([id, event]) => {
+      const told = [...(hooks.told.get(id)?.values() ?? [])]
+      return told.length === 1 && told[0] === event
+        ? []
+        : [`${id}: ${told.join(', ') || 'nothing'}, not ${event}`]
+    })
+    return wrong.length === 0
+      ? []
+      : [`webhooks told wrongly of ${wrong.length} runs: ${wrong.slice(0, 5).join('; ')}`]
+  }
+
+  /** How the budget of a kind differs from the clients' count. What a killed process held stays held. */
+  misspent(kind: Kind, { spentTokens, spentUsd, heldTokens }: Spent): string[] {
+    const [count, lost] = [this.#counts.get(kind)!, this.#lost.get(kind)!]
+    const doubted = this.#doubted.get(kind) ?? 0
+    const tokens = count.prompt + count.completion
+    const [less, more] = [lost.prompt + lost.completion, doubted * (MAX_PIECES + 2)]
+    const usd = costOf(count)
+    const isRight =
+      spentTokens >= tokens - less &&
+      spentTokens <= tokens + more &&
+      (less + more > 0 || Math.abs(spentUsd - usd) < 1e-9 * Math.max(1, usd)) &&
+      (heldTokens === 0 || this.#killedAt > 0)
+    const told = `${spentTokens} tokens and ${spentUsd} USD, and holds ${heldTokens}`
+    return isRight
+      ? []
+      : [`the budget of ${kind} has ${told}; the clients counted ${tokens} (-${less}, +${more}) and ${usd}`]
   }
 
   runsOf(kind: Kind): number {
@@ -136,8 +200,23 @@ interface Expected {
   readonly isNear?: boolean
 }
 
+/** Where a budget stands. */
+export interface Spent {
+  readonly spentTokens: number
+  readonly spentUsd: number
+  readonly heldTokens: number
+}
+
+const costOf = ({ prompt, completion }: Count) => (prompt * 3 + completion * 15) / 1e6
+
 function add(count: Count, { fate, pieces }: Order): void {
   count.runs++
+  if (isAsking(fate)) {
+    // The run that waits, and the one that goes on.
+    count.runs++
+    count.waits++
+    if (fate === 'approve') count.approved++
+  }
   if (fate === 'fail') count.errors++
   else if (fate === 'wait') count.cancels++
   else {
@@ -152,21 +231,26 @@ function expectedOf(
   kind: Kind,
   count: Count,
 ): [series: string, value: number, most: number, isNear?: boolean][] {
-  const { runs, errors, cancels, tools, prompt, completion } = count
+  const { runs, errors, cancels, waits, tools, approved, prompt, completion } = count
   const name = (series: string, more = '') => `service_agent_${series}{agent="${kind}"${more}}`
   const outcome = (which: string) => name('runs_by_outcome_total', `,outcome="${which}"`)
   return [
     [name('runs_total'), runs, 1],
     [name('errors_total'), errors, 1],
     [name('tokens_total'), prompt + completion, MAX_PIECES + 2],
-    [name('tool_calls_total'), tools, 1],
-    [name('cost_usd_total'), (prompt * 3 + completion * 15) / 1e6, ((MAX_PIECES + 2) * 15) / 1e6, true],
-    [outcome('stop'), runs - errors - cancels, 1],
+    [name('tool_calls_total'), tools + waits, 1],
+    [name('cost_usd_total'), costOf(count), ((MAX_PIECES + 2) * 15) / 1e6, true],
+    [outcome('stop'), runs - errors - cancels - waits, 1],
+    [outcome('input_required'), waits, 1],
+    [name('approvals_total', ',state="asked"'), waits, 1],
+    [name('approvals_total', ',state="approved"'), approved, 1],
+    [name('approvals_total', ',state="denied"'), waits - approved, 1],
     [outcome('error'), errors, 1],
     [outcome('cancelled'), cancels, 1],
     [name('tokens_by_kind_total', ',kind="prompt"'), prompt, 2],
     [name('tokens_by_kind_total', ',kind="completion"'), completion, MAX_PIECES],
     [name('tool_calls_by_tool_total', ',tool="look"'), tools, 1],
+    [name('tool_calls_by_tool_total', ',tool="pay"'), waits, 1],
     [name('run_duration_seconds_count'), runs, 1],
     [name('runs_active'), 0, 0],
   ]

@@ -1,17 +1,26 @@
 /** A second server process on the same SQLite file. It is killed and started again. */
 
 import type { Runtime } from '../../test/runtimes/harness.ts'
-import { NEIGHBOUR, type Order, textOfOrder, writeOrder } from './orders.ts'
+import type { Client } from './clients.ts'
+import type { Ledger } from './ledger.ts'
+import { type Fate, KINDS, type Kind, NEIGHBOUR, type Order, textOfOrder, writeOrder } from './orders.ts'
+import { type Again, begun, followed, lastingRun, reached } from './stored.ts'
 import {
   type Act,
   anyEnd,
+  CUT_OFF,
+  EVENTS,
   expect,
   expectTask,
+  expectWhole,
   Listener,
   messageOf,
+  oneOf,
   orderOf,
   PATIENCE_MS,
+  patiently,
   post,
+  REFUSED,
   rpc,
   sleep,
   type Task,
@@ -36,6 +45,10 @@ export interface Neighbour {
   onKill: () => void
   /** Runs that ended as interrupted. */
   interrupted: number
+  /** Acts that ended since the state was busy. */
+  refused: number
+  /** How often workflows went on in another process. */
+  resumed: number
   /** The output of all its processes. */
   log(): string
   /** Kills nothing any more. */
@@ -82,6 +95,8 @@ export async function startNeighbours(
     },
     onKill: () => {},
     interrupted: 0,
+    refused: 0,
+    resumed: 0,
     log: () => past + runtimes.map(logOf).join(''),
     rest,
     async stop() {
@@ -123,6 +138,92 @@ async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Pr
     await sleep(100)
     return undefined
   }
+}
+
+/** Whether what began then may fail: a process was killed meanwhile. */
+export function isExcused({ deadAt }: Neighbour, since: number): boolean {
+  return deadAt >= since
+}
+
+/** Does work again if a kill has cut it off, or the state is away. What asks the killed process itself waits until it is back. */
+export const againIn =
+  (neighbour: Neighbour, isThere = false): Again =>
+  async work => {
+    while (true) {
+      const since = performance.now()
+      try {
+        return await patiently(work)
+      } catch (error) {
+        const isCutOff = isThere ? neighbour.backAt >= since : isExcused(neighbour, since)
+        if (error instanceof Wrong || !isCutOff) throw error
+        await sleep(100)
+      }
+    }
+  }
+
+/** Most runs of an act that was cut off. */
+export const MAX_RUNS = 5
+
+/** A stored run that is followed through any process, and perhaps cancelled. It may be interrupted, but nothing of it is lost. */
+export const keptRun =
+  (neighbour: Neighbour): Act =>
+  async (url, ledger) => {
+    const { era } = neighbour
+    const again = againIn(neighbour)
+    const order = orderOf(oneOf<Fate>(anyEnd(), anyEnd(), 'wait'), 5 + upTo(60), oneOf(0, 1, 5, 20))
+    const { id } = await begun(again, `${url}/api/agents/followed`, order)
+    const at = `${url}/api/runs/${id}`
+    const cancel = async () => {
+      await sleep(upTo(100))
+      return again(async () => reached(await post(`${at}/cancel`, {})).text())
+    }
+    const cancelled = order.fate === 'wait' ? cancel() : undefined
+    // An earlier failure is reported in place of this one.
+    cancelled?.catch(() => {})
+    const listener = new Listener(ledger)
+    await followed(again, at, listener, ledger)
+    const said = await cancelled
+    if (listener.ending?.code === 'interrupted') {
+      ledger.doubt('followed', 1)
+      ledger.tell(id, 'run.failed')
+      return expectInterrupted(neighbour, era, listener.text, order)
+    }
+    if (said !== undefined) expect(JSON.parse(said).status === 'cancelled', 'not cancelled', () => said)
+    expectWhole(listener, order)
+    ledger.note('followed', order, listener.text === '')
+    ledger.tell(id, EVENTS[order.fate])
+  }
+
+/** A client of the server, whose runs in the background may have waited for a place, and have begun at the neighbour. */
+export function sharing(neighbour: Neighbour, client: Client): Client {
+  const [who] = client
+  if (who === 'followed') return [who, [keptRun(neighbour)]]
+  return enduring(neighbour, client, (what, since) => what === CUT_OFF && isExcused(neighbour, since))
+}
+
+/** The kinds of which runs may have begun at the neighbour. */
+export const SHARED: readonly Kind[] = ['followed', 'sockets', 'queued']
+
+/** A client whose acts may end since the state is busy, and may fail where that is excused. They may have been counted. */
+export function enduring(
+  neighbour: Neighbour,
+  [who, acts]: Client,
+  isExcusedAct: (what: string, since: number) => boolean = () => false,
+): Client {
+  const kind = KINDS.find(each => each === who)
+  const failed = (error: unknown, since: number, ledger: Ledger) => {
+    const what = error instanceof Wrong ? error.what : ''
+    if (what === REFUSED) neighbour.refused++
+    else if (!isExcusedAct(what, since)) throw error
+    if (kind !== undefined) ledger.doubt(kind, MAX_RUNS)
+  }
+  const endure =
+    (act: Act): Act =>
+    (url, ledger) => {
+      const since = performance.now()
+      return act(url, ledger).catch(error => failed(error, since, ledger))
+    }
+  return [who, acts.map(endure)]
 }
 
 /** A stored run at the neighbour. If the stream is lost, the client continues at the server, and reads the end there. */
@@ -189,38 +290,19 @@ async function endOf(id: string, url: string): Promise<Task> {
   }
 }
 
-/** A run of the server that is followed at the neighbour until that is killed, and then at the server. */
-const followedThere =
-  (neighbour: Neighbour): Act =>
-  async (url, ledger) => {
-    const order = orderOf(anyEnd(), 5 + upTo(60), 5)
-    const body = { input: writeOrder(order), background: true }
-    const accepted = await post(`${url}/api/agents/followed/run`, body, undefined, {
-      prefer: 'respond-async',
-    })
-    const { id } = JSON.parse(await accepted.text())
-    expect(accepted.status === 202, 'not accepted', () => `${accepted.status}`)
-    const listener = new Listener(ledger)
-    const follow = async (at: string) => {
-      const headers = { 'last-event-id': String(listener.lastId) }
-      return listener.read(
-        await fetch(`${at}/api/runs/${id}/stream`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) }),
-      )
-    }
-    if (!(await unlessKilled(neighbour, () => follow(neighbour.url)))) await follow(url)
-    listener.expectEnd(order)
-    ledger.note('followed', order)
-  }
-
 /** The clients of the neighbour, each with its acts. */
 export function neighbourly(neighbour: Neighbour): readonly (readonly Act[])[] {
   const lost = [lostStream(neighbour), lostTask(neighbour)]
-  return [...Array.from({ length: 6 }, () => lost), [followedThere(neighbour)]]
+  const lasting = lastingRun(againIn(neighbour, true), { at: () => neighbour.url, fate: neighbour })
+  return [...Array.from({ length: 6 }, () => lost), [lasting], [lasting]]
 }
 
 /** The neighbour's fate, in words. */
-export function fateOf({ kills, interrupted }: Neighbour): string {
-  return `The neighbour was killed ${kills} times; ${interrupted} runs and tasks of its ended as interrupted.`
+export function fateOf({ kills, interrupted, refused, resumed }: Neighbour): string {
+  return (
+    `The neighbour was killed ${kills} times; ${interrupted} runs and tasks of its ended as interrupted; workflows went on in ` +
+    `another process ${resumed} times; ${refused} acts were refused since the state was busy.`
+  )
 }
 
 /** The failed checks of the neighbour at the end. */

@@ -1,7 +1,9 @@
-/** Receivers of push notifications: a quick one, and one that takes nearly the allowed time. */
+/** Receivers of push notifications: a quick one, and one that takes nearly the allowed time; and one of webhooks, which fails at times. */
 
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { WEBHOOK_SECRET } from './orders.ts'
 
 /** Milliseconds of the slow receiver. The limit is ten seconds. */
 const SLOW_MS = 9500
@@ -12,8 +14,23 @@ export interface ToldTask {
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
 }
 
+/** What the receiver of webhooks was told. */
+export interface Hooks {
+  /** The type of each event of a run, by its `webhook-id`. */
+  readonly told: Map<string, Map<string, string>>
+  /** Deliveries that came again. */
+  repeats: number
+  /** Deliveries that were refused, and that were taken and got no answer. */
+  refused: number
+  unanswered: number
+  /** Those without a good signature. */
+  unsigned: number
+}
+
 /** The addresses of the receivers. */
 export interface Receivers {
+  readonly hookUrl: string
+  readonly hooks: Hooks
   readonly slowUrl: string
   readonly quickUrl: string
   /** The notifications at a path of the quick receiver, as soon as `isAll` accepts them. */
@@ -26,12 +43,17 @@ export interface Receivers {
 export async function startReceivers(): Promise<Receivers> {
   const told = new Map<string, ToldTask[]>()
   const waiting = new Map<string, () => void>()
+  const hooks: Hooks = { told: new Map(), repeats: 0, refused: 0, unanswered: 0, unsigned: 0 }
   const server = createServer(async (request, response) => {
     const path = request.url ?? ''
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     if (path.startsWith('/slow')) {
       setTimeout(() => response.writeHead(204).end(), SLOW_MS).unref()
+      return
+    }
+    if (path === '/hook') {
+      takeHook(hooks, request.headers as Record<string, string>, Buffer.concat(chunks).toString(), response)
       return
     }
     told.get(path)?.push(JSON.parse(Buffer.concat(chunks).toString()))
@@ -43,6 +65,8 @@ export async function startReceivers(): Promise<Receivers> {
   return {
     slowUrl: `${url}/slow`,
     quickUrl: url,
+    hookUrl: `${url}/hook`,
+    hooks,
     heard(path, isAll) {
       const heard: ToldTask[] = []
       told.set(path, heard)
@@ -57,4 +81,34 @@ export async function startReceivers(): Promise<Receivers> {
       return new Promise(resolve => server.close(() => resolve()))
     },
   }
+}
+
+const webhook = new Webhook(WEBHOOK_SECRET)
+
+/** Takes a delivery. Of a hundred two are refused, and one gets no answer, so that it comes again. */
+function takeHook(
+  hooks: Hooks,
+  headers: Record<string, string>,
+  body: string,
+  response: ServerResponse,
+): void {
+  const chance = Math.random()
+  if (chance < 0.02) {
+    hooks.refused++
+    response.writeHead(503).end()
+    return
+  }
+  try {
+    const { type, data } = webhook.verify(body, headers) as { type: string; data: { runId: string } }
+    const events = hooks.told.get(data.runId) ?? new Map<string, string>()
+    const id = headers['webhook-id'] ?? ''
+    if (events.has(id)) hooks.repeats++
+    hooks.told.set(data.runId, events.set(id, type))
+  } catch {
+    hooks.unsigned++
+  }
+  if (chance < 0.03) {
+    hooks.unanswered++
+    response.destroy()
+  } else response.writeHead(204).end()
 }

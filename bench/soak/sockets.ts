@@ -6,12 +6,15 @@ import { type Order, textOfOrder, writeOrder } from './orders.ts'
 import {
   type Act,
   anyEnd,
+  CUT_OFF,
   expect,
   expectState,
   inTime,
+  isStateAway,
   oneOf,
   orderOf,
   PATIENCE_MS,
+  REFUSED,
   sleep,
   upTo,
   Wrong,
@@ -31,6 +34,8 @@ class Hearing {
     })
     for (const end of ['agent.done', 'agent.error']) {
       socket.on(end, data => {
+        // A run that was refused never began: its acknowledgement says so, too.
+        if (data.runId === undefined) return
         if (this.#isEnded.has(data.runId)) ledger.fault('a run that ended twice', JSON.stringify(data))
         this.#isEnded.add(data.runId)
         this.end(data.runId).resolve(data)
@@ -74,11 +79,15 @@ async function connected(url: string): Promise<Socket> {
   return socket
 }
 
+function refusalOf(why: string): Wrong {
+  return new Wrong(isStateAway(why) ? REFUSED : 'a socket that was refused', why)
+}
+
 async function reached(socket: Socket): Promise<void> {
   if (socket.connected) return
   const connected = new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve)
-    socket.once('connect_error', error => reject(new Wrong('a socket that was refused', String(error))))
+    socket.once('connect_error', error => reject(refusalOf(String(error))))
   })
   await inTime(connected, 'a socket that never came')
 }
@@ -120,8 +129,9 @@ async function expectSocketRun(hearing: Hearing, runId: string, order: Order): P
   const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
   if ('code' in end && end.code === 'interrupted') {
     expect(textOfOrder(order).startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
-    throw new Wrong('a run on a socket that was cut off', says())
+    throw new Wrong(CUT_OFF, says())
   }
+  expectState(JSON.stringify(end))
   expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
   if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)
   else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)
@@ -136,5 +146,5 @@ async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promi
     await socket.timeout(PATIENCE_MS).emitWithAck('run.cancel', { runId })
     await inTime(hearing.end(runId).promise, 'a cancelled run without an end on a socket')
   } else socket.disconnect()
-  ledger.note('sockets', order)
+  ledger.note('sockets', order, hearing.textOf(runId) === '')
 }

@@ -6,7 +6,7 @@ import { type Fate, type Order, textOfOrder, writeOrder } from './orders.ts'
 import type { Receivers, ToldTask } from './receivers.ts'
 
 /** Milliseconds after which an answer counts as lost. */
-export const PATIENCE_MS = 30_000
+export const PATIENCE_MS = 60_000
 
 /** An operation of a client. Rejects with what is wrong. */
 export type Act = (url: string, ledger: Ledger) => Promise<void>
@@ -23,9 +23,16 @@ export class Wrong extends Error {
 /** What a client is told that shall try again later: the state is away, or busy. */
 export const REFUSED = 'refused: the state cannot be reached'
 
+/** What a client of a socket is told whose run was at a process that was killed. */
+export const CUT_OFF = 'a run on a socket that was cut off'
+
+export function isStateAway(text: string): boolean {
+  return /"code":"state_unavailable"|The state cannot be reached/.test(text)
+}
+
 /** Throws {@link REFUSED} if an answer says so. */
 export function expectState(text: string): void {
-  if (/"code":"state_unavailable"|The state cannot be reached/.test(text)) throw new Wrong(REFUSED, text)
+  if (isStateAway(text)) throw new Wrong(REFUSED, text)
 }
 
 /** Asks again while the state cannot be reached. */
@@ -45,7 +52,17 @@ export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 export function whatOf(error: unknown): string {
   if (error instanceof Wrong) return error.what
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  return `failed: ${error instanceof Error ? error.message : error}`
+  const why = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  return `failed: ${error instanceof Error ? error.message : error}${why}`
+}
+
+/**
+ * Whether a connection was reset before an answer came: the server closes one that rests for five seconds, and on a busy machine a
+ * request may be on its way then.
+ */
+export function isReset(error: unknown): boolean {
+  const { code } = Object(error instanceof Error ? error.cause : undefined) as { code?: unknown }
+  return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
 }
 
 export const upTo = (max: number) => Math.floor(Math.random() * max)
@@ -81,18 +98,23 @@ export async function post(
 }
 
 /** Checks the answer of a run over HTTP. If the order says that the agent fails, a 500 is right. */
-async function expectResult(response: Response, order: Order, more = ''): Promise<void> {
+export async function expectResult(
+  response: Response,
+  order: Order,
+  more = '',
+  whole = textOfOrder(order),
+): Promise<void> {
   const text = await response.text()
   const says = () => `${response.status} ${text.slice(0, 500)} for ${writeOrder(order)}`
+  expectState(text)
   if (order.fate === 'fail') {
     expect(response.status === 500 && JSON.parse(text).code === 'agent_failed', 'not the failure', says)
     return
   }
-  expectState(text)
   expect(response.status < 500, 'a 5xx', says)
   expect(response.status === 200, 'not a 200', says)
   const result = JSON.parse(text)
-  expect(result.text === textOfOrder(order) + more, 'not the text', says)
+  expect(result.text === whole + more, 'not the text', says)
   expect(result.usage.completionTokens === order.pieces, 'not the usage', says)
 }
 
@@ -117,6 +139,7 @@ export class Listener {
 
   /** Reads to the end, or leaves after a number of bytes. Gives true at the end of the stream. */
   async read(response: Response, leave?: { after: number; now: () => void }): Promise<boolean> {
+    if (response.status === 503) throw new Wrong(REFUSED, 'with 503')
     expect(
       response.status === 200,
       response.status >= 500 ? 'a 5xx' : 'not a 200',
@@ -158,9 +181,9 @@ export class Listener {
     if (event.type === 'finish' || event.type === 'error') this.ending = event
   }
 
-  expectEnd(order: Order): void {
+  expectEnd(order: Order, text = textOfOrder(order)): void {
     const says = () => `${JSON.stringify(this.ending)} after ${this.text} for ${writeOrder(order)}`
-    expect(this.text === textOfOrder(order), 'not the text of a stream', says)
+    expect(this.text === text, 'not the text of a stream', says)
     const end = this.ending
     if (order.fate === 'fail') expect(end?.code === 'agent_failed', 'not the error of a stream', says)
     else if (order.fate === 'wait') expect(end?.finishReason === 'cancelled', 'not cancelled', says)
@@ -215,7 +238,18 @@ export const cutStream: Act = async (url, ledger) => {
   leaving.abort()
   if (cancelled !== undefined) await expectCancelled(await cancelled)
   expectWhole(listener, order)
-  ledger.note('followed', order)
+  ledger.note('followed', order, listener.text === '')
+  ledger.tell(id ?? '', EVENTS[order.fate])
+}
+
+/** What webhooks tell of a stored run. */
+export const EVENTS: Record<Fate, string> = {
+  answer: 'run.completed',
+  tool: 'run.completed',
+  approve: 'run.input_required',
+  deny: 'run.input_required',
+  fail: 'run.failed',
+  wait: 'run.cancelled',
 }
 
 export async function expectCancelled(response: Response): Promise<void> {
@@ -256,6 +290,8 @@ export const messageOf = (order: Order) => ({
 const TASK_ENDS: Record<Fate, string> = {
   answer: 'completed',
   tool: 'completed',
+  approve: 'input-required',
+  deny: 'input-required',
   fail: 'failed',
   wait: 'canceled',
 }
@@ -294,7 +330,13 @@ export const cancelledTask: Act = async (url, ledger) => {
   const params = { message: messageOf(order), configuration: { blocking: false } }
   const { id } = await taskOf(await rpc(url, 'message/send', params))
   await sleep(upTo(60))
-  const task = await patiently(async () => taskOf(await rpc(url, 'tasks/cancel', { id })))
+  let tries = 0
+  const task = await patiently(async () => {
+    const answer = await rpc(url, 'tasks/cancel', { id })
+    const isRepeated = tries++ > 0 && (await answer.clone().text()).includes('TASK_NOT_CANCELABLE')
+    // A try that was refused may have cancelled it.
+    return taskOf(isRepeated ? await rpc(url, 'tasks/get', { id }) : answer)
+  })
   expect(task.status.state === 'canceled', 'not a cancelled task', () => JSON.stringify(task).slice(0, 800))
   ledger.note('tasks', order)
 }

@@ -1,4 +1,12 @@
-import type { Answer, ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
+import type {
+  Answer,
+  ErrorEvent,
+  FinishEvent,
+  InputRequest,
+  Kind,
+  RunEvent,
+  Usage,
+} from '../agents/contract.ts'
 import type { RunObserver } from '../runs/observer.ts'
 import type { Pricing } from '../runs/pricing.ts'
 import { type Approval, OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
@@ -58,6 +66,13 @@ export class RunCounter implements RunObserver {
     this.#approvals.push(approval)
   }
 
+  /** A call waits. The run that goes on makes it, and counts it. */
+  #ask({ toolName }: InputRequest): void {
+    this.approval('asked')
+    // Where it is not there, nothing is as far behind as -1 becomes.
+    this.#tools?.splice(this.#tools.lastIndexOf(wellFormed(`${toolName}`)) >>> 0, 1)
+  }
+
   /** The run goes on with answers. */
   answered(answers: readonly Answer[]): void {
     for (const answer of answers) if ('decision' in answer) this.approval(decided(answer.decision))
@@ -67,7 +82,7 @@ export class RunCounter implements RunObserver {
     if (this.#hasEnded) return
     this.#hasEnded = true
     const requests = (event.type === 'finish' && event.requests) || []
-    for (const { kind } of requests) if (kind === 'approval') this.approval('asked')
+    for (const request of requests) if (request.kind === 'approval') this.#ask(request)
     const told = event.type === 'finish' ? event.usage : undefined
     const usage = told && cleanUsage(told)
     const cost = told && this.#taker.costOf(this.#subject, cleanParts(told))

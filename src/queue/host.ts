@@ -85,11 +85,21 @@ export class QueueHost implements RunHost {
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    // Keys are never stored, so a run that needs one cannot wait.
-    if (!request.isBackground || hasKeys(request.options)) return this.#host.start(request)
-    const { count, runId } = await this.#line.look(LINE, request.key)
-    if (runId !== undefined) return this.get(runId, request.owner)
-    if (count > 0) return this.#add(request, tooLarge)
+    const { key, options, owner, isBackground } = request
+    // Provider keys are never stored, so a run that needs one cannot wait.
+    const mayWait = isBackground && !hasKeys(options)
+    if (key === undefined) return mayWait ? this.#startOrAdd(request) : this.#host.start(request)
+    // The first request of a key chooses the run's id: whoever starts it, or lets it wait, finds the same run.
+    const id = options.runId ?? crypto.randomUUID()
+    const { timeoutMs, retentionMs } = this.#parts.runs
+    const runId = await this.#line.reserve(LINE, key, id, Date.now() + timeoutMs + retentionMs)
+    const known = runId === id ? undefined : await this.get(runId, owner).catch(asUndefined)
+    const asked = { ...request, options: { ...options, runId } }
+    return known ?? (mayWait ? this.#startOrAdd(asked) : this.#host.start(asked))
+  }
+
+  async #startOrAdd(request: StartRequest): Promise<RunRecord> {
+    if ((await this.#line.count(LINE)) > 0) return this.#add(request, tooLarge)
     try {
       return await this.#host.start(request)
     } catch (error) {
@@ -213,17 +223,8 @@ export class QueueHost implements RunHost {
 
   /** Lets a run wait. Throws what `why` gives where it cannot. */
   async #add(request: StartRequest, why: () => unknown): Promise<RunRecord> {
-    const {
-      target,
-      options,
-      owner,
-      key,
-      transport,
-      keepsInput,
-      webhook,
-      client = partitionOf(owner),
-    } = request
-    const { settings, runs } = this.#parts
+    const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
+    const { settings } = this.#parts
     const asked = toAsked({ ...request, client }, false, false)
     // What cannot be kept cannot wait.
     if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why()
@@ -241,9 +242,8 @@ export class QueueHost implements RunHost {
       keepsInput,
       webhook,
     }
-    const keyUntil = Date.now() + runs.timeoutMs + runs.retentionMs
     const run = { record: { ...record, status: 'queued' as const }, owner, client, priority }
-    const added = await this.#line.add(LINE, { ...run, asked: kept, key, keyUntil }, settings)
+    const added = await this.#line.add(LINE, { ...run, asked: kept }, settings)
     const starting = this.onFree()
     this.#parts.waitUntil?.(starting)
     return added
@@ -270,12 +270,17 @@ export class QueueHost implements RunHost {
     try {
       return await work()
     } catch (error) {
-      if (!isServableError(error) || error.code !== 'run_not_found') throw error
+      asUndefined(error)
     }
     const queued = await this.#queued(id, viewer)
     // It may have begun in between.
     return queued === undefined ? work() : onQueued(queued)
   }
+}
+
+/** A run that is not there. Throws any other error. */
+function asUndefined(error: unknown): undefined {
+  if (!isServableError(error) || error.code !== 'run_not_found') throw error
 }
 
 function tooLarge(): ServableError {

@@ -62,9 +62,6 @@ export interface QueuedInput extends Pick<Asked, 'target' | 'input' | 'options' 
 /** A run that begins to wait. */
 export interface NewQueued extends Omit<Queued, 'turn' | 'claimedUntil'> {
   readonly asked: QueuedInput
-  readonly key?: IdempotencyKey | undefined
-  /** Milliseconds since 1970 until which its key stands for it. */
-  readonly keyUntil: number
 }
 
 /** How many may wait. */
@@ -89,11 +86,6 @@ interface Lane {
 /** See {@link LINE_TRANSACTIONS}. */
 export interface LineTransactions extends Transactions {
   readonly reads: {
-    /** How many wait, and the run of a key. Throws `idempotency_mismatch`. */
-    readonly look: (
-      tx: Reader,
-      key: IdempotencyKey | undefined,
-    ) => { readonly count: number; readonly runId?: string }
     /** One that waits, with its position: 1 is next. */
     readonly find: (tx: Reader, id: string) => Queued | undefined
     /** Those of an owner, newest first. */
@@ -106,7 +98,9 @@ export interface LineTransactions extends Transactions {
     readonly asked: (tx: Reader, id: string) => QueuedInput | undefined
   }
   readonly writes: {
-    /** Adds a run, or finds the one of its id or key, with its position. Throws `too_many_runs`, and `idempotency_mismatch`. */
+    /** Lets a key stand for a run until then, and gives the run: an earlier one's, if there is one. Throws `idempotency_mismatch`. */
+    readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, until: number) => string
+    /** Adds a run, or finds the one of its id, with its position. Throws `too_many_runs`. */
     readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
     /** Takes the next one whose client is not among these. */
     readonly claim: (tx: Transaction, but: readonly string[]) => Claimed | undefined
@@ -129,10 +123,6 @@ export interface OfSession extends Pick<RunSummary, 'kind' | 'name'> {
 export const LINE_TRANSACTIONS: LineTransactions = {
   expiring: [KEYS],
   reads: {
-    look(tx, key) {
-      const runId = key && useIn(tx, key)?.runId
-      return { count: tx.count(QUEUED), ...(runId !== undefined && { runId }) }
-    },
     find(tx, id) {
       const queued = tx.get<Queued>(QUEUED, id)?.value
       return queued && withPosition(tx, queued)
@@ -157,11 +147,18 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     asked: (tx, id) => tx.get<QueuedInput>(INPUTS, id)?.value,
   },
   writes: {
-    add(tx, { asked, key, keyUntil, ...run }, { maxQueued, maxQueuedPerClient }) {
-      const { id, kind, name } = run.record
-      const before = tx.get<Queued>(QUEUED, (key && useIn(tx, key)?.runId) ?? id)
-      if (before !== undefined) return withPosition(tx, before.value).record
+    reserve(tx, key, runId, expiresAt) {
+      const use = useIn(tx, key)
+      if (use !== undefined) return use.runId
       for (const { id: gone } of tx.expired(KEYS, tx.now, LOOKS)) tx.delete(KEYS, gone)
+      const value: KeyUse = { runId, fingerprint: key.fingerprint }
+      tx.put(KEYS, { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value })
+      return runId
+    },
+    add(tx, { asked, ...run }, { maxQueued, maxQueuedPerClient }) {
+      const { id, kind, name } = run.record
+      const before = tx.get<Queued>(QUEUED, id)
+      if (before !== undefined) return withPosition(tx, before.value).record
       const lane = laneOf(run)
       if (tx.count(QUEUED) >= maxQueued) throw tooManyRuns(`${maxQueued} are at work or wait`)
       if (tx.count(LANES, lane) >= maxQueuedPerClient)
@@ -176,11 +173,6 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       const document = { id, partition: partitionOf(run.owner), at: rankOf(value, came) }
       tx.put(QUEUED, { ...document, tags: { kind, name }, value }, { thing: id })
       tx.put(INPUTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
-      if (key !== undefined) {
-        const use: KeyUse = { runId: id, fingerprint: key.fingerprint }
-        const kept = { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt: keyUntil, value: use }
-        tx.put(KEYS, kept)
-      }
       return withPosition(tx, value).record
     },
     claim(tx, but) {

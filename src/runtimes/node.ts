@@ -43,6 +43,12 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
   return serveAlive(handler, () => listenTo(handler, address))
 }
 
+/**
+ * Milliseconds after which a connection that rests is closed. Proxies keep theirs for a minute: one that is closed under them, while
+ * a request is on its way, makes a 502 of it.
+ */
+const KEEP_ALIVE_MS = 75_000
+
 async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): Promise<RunningServer> {
   const pending = createPending()
   const server = listen({
@@ -50,8 +56,11 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
     hostname,
     silent: true,
     gracefulShutdown: false,
-    // Other upgrades, such as to HTTP/2, are ignored: the request is answered normally (RFC 9110, section 7.8).
-    node: { shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade) },
+    node: {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Other upgrades, such as to HTTP/2, are ignored: the request is answered normally (RFC 9110, section 7.8).
+      shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade),
+    },
     fetch: request => handler(withHost(request), new NodePlatform(request)),
   })
   const sockets = acceptSockets(server.node?.server, handler, pending.add)

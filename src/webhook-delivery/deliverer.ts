@@ -327,9 +327,12 @@ export class Deliverer<K extends Queued, N> {
     return this.#options.settings.timeoutMs * 2
   }
 
-  /** The longest time between a write and the due time that it sets. */
+  /**
+   * Twice the longest time between a write and the due time that it sets: another process may have written later than this one has
+   * looked at its clock, or has one that is ahead.
+   */
   get #maxWaitMs(): number {
-    return Math.max(this.#leaseMs, LOOK_AGAIN_MS, longestDelay(this.#options.settings))
+    return 2 * Math.max(this.#leaseMs, LOOK_AGAIN_MS, longestDelay(this.#options.settings))
   }
 }
 

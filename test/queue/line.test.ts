@@ -14,7 +14,7 @@ function runOf(id: string, client: string, priority = 0): NewQueued {
   const at = new Date().toISOString()
   const record = { id, kind: 'agent', name: 'a', status: 'queued', createdAt: at, updatedAt: at } as const
   const asked = { target: { kind: 'agent', name: 'a' }, input: id, options: {} } as const
-  return { record, owner: client, client, priority, asked, keyUntil: 0 }
+  return { record, owner: client, client, priority, asked }
 }
 
 /** A line in memory, with what it holds. */
@@ -157,19 +157,19 @@ it('passes over clients that have no place', () => {
   expect(it.next()).toBe('one-00000000')
 })
 
-it('forgets keys whose time has come', () => {
+it('has one run for a key, and forgets keys whose time has come', () => {
   const it = line()
   const key = { id: 'key', fingerprint: 'f' }
-  it.write(tx => writes.add(tx, { ...runOf('a-00000000', 'c'), key, keyUntil: tx.now + 1000 }, BOUNDS))
-  expect(it.write(tx => reads.look(tx, key))).toEqual({ count: 1, runId: 'a-00000000' })
-  const other = () => it.write(tx => reads.look(tx, { ...key, fingerprint: 'g' }))
-  expect(other).toThrow(expect.objectContaining({ code: 'idempotency_mismatch' }))
-  it.write(tx =>
-    writes.add(tx, { ...runOf('b-00000000', 'c'), key: { ...key, id: 'old' }, keyUntil: 1 }, BOUNDS),
+  const reserve = (runId: string, asked = key, lasts = 1000) =>
+    it.write(tx => writes.reserve(tx, asked, runId, tx.now + lasts))
+  expect([reserve('a'), reserve('b')]).toEqual(['a', 'a'])
+  expect(() => reserve('b', { ...key, fingerprint: 'g' })).toThrow(
+    expect.objectContaining({ code: 'idempotency_mismatch' }),
   )
-  expect(it.write(tx => reads.look(tx, { ...key, id: 'old' }))).toEqual({ count: 2 })
-  it.add('c-00000000', 'c')
-  expect(it.left()[3]).toBe(1)
+  const old = { ...key, id: 'old' }
+  expect([reserve('c', old, 0), reserve('d', old, 0)]).toEqual(['c', 'd'])
+  reserve('e', { ...key, id: 'new' })
+  expect(it.left()[3]).toBe(2)
 })
 
 describe('options', () => {

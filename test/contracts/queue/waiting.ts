@@ -158,6 +158,22 @@ export function waitingCases(server: Server): void {
     })
   })
 
+  it('do not begin again for the key of a run that has begun, while others wait', async () => {
+    const owner = as(own('owner'))
+    const keyed = { ...owner, 'idempotency-key': own('key') }
+    const gate = own('gate')
+    const record = await accept(server, 'agents/gated', { input: gate }, keyed)
+    const begun: Gated = { id: record.id, gate, record, owner }
+    const others = [await gated(server, owner), await gated(server, owner)]
+    expect([record.status, others[1]?.record.status]).toEqual(['running', 'queued'])
+    expect(await accept(server, 'agents/gated', { input: gate }, keyed)).toMatchObject({ id: begun.id })
+    await finish(server, [begun, ...others])
+    expect(await accept(server, 'agents/gated', { input: gate }, keyed)).toMatchObject({
+      id: begun.id,
+      status: 'completed',
+    })
+  })
+
   it('are refused past the bound of those that wait, and with a key of a model provider', async () => {
     const owner = as(own('owner'))
     const runs = []
