@@ -12,7 +12,13 @@ import { bytesOf, type Peer } from './who.ts'
 const CONNECTIONS = 8
 
 /** Servers must not connect to the internet. */
-const QUIET = { NODE_ENV: 'production', MASTRA_TELEMETRY_DISABLED: '1', VOLTAGENT_TELEMETRY_DISABLED: '1' }
+const QUIET = {
+  NODE_ENV: 'production',
+  MASTRA_TELEMETRY_DISABLED: '1',
+  VOLTAGENT_TELEMETRY_DISABLED: '1',
+  // Of LangGraph, which logs each request and each run.
+  LOG_LEVEL: 'error',
+}
 
 const onSignal = new URL('on-signal.ts', import.meta.url).href
 
@@ -43,13 +49,19 @@ export class Server {
     return new Server(peer, runtime, await childOf(runtime.pid))
   }
 
-  static async open(peer: Peer, flags: readonly string[] = []): Promise<Server> {
+  static async open(
+    peer: Peer,
+    {
+      flags = [],
+      env = {},
+    }: { readonly flags?: readonly string[]; readonly env?: Record<string, string> } = {},
+  ): Promise<Server> {
     const entry = fileURLToPath(new URL(`../${peer.entry}`, import.meta.url))
     const started = await start({
       command: process.execPath,
       args: [...flags, '--import', onSignal, entry],
       until: /listening (http:\S+)/,
-      env: { PORT: '0', ...QUIET },
+      env: { PORT: '0', ...QUIET, ...env },
       startMs: 60_000,
     })
     const { log, stop, ready } = started
@@ -62,6 +74,11 @@ export class Server {
 
   stop(): Promise<void> {
     return this.#runtime.stop()
+  }
+
+  /** CPU seconds so far. */
+  cpu(): Promise<number> {
+    return cpuOf(this.#pid)
   }
 
   /** Resident kilobytes after a full collection. */
@@ -90,7 +107,7 @@ export class Server {
   /** Keeps connections busy for this time, each with one request at a time. */
   async #load(ms: number, request: string, isRight: (text: string) => boolean): Promise<Rate> {
     const connections = await this.#connect(CONNECTIONS)
-    const cpuBefore = await cpuOf(this.#pid)
+    const cpuBefore = await this.cpu()
     const startedAt = performance.now()
     let count = 0
     const work = async (connection: Connection) => {
@@ -103,7 +120,7 @@ export class Server {
     try {
       await Promise.all(connections.map(work))
       const seconds = (performance.now() - startedAt) / 1000
-      const cpu = (await cpuOf(this.#pid)) - cpuBefore
+      const cpu = (await this.cpu()) - cpuBefore
       return { perSecond: count / seconds, perCpuSecond: count / cpu }
     } finally {
       for (const connection of connections) connection.close()
