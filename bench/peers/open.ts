@@ -43,7 +43,10 @@ for (const count of counts) {
     for (const { peer, held } of round % 2 === 0 ? holders : holders.toReversed()) {
       step(`${count} streams, round ${round + 1} of ${rounds}: ${peer.name}`)
       await hold(peer, held, count)
-        .then(result => taken.get(peer.name)!.push(result))
+        .then(result => {
+          step(JSON.stringify(result))
+          taken.get(peer.name)!.push(result)
+        })
         .catch(error => step(`left out: ${error.message}`))
     }
   }

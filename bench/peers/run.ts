@@ -15,9 +15,9 @@ import * as who from './who.ts'
 import { type Start, startTimes } from './workers.ts'
 
 /** Of the server's CPU. */
-const WINDOW_MS = 400
+const WINDOW_MS = 200
 const WARM_UP_MS = 3000
-const FIRST_PIECES = 60
+const FIRST_PIECES = 20
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const rounds = Number(process.argv[2] ?? 9)

@@ -6,7 +6,7 @@ import { Server } from './server.ts'
 import { SERVABLE } from './who.ts'
 
 /** Of the server's CPU. */
-const WINDOW_MS = 500
+const WINDOW_MS = 200
 const WARM_UP_MS = 3000
 
 const RUNTIMES: Readonly<Record<string, (side: 'servable' | 'bare') => Promise<Runtime>>> = {
