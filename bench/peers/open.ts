@@ -19,7 +19,8 @@ const spread = (values: readonly number[]) =>
 
 function rowOf(name: string, count: number, all: readonly Held[]): string {
   const middle = (what: keyof Held) => median(all.map(held => held[what]))
-  const seconds = (what: 'pieceMs' | 'stoppedMs' | 'meanwhileMs') => `${(middle(what) / 1000).toFixed(2)} s`
+  const seconds = (what: 'pieceMs' | 'stoppedMs' | 'meanwhileMs') =>
+    Number.isNaN(middle(what)) ? '**reset**' : `${(middle(what) / 1000).toFixed(2)} s`
   const [opened, stopped] = [middle('opened'), middle('stopped')]
   const cells = [
     opened === count ? name : `${name}: **${opened} open**`,
