@@ -3,5 +3,5 @@
 import process from 'node:process'
 import { collect } from '../servers/socket-gc.ts'
 
-process.on('SIGUSR2', () => console.log(collect()))
+process.on('SIGUSR2', () => console.log(collect(1)))
 process.on('SIGTERM', () => process.exit())

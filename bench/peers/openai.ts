@@ -3,15 +3,9 @@
  * same conversation, and say the same pieces.
  */
 
-import { median } from '../measure.ts'
-import { IN_TURNS, INPUT, PIECES } from './echo.ts'
-import { installPeers } from './install.ts'
-import { Server } from './server.ts'
+import { beside } from './beside.ts'
+import { INPUT } from './echo.ts'
 import type { Ask, Peer } from './who.ts'
-
-const WINDOW_MS = 400
-const ROUNDS = 15
-const WARM_UP = 3
 
 const conversation = [
   { role: 'user', content: 'What does a request cost?' },
@@ -32,7 +26,6 @@ function peer(name: string, entry: string, path: string, mark: string, body: Ask
     stream: { path, body: input => ({ ...body(input), stream: true }) },
     mark,
     answer: INPUT,
-    holds: false,
   }
 }
 
@@ -60,18 +53,21 @@ const ownRoutes = (name: string, rest: object = {}): Peer => ({
   stream: ourRoute('stream', rest),
 })
 
-const OURS = 'servers/openai'
+const OURS = 'servers/interfaces'
 const BY_HAND = 'frameworks/openai-express'
 
 const OWN = ownRoutes('servable, own routes')
 const OWN_STORED = ownRoutes('servable, own routes, stored', { background: true })
 const CHAT = chat('servable, Chat Completions', OURS)
-const RESPONSES = responses('servable, Responses', OURS)
+export const RESPONSES = responses('servable, Responses', OURS)
 const STORED = responses('servable, Responses, stored', OURS, {})
-const BY_MASTRA = responses("servable, Responses, Mastra's agent", 'frameworks/openai-mastra')
+export const BY_MASTRA = responses(
+  "servable, Responses, Mastra's agent",
+  'frameworks/servable-mastra-interfaces',
+)
 const EXPRESS_CHAT = chat('express, Chat Completions', BY_HAND)
 const EXPRESS_RESPONSES = responses('express, Responses', BY_HAND)
-const MASTRA: Peer = peer(
+export const MASTRA: Peer = peer(
   'Mastra, Responses',
   'frameworks/mastra',
   '/api/v1/responses',
@@ -104,78 +100,7 @@ const BESIDE = [
   [BY_MASTRA, MASTRA],
 ] as const
 
-/** Requests a CPU-second of the server: JSON, streams, and streams with a turn of the event loop before each piece. */
-const measures = {
-  json: (server: Server) => server.runs(WINDOW_MS),
-  streams: (server: Server) => server.streams(WINDOW_MS),
-  inTurns: (server: Server) => server.streams(WINDOW_MS, IN_TURNS),
-} as const
-
-type Measure = keyof typeof measures
-
-const NAMES = Object.keys(measures) as Measure[]
-
-type Taken = ReadonlyMap<Peer, Readonly<Record<Measure, number[]>>>
-
 /** Measures all in turn, and writes both tables. */
-export async function besideOthers(): Promise<string> {
-  installPeers()
-  const servers: Server[] = []
-  try {
-    for (const each of OPENAI_PEERS) servers.push(await Server.open(each))
-    for (let round = 0; round < WARM_UP; round++) await roundOf(servers)
-    const taken: Taken = new Map(OPENAI_PEERS.map(each => [each, { json: [], streams: [], inTurns: [] }]))
-    for (let round = 0; round < ROUNDS; round++) {
-      console.error(`… round ${round + 1} of ${ROUNDS}`)
-      await roundOf(round % 2 === 0 ? servers : servers.toReversed(), taken)
-    }
-    return `${rates(taken)}\n\n${ratios(taken)}`
-  } finally {
-    await Promise.all(servers.map(server => server.stop()))
-  }
-}
-
-/** Measures each server by the same right after the other: what else the machine does is much the same for both. */
-async function roundOf(servers: readonly Server[], taken?: Taken): Promise<void> {
-  for (const name of NAMES) {
-    for (const server of servers) {
-      const { perCpuSecond } = await measures[name](server)
-      taken?.get(server.peer)?.[name].push(perCpuSecond)
-    }
-  }
-}
-
-function spread(values: readonly number[], digits: number): string {
-  const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)]
-  return `${middle.toFixed(digits)} (${least.toFixed(digits)}-${most.toFixed(digits)})`
-}
-
-function rates(taken: Taken): string {
-  const perPiece = (streams: readonly number[]) => streams.map(perSecond => 1e6 / perSecond / PIECES)
-  const rows = OPENAI_PEERS.map(each => {
-    const { json, streams, inTurns } = taken.get(each)!
-    const cells = [spread(json, 0), spread(streams, 0), spread(inTurns, 0), spread(perPiece(streams), 1)]
-    return `| ${[each.name, ...cells, spread(perPiece(inTurns), 1)].join(' | ')} |`
-  })
-  return [
-    '| server | JSON | streams | streams in turns | CPU of a piece, µs | in turns, µs |',
-    '|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n')
-}
-
-function ratios(taken: Taken): string {
-  const rows = BESIDE.map(([ours, other]) => {
-    const cells = NAMES.map(name => {
-      const others = taken.get(other)![name]
-      return spread(
-        taken.get(ours)![name].map((value, round) => value / others[round]!),
-        2,
-      )
-    })
-    return `| ${[ours.name, other.name, ...cells].join(' | ')} |`
-  })
-  return ['| what | beside | JSON | streams | streams in turns |', '|---|---|---|---|---|', ...rows].join(
-    '\n',
-  )
+export function besideOthers(): Promise<string> {
+  return beside(OPENAI_PEERS, BESIDE)
 }

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { IN_TURNS, INPUT } from './echo.ts'
+import { INTERFACES } from './interfaces.ts'
 import { OPENAI_PEERS } from './openai.ts'
 import { Server } from './server.ts'
 import { PEERS } from './who.ts'
@@ -20,13 +21,13 @@ interface Profile {
 }
 
 const [name = 'servable', what = 'runs', seconds = '5'] = process.argv.slice(2)
-const peers = [...PEERS, ...OPENAI_PEERS]
+const peers = [...PEERS, ...OPENAI_PEERS, ...INTERFACES]
 const peer = peers.find(each => each.name === name || each.entry.endsWith(`/${name}.ts`))
 if (peer === undefined) throw new Error(`One of ${peers.map(each => each.name).join(', ')}`)
 
 const folder = await mkdtemp(join(tmpdir(), 'servable-profile-'))
 try {
-  const server = await Server.open(peer, ['--cpu-prof', `--cpu-prof-dir=${folder}`])
+  const server = await Server.open(peer, { flags: ['--cpu-prof', `--cpu-prof-dir=${folder}`] })
   const input = what === 'turns' ? IN_TURNS : INPUT
   const load = (ms: number) => (what === 'runs' ? server.runs(ms) : server.streams(ms, input))
   // This warms the code up. Its results are left out.

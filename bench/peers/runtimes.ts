@@ -5,7 +5,9 @@ import { median } from '../measure.ts'
 import { Server } from './server.ts'
 import { SERVABLE } from './who.ts'
 
-const WINDOW_MS = 1000
+/** Of the server's CPU. */
+const WINDOW_MS = 200
+const WARM_UP_MS = 3000
 
 const RUNTIMES: Readonly<Record<string, (side: 'servable' | 'bare') => Promise<Runtime>>> = {
   workerd: side => startWorkerd(`bench/peers/workers/${side}.ts`),
@@ -49,7 +51,7 @@ async function inTurn(
   servers: readonly [ours: Server, bare: Server],
   rounds: number,
 ): Promise<Beside> {
-  for (const server of servers) await server[kind](WINDOW_MS)
+  for (const server of servers) await server[kind](WARM_UP_MS)
   const pairs: (readonly [Rates, Rates])[] = []
   for (let round = 0; round < rounds; round++) {
     const first = await servers[round % 2]![kind](WINDOW_MS)

@@ -1,6 +1,6 @@
 /** The measured servers, and their requests. */
 
-import { HOLD, INPUT } from './echo.ts'
+import { INPUT } from './echo.ts'
 
 /** A server with the echo agent. */
 export interface Peer {
@@ -14,8 +14,10 @@ export interface Peer {
   readonly mark: string
   /** A text in every answer of a run. */
   readonly answer: string
-  /** Whether it can hold a stream open. */
-  readonly holds: boolean
+  /** The request of a stream that its agent can hold open. */
+  readonly held?: Ask
+  /** Has only the one. */
+  readonly only?: 'runs' | 'streams'
 }
 
 /** Makes a request from the agent's input. */
@@ -27,7 +29,7 @@ export interface Ask {
 
 const ours = (path: string): Ask => ({ path: `/api/agents/echo/${path}`, body: input => ({ input }) })
 const answer = JSON.stringify({ text: INPUT }).slice(1, -1)
-const asWe = { run: ours('run'), stream: ours('stream'), mark: '"type":"text"', answer, holds: true }
+const asWe = { run: ours('run'), stream: ours('stream'), mark: '"type":"text"', answer, held: ours('stream') }
 const asMastra = (path: string): Ask => ({
   path: `/api/agents/echo/${path}`,
   body: messages => ({ messages }),
@@ -45,18 +47,18 @@ export const MASTRA: Peer = {
   entry: framework('mastra'),
   run: asMastra('generate'),
   stream: asMastra('stream'),
+  held: asMastra('stream'),
   mark: '"text-delta"',
   answer,
-  holds: true,
 }
 export const VOLTAGENT: Peer = {
   name: 'VoltAgent',
   entry: framework('voltagent'),
   run: asVolt('text'),
   stream: asVolt('stream'),
+  held: asVolt('stream'),
   mark: '"text-delta"',
   answer,
-  holds: true,
 }
 export const OUR_MASTRA: Peer = {
   name: "servable, Mastra's agent",
@@ -66,6 +68,32 @@ export const OUR_MASTRA: Peer = {
 export const OUR_VOLTAGENT: Peer = {
   name: "servable, VoltAgent's agent",
   entry: framework('servable-voltagent'),
+  ...asWe,
+}
+
+const asGraph = (path: string, rest: object = {}): Ask => ({
+  path,
+  body: content => ({ assistant_id: 'echo', input: { messages: [{ role: 'user', content }] }, ...rest }),
+})
+const streamed = { stream_mode: 'messages-tuple', on_disconnect: 'cancel' }
+export const LANGGRAPH: Peer = {
+  name: 'LangGraph',
+  entry: framework('langgraph'),
+  run: asGraph('/runs/wait'),
+  stream: asGraph('/runs/stream', streamed),
+  // Only runs of a thread are stopped when their client leaves.
+  held: {
+    ...asGraph('', { ...streamed, if_not_exists: 'create' }),
+    get path() {
+      return `/threads/${crypto.randomUUID()}/runs/stream`
+    },
+  },
+  mark: 'event: messages',
+  answer: INPUT,
+}
+export const OUR_LANGGRAPH: Peer = {
+  name: "servable, LangGraph's graph",
+  entry: framework('servable-langgraph'),
   ...asWe,
 }
 
@@ -83,9 +111,8 @@ const asA2a = {
   run: a2a('SendMessage'),
   stream: a2a('SendStreamingMessage'),
   mark: '\ndata: ',
-  answer: 'TASK_STATE_COMPLETED',
   // Its agents repeat every input and have no way to wait.
-  holds: false,
+  answer: 'TASK_STATE_COMPLETED',
 }
 export const OUR_A2A: Peer = { name: 'servable, A2A 1.0', entry: 'servers/node-a2a-servable.ts', ...asA2a }
 export const A2A_SDK: Peer = { name: '`@a2a-js/sdk`, A2A 1.0', entry: 'servers/node-a2a-sdk.ts', ...asA2a }
@@ -99,6 +126,8 @@ export const PEERS: readonly Peer[] = [
   OUR_MASTRA,
   VOLTAGENT,
   OUR_VOLTAGENT,
+  LANGGRAPH,
+  OUR_LANGGRAPH,
   OUR_A2A,
   A2A_SDK,
 ]
@@ -114,9 +143,4 @@ export function bytesOf(url: string, { path, headers = {}, body }: Ask, input: s
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]
   return `${lines.join('\r\n')}\r\n\r\n${text}`
-}
-
-/** The request of a stream that stays open after its first piece. */
-export function heldBytes(url: string, { stream }: Peer): string {
-  return bytesOf(url, stream, HOLD)
 }

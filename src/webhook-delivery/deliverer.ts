@@ -328,7 +328,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   /**
-   * Twice the longest time between a write and the due time that it sets: another process may have written later than this one has
+   * Twice the longest time between a write and the due time that it sets: a worker elsewhere may have written later than this one has
    * looked at its clock, or has one that is ahead.
    */
   get #maxWaitMs(): number {

@@ -1,0 +1,13 @@
+/** Mastra's agent behind our interfaces of OpenAI, the AI SDK and MCP. */
+
+import { toAgent } from '../../../src/adapters/index.ts'
+import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+import { createHandler } from '../../../src/index.ts'
+import { mcp } from '../../../src/mcp/plugin.ts'
+import { openai } from '../../../src/openai/plugin.ts'
+import { serve } from '../../../src/runtimes/node.ts'
+import { agent } from './mastra-agent.ts'
+
+const plugins = [openai(), aiSdkUi(), mcp({ tools: ['echo'] })]
+const server = await serve(createHandler({ serve: [toAgent(agent)], plugins }), { port: 0 })
+console.log(`listening ${server.url}`)
