@@ -12,6 +12,9 @@ const LONGEST = [
   'runtimes/next',
   'runtimes/postgres-contracts',
   'runtimes/gateway',
+  'runtimes/console-chat',
+  'runtimes/console-look',
+  'runtimes/command',
   'runtimes/a2a',
   'runtimes/runs',
   'runtimes/going-on',
@@ -60,8 +63,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The limit of both projects. Contracts mostly wait for their servers, so there is one worker more than cores. */
-const maxWorkers = availableParallelism() + 1
+/** The limit of both projects. Contracts mostly wait, for their servers and for time to pass, so there are more workers than cores. */
+const maxWorkers = availableParallelism() * 2
 
 const MEMORY = '/dev/shm'
 const MEMORY_BYTES = 4 * 2 ** 30
