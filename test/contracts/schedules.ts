@@ -64,7 +64,10 @@ export function schedulesContract(deploy: Deploy): void {
         expect(status).toBe('completed')
         expect(result?.text).toContain('new year')
       })
-      expect((await asAdmin(server, '/ticks')).body.lastRun).toMatchObject({ status: 'completed' })
+      // The run of the other key came last.
+      await eventually(async () =>
+        expect((await asAdmin(server, '/ticks')).body.lastRun).toMatchObject({ status: 'completed' }),
+      )
     })
 
     it('say why a run could not be started', async () => {
