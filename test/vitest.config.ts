@@ -96,8 +96,8 @@ export default defineConfig({
     globalSetup: ['test/build-console.ts'],
     sequence: { sequencer: LongestFirst },
     // Some tests try 200,000 inputs, and one core may run several tests.
-    testTimeout: 60_000,
-    hookTimeout: 180_000,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     // As long as a busy machine may need.
     expect: { poll: { timeout: 30_000 } },
     tags: [

@@ -196,7 +196,7 @@ const OUTAGES_MS = [200, 3000, 40_000]
 
 /** `step`: of the calls at which it may fail, each so many. `seeds`: so many times at random. */
 function outageCases(make: () => NearStore, { step, seeds }: { step: number; seeds: number }): void {
-  it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
+  it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 300_000 }, async ms => {
     const all = outages()
     const whole = make()
     const steady = faultyHost(whole, all.failing)
@@ -228,7 +228,7 @@ function outageCases(make: () => NearStore, { step, seeds }: { step: number; see
     }
   })
 
-  it('at random, again and again', { timeout: 120_000 }, async () => {
+  it('at random, again and again', { timeout: 300_000 }, async () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const inner = make()
       const storm = storms(seed)

@@ -357,6 +357,6 @@ describe('createHandler with a2a', LONG, () => {
       await eventually(() => expect(unhandled).toEqual([]))
       expect(succeeded).toBeGreaterThanOrEqual(some)
     },
-    120_000,
+    300_000,
   )
 })

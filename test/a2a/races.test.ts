@@ -210,7 +210,7 @@ describe('two hosts over one database', () => {
     return { state, host: createLocalTaskHost({ ...state, settings, targetOf: () => target }) }
   }
 
-  it('both follow a task to its end, whoever runs its agent', { timeout: 10_000 }, async () => {
+  it('both follow a task to its end, whoever runs its agent', { timeout: 30_000 }, async () => {
     const [one, other] = [opened(), opened()]
     const id = crypto.randomUUID()
     await deliver(one.host, id, '50')
@@ -220,7 +220,7 @@ describe('two hosts over one database', () => {
     other.state.store.close()
   })
 
-  it('both can cancel it', { timeout: 10_000 }, async () => {
+  it('both can cancel it', { timeout: 30_000 }, async () => {
     const [one, other] = [opened(), opened()]
     const id = crypto.randomUUID()
     await deliver(one.host, id, '1000000')

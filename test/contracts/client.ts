@@ -54,7 +54,7 @@ export function clientContract(
 ): void {
   const server = served(start)
 
-  it('does the same', { timeout: 60_000 }, async () => {
+  it('does the same', { timeout: 300_000 }, async () => {
     await check(20, async places => {
       const query = new URLSearchParams(Object.entries(places).map(([name, value]) => [name, `${value}`]))
       const response = await fetch(`${server().url}${path}?${query}`)

@@ -240,9 +240,9 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
           .model.askedFor(said)
           .map(({ left }) => left)
       if (said === 'hang') await readUntil(response, 'Wait')
-      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 30_000 })
       leave.abort()
-      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 30_000 })
     })
 
     it('stop a stored run when it is cancelled', async () => {
@@ -251,10 +251,10 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
         served()
           .model.askedFor('hang on')
           .map(({ left }) => left)
-      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 30_000 })
       const place = `${served().url}${started.headers.get('location')}`
       await fetch(`${place}/cancel`, { method: 'POST' })
-      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 30_000 })
       expect(await (await fetch(place)).json()).toMatchObject({ status: 'cancelled' })
     })
 

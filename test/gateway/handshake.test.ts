@@ -37,7 +37,7 @@ function make(middleware: Middleware[], gateway: GatewayOptions = {}, options: H
     if (wire.handlers === undefined) return 'no socket'
     wire.says(JSON.stringify({ event: 'connect', data: auth }))
     wire.says(JSON.stringify({ event: 'agent.run', data: { name: 'who', input: 'x' } }))
-    await vi.waitFor(() => expect(wire.got.join()).toMatch(/agent\.done|connect_error/), { timeout: 10_000 })
+    await vi.waitFor(() => expect(wire.got.join()).toMatch(/agent\.done|connect_error/), { timeout: 30_000 })
     const refused = wire.got.map(text => JSON.parse(text)).find(({ event }) => event === 'connect_error')
     const last = users.pop()
     if (refused === undefined) return last
@@ -193,7 +193,7 @@ describe('who has not said yet who they are', () => {
     const { handler } = make([bearerAuth({ tokens })], { limits: { connectTimeout: 100 } })
     const wire = await connect(handler)
     expect(wire.handlers).toBeDefined()
-    await vi.waitFor(() => expect(wire.closed).toBe(1008), { timeout: 10_000 })
+    await vi.waitFor(() => expect(wire.closed).toBe(1008), { timeout: 30_000 })
   })
 
   it('takes no longer for it by asking for ever', async () => {
@@ -201,7 +201,7 @@ describe('who has not said yet who they are', () => {
     const { handler } = make([bearerAuth({ verify })], { limits: { connectTimeout: 100 } })
     const wire = await connect(handler)
     wire.says('{"event":"connect","data":{"token":"x"}}')
-    await vi.waitFor(() => expect(wire.closed).toBe(1008), { timeout: 10_000 })
+    await vi.waitFor(() => expect(wire.closed).toBe(1008), { timeout: 30_000 })
   })
 
   it('counts against the places of its address', async () => {

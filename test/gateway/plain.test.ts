@@ -44,7 +44,7 @@ const frame = fc.oneof(
 
 describe('frames of JSON on a plain WebSocket', () => {
   it('are taken, refused or close the connection, whatever they are: 40,000 of them', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const open = await connect(handler)
     open.says('{"event":"connect"}')

@@ -34,7 +34,7 @@ async function answerFile(request: Request): Promise<Response> {
 const server = clientServer(answerFile)
 
 describe('200 runs behind a proxy that cuts every connection', () => {
-  it('give what uncut ones give', { timeout: 120_000 }, async () => {
+  it('give what uncut ones give', { timeout: 300_000 }, async () => {
     await server.check(200, exercise)
   })
 })
@@ -49,7 +49,7 @@ const RUNTIMES: readonly [name: string, start: () => Promise<Runtime>][] = [
 describe.each(RUNTIMES)('the client on %s', (_, start) => clientContract(server, start))
 
 describe('the client in Chromium', () => {
-  it('does the same, and shows the page of the examples', { timeout: 60_000 }, async ({ skip }) => {
+  it('does the same, and shows the page of the examples', { timeout: 180_000 }, async ({ skip }) => {
     skip(!existsSync(executablePath), 'skipped: needs chromium')
     const args = [
       '--no-sandbox',

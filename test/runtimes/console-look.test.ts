@@ -555,7 +555,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     await expect.poll(focused).toBe('agent helper')
   })
 
-  it('has no violation on any screen, in light, dark and on a phone', { timeout: 180_000 }, async () => {
+  it('has no violation on any screen, in light, dark and on a phone', { timeout: 300_000 }, async () => {
     const ended = await run('helper', 'Oslo', 'axe')
     const waits = await run('payer', '5', 'axe')
     const screens = {

@@ -67,7 +67,7 @@ describe.skipIf(!HAS_BROWSER)('metrics', () => {
           await run('helper')
           return told.count()
         },
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       )
       .toBeGreaterThan(0)
     expect(await told.first().textContent()).toContain('helper')

@@ -38,7 +38,7 @@ describe('the pages about deploying', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it('has a Worker that wrangler would deploy, with all its bindings', { timeout: 60_000 }, async () => {
+  it('has a Worker that wrangler would deploy, with all its bindings', { timeout: 300_000 }, async () => {
     const env = {
       ...process.env,
       CLOUDFLARE_CF_FETCH_ENABLED: 'false',

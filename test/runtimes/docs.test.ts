@@ -58,7 +58,7 @@ describe.skipIf(!HAS_BROWSER).each(SERVERS)('the documentation page of %s', (_, 
     expect(complaints).toEqual([])
   })
 
-  it('sends the key with each request, once it is told', { timeout: 60_000 }, async () => {
+  it('sends the key with each request, once it is told', { timeout: 300_000 }, async () => {
     const { page, complaints } = await open()
     await page.getByRole('button', { name: 'Authorize' }).click()
     const dialog = page.locator('.dialog-ux')
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the documentation page of a guarded service', () 
       expect(complaints).toEqual([])
     })
 
-    it('shows all with it, runs with it, and keeps it nowhere', { timeout: 60_000 }, async () => {
+    it('shows all with it, runs with it, and keeps it nowhere', { timeout: 300_000 }, async () => {
       const { page, requests, complaints } = await open()
       await enter(page, label, 'token-of-ada')
       await isShown(page)
@@ -154,7 +154,7 @@ describe.skipIf(!HAS_BROWSER)('the documentation page of a guarded service', () 
     })
   })
 
-  it('takes another token with "Authorize"', { timeout: 60_000 }, async () => {
+  it('takes another token with "Authorize"', { timeout: 300_000 }, async () => {
     const { page } = await visit(browser, `${server().url}/bearer/api/docs`)
     await enter(page, 'Bearer token', 'token-of-ada')
     await isShown(page)

@@ -9,7 +9,7 @@ import { startWorkerd } from './harness.ts'
 
 const never = { gate: 'never' } as const
 
-const WAIT = { timeout: 10_000, interval: 20 }
+const WAIT = { timeout: 30_000, interval: 20 }
 
 /** Calls through the door of the Worker. */
 function door(url: string) {

@@ -81,7 +81,7 @@ describe('a gateway in a route handler, where nothing can be upgraded', () => {
 describe('a client that pings and reads nothing', () => {
   const server = serving('usual')
 
-  it('is not answered without end', { timeout: 120_000 }, async () => {
+  it('is not answered without end', { timeout: 300_000 }, async () => {
     const socket = new WebSocket(`${server().url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`)
     await new Promise(resolve => socket.once('open', resolve))
     onTestFinished(() => socket.terminate())

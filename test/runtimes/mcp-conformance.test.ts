@@ -67,7 +67,7 @@ function conformanceCases(deploy: Deploy): void {
   const server = served(() => deploy(''))
 
   // The suite itself waits for a quarter of a minute, and on a busy machine longer.
-  it.each(Object.entries(DEMANDED))('%s', { timeout: 120_000 }, async (revision, demanded) => {
+  it.each(Object.entries(DEMANDED))('%s', { timeout: 300_000 }, async (revision, demanded) => {
     const checks = await checksOf(`${server().url}/mcp`, demanded)
     const all = Object.values(checks).flat()
     const passed = all.filter(({ status }) => status === 'SUCCESS').length

@@ -8,7 +8,7 @@ import { type Runtime, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
 const HOUR = 3_600_000
-const WAIT = { timeout: 10_000, interval: 20 }
+const WAIT = { timeout: 30_000, interval: 20 }
 
 let server: Runtime | undefined
 beforeAll(async () => {

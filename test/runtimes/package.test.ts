@@ -220,7 +220,7 @@ describe('the types of the package, every declaration of them checked', () => {
   it.each([
     ['bundler', { moduleResolution: 'bundler', module: 'esnext', lib: dom, types: ['node'] }],
     ['nodenext', { moduleResolution: 'nodenext', module: 'nodenext', lib: dom, types: ['node'] }],
-  ])('are right with optional packages: %s', { timeout: 90_000 }, async (_, options) => {
+  ])('are right with optional packages: %s', { timeout: 240_000 }, async (_, options) => {
     await check('node', subpaths, options)
   })
 })

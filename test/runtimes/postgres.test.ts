@@ -192,10 +192,10 @@ describe('a log that is heard', () => {
     for (const log of ['l', '\0', '\u0001\u0002 😀']) {
       const wake = vi.fn()
       const hearing = await here.hear!(log, wake)
-      await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 20_000 })
+      await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 30_000 })
       wake.mockClear()
       await there.write(tx => tx.append(log, 'x'))
-      await vi.waitFor(() => expect(wake).toHaveBeenCalled(), { timeout: 20_000 })
+      await vi.waitFor(() => expect(wake).toHaveBeenCalled(), { timeout: 30_000 })
       hearing.stop()
     }
   })
@@ -251,7 +251,7 @@ describe('a lease', () => {
     expect(one.isAlive(instance)).toBe(true)
     expect(one.isAlive('nobody has seen it yet')).toBe(true)
     other.close()
-    await vi.waitFor(() => expect(one.isAlive(instance)).toBe(false), { timeout: 20_000 })
+    await vi.waitFor(() => expect(one.isAlive(instance)).toBe(false), { timeout: 30_000 })
   })
 
   it('that ended long ago is known, and read once', async () => {
@@ -272,7 +272,7 @@ describe('a lease', () => {
     const store = postgresStore({ driver: { ...driver, query }, schema, times })
     opened.push(store)
     await store.read(tx => tx.now)
-    await vi.waitFor(() => expect(lengths.length).toBeGreaterThan(3), { timeout: 20_000 })
+    await vi.waitFor(() => expect(lengths.length).toBeGreaterThan(3), { timeout: 30_000 })
     expect([store.isAlive('old 1'), store.isAlive('old 2000')]).toEqual([false, false])
     expect(lengths.map(length => length > 2000)).toEqual([true, ...lengths.slice(1).map(() => false)])
   })
@@ -300,8 +300,8 @@ describe('a lease', () => {
     const [frozen, other] = [open(schema, { renewMs: 3000, leaseMs: 1000 }), open(schema, times)]
     await Promise.all([frozen.read(tx => tx.now), other.read(tx => tx.now)])
     const before = frozen.instance
-    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 20_000 })
-    await vi.waitFor(() => expect(frozen.instance).not.toBe(before), { timeout: 20_000 })
+    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 30_000 })
+    await vi.waitFor(() => expect(frozen.instance).not.toBe(before), { timeout: 30_000 })
     expect(other.isAlive(frozen.instance)).toBe(true)
     expect(await frozen.write(countUp)).toBe(1)
   })
@@ -311,7 +311,7 @@ describe('a lease', () => {
     const [frozen, other] = [open(schema, { renewMs: 60_000, leaseMs: 1000 }), open(schema, times)]
     await Promise.all([frozen.read(tx => tx.now), other.read(tx => tx.now)])
     const before = frozen.instance
-    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 20_000 })
+    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 30_000 })
     const own = await frozen.write(tx => {
       countUp(tx)
       return frozen.instance
@@ -368,7 +368,7 @@ describe('a lease', () => {
     expect(one.instance).not.toBe(before)
     expect(other.isAlive(one.instance)).toBe(true)
     const hearing = await one.hear!('log', () => {})
-    await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 20_000 })
+    await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 30_000 })
     hearing.stop()
   })
 })

@@ -74,7 +74,7 @@ describe.skipIf(!isInstalled)('a real Prometheus', () => {
     folder: undefined,
   }))
 
-  it('reads what a client that counts has seen, to the last run', { timeout: 120_000 }, async () => {
+  it('reads what a client that counts has seen, to the last run', { timeout: 300_000 }, async () => {
     const prometheus = await startPrometheus(server().url)
     const counts = { worker: newCount(), 'quoted "one"\\': newCount() }
     for (const [agent, count] of Object.entries(counts)) {
@@ -123,7 +123,7 @@ describe.skipIf(!isInstalled)('a real Prometheus', () => {
       )
   })
 
-  it('answers every query of the dashboard', { timeout: 60_000 }, async () => {
+  it('answers every query of the dashboard', { timeout: 300_000 }, async () => {
     const prometheus = await startPrometheus(server().url)
     const { panels } = JSON.parse(await readFile(join(root, 'docs/grafana-dashboard.json'), 'utf8'))
     const expressions: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>

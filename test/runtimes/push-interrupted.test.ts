@@ -134,5 +134,5 @@ describe('push notifications: objects that leave memory between two tries', () =
       await server.stop()
       await receiver?.stop()
     }
-  }, 120_000)
+  }, 300_000)
 })

@@ -7,7 +7,7 @@ import type { Ledger } from './entries/metered.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 
 const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
-const WAIT = { timeout: 10_000, interval: 20 }
+const WAIT = { timeout: 30_000, interval: 20 }
 
 type Fields = Readonly<Record<string, string>>
 

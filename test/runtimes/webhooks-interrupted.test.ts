@@ -68,7 +68,7 @@ describe.each(Object.entries(starts))('webhooks: %s', ELSEWHERE, (_, start) => {
       await receiver?.stop()
       await rm(folder, { recursive: true, force: true })
     }
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('webhooks: a server that is killed while a run is at work', ELSEWHERE, () => {
@@ -114,7 +114,7 @@ describe('webhooks: two processes on one file', ELSEWHERE, () => {
       await receiver?.stop()
       await rm(folder, { recursive: true, force: true })
     }
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('webhooks: objects that leave memory between two tries', ELSEWHERE, () => {
@@ -148,5 +148,5 @@ describe('webhooks: objects that leave memory between two tries', ELSEWHERE, () 
       await server.stop()
       await receiver?.stop()
     }
-  }, 120_000)
+  }, 300_000)
 })

@@ -128,7 +128,7 @@ describe('the clock of a process', () => {
   /** A server begins, and its first look is over. */
   const begun = async (handler: object) => {
     const end = await beginLife(handler)
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 })
     return end
   }
 
@@ -141,7 +141,7 @@ describe('the clock of a process', () => {
     expect(vi.getTimerCount()).toBe(0)
     const end = await begun(handler)
     await vi.advanceTimersByTimeAsync(60_000)
-    await vi.waitFor(() => expect(inputs).toHaveLength(50), { timeout: 20_000 })
+    await vi.waitFor(() => expect(inputs).toHaveLength(50), { timeout: 30_000 })
     const ended = end()
     await vi.advanceTimersByTimeAsync(10_000)
     await ended
@@ -155,7 +155,7 @@ describe('the clock of a process', () => {
     const handler = serve([schedule(counts, options)], { serve: [counts] })
     const end = await begun(handler)
     await vi.advanceTimersByTimeAsync(60_000)
-    await vi.waitFor(() => expect(inputs).toHaveLength(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(inputs).toHaveLength(1), { timeout: 30_000 })
     await drainOf(handler)?.(60_000)
     await vi.advanceTimersByTimeAsync(300_000)
     expect(inputs).toHaveLength(1)
@@ -171,7 +171,7 @@ describe('the clock of a process', () => {
     for (let day = 0; day < 26; day++) await vi.advanceTimersByTimeAsync(24 * 3600 * 1000)
     expect(inputs).toEqual([])
     await vi.advanceTimersByTimeAsync(2 * 24 * 3600 * 1000)
-    await vi.waitFor(() => expect(inputs).toEqual(['hi']), { timeout: 20_000 })
+    await vi.waitFor(() => expect(inputs).toEqual(['hi']), { timeout: 30_000 })
     const ended = end()
     await vi.advanceTimersByTimeAsync(10_000)
     await ended

@@ -64,7 +64,7 @@ describe('a receiver', () => {
   it('is told once its name is found again', async () => {
     const { send, lookup, told, givenUp } = make(PUBLIC, FAILING, NOTHING, FAILING, PUBLIC)
     expect(await send()).toHaveProperty('result')
-    await vi.waitFor(() => expect(told).toHaveBeenCalled(), { timeout: 10_000 })
+    await vi.waitFor(() => expect(told).toHaveBeenCalled(), { timeout: 30_000 })
     expect(lookup.mock.calls.length).toBeGreaterThanOrEqual(5)
     expect(givenUp()).toEqual([])
   })
@@ -72,7 +72,7 @@ describe('a receiver', () => {
   it('is given up where its name leads into the own network', async () => {
     const { send, told, givenUp } = make(PUBLIC, PRIVATE)
     expect(await send()).toHaveProperty('result')
-    await vi.waitFor(() => expect(givenUp()).toHaveLength(1), { timeout: 10_000 })
+    await vi.waitFor(() => expect(givenUp()).toHaveLength(1), { timeout: 30_000 })
     expect(told).not.toHaveBeenCalled()
   })
 
@@ -81,7 +81,7 @@ describe('a receiver', () => {
     async who => {
       const { send, givenUp, find } = make(PUBLIC, PRIVATE)
       const { result } = await send(who)
-      await vi.waitFor(() => expect(givenUp()).toHaveLength(1), { timeout: 10_000 })
+      await vi.waitFor(() => expect(givenUp()).toHaveLength(1), { timeout: 30_000 })
       const { taskId } = givenUp()[0]!
       expect(taskId).toBe(who === undefined ? result.task.id.slice(0, 8) : result.task.id)
       expect(await find(taskId)).toMatchObject({ tasks: [{ id: result.task.id, owner: who ?? null }] })

@@ -340,7 +340,7 @@ export function pushCases(server: Server): void {
       const places = taken.map(({ webhook }) => Number(webhook?.id.split('.').at(-1)))
       expect(places).toEqual([...places].sort((a, b) => a - b))
     }
-  }, 120_000)
+  }, 300_000)
 
   it('tells the same once more where an answer was lost, whatever came meanwhile', async () => {
     const { path, url } = at('lost')

@@ -55,5 +55,5 @@ export function racingCases(server: Server, count: number): void {
     expect(ends).toContain('canceled')
     for (const { id, after } of races) if (after.state === 'canceled') await noted(server, `${id} aborted`)
     expect(new Set(await notesOf(server)).size).toBeGreaterThan(0)
-  }, 60_000)
+  }, 180_000)
 }

@@ -12,7 +12,7 @@ import {
 
 export type Server = () => Served
 
-const WAIT = { timeout: 20_000, interval: 5 }
+const WAIT = { timeout: 30_000, interval: 5 }
 
 /** Waits for a condition of a chat. */
 export function until(check: () => void): Promise<void> {

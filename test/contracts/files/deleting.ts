@@ -9,7 +9,7 @@ import { addressIn, as, fetchFile, makes, own, sends } from './client.ts'
 const file = (size: number, seed: number) => [{ type: 'file', made: { size, seed }, mimeType: 'a/b' }]
 
 /** Each sweep is a hundred runs. */
-const WAIT = { timeout: 20_000, interval: 500 }
+const WAIT = { timeout: 30_000, interval: 500 }
 
 /** Runs that begin make a store in this process look for those that are gone; objects have alarms. */
 async function sweep(server: Server): Promise<void> {

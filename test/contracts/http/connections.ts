@@ -32,7 +32,7 @@ function silenceCases(server: Server): void {
     ])
     expect(streamed.comments.length).toBeGreaterThanOrEqual(3)
     expect(answered.text).toBe('awake')
-  }, 60_000)
+  }, 180_000)
 }
 
 function leaveCases(server: Server): void {

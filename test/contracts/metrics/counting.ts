@@ -133,7 +133,7 @@ export function countingCases(
   })
 
   describe('the live stream', () => {
-    it('tells of starts, tools and ends, without a word of what is said', { timeout: 60_000 }, async () => {
+    it('tells of starts, tools and ends, without a word of what is said', { timeout: 300_000 }, async () => {
       const leaving = new AbortController()
       const response = await fetch(`${server().url}/api/metrics/stream`, { signal: leaving.signal })
       expect(response.headers.get('content-type')).toBe('text/event-stream')

@@ -209,7 +209,7 @@ function restartCases(hosted: Hosted, waits: Waits): void {
     const id = await waits(host, [ask('a'), { count }, { gate: unique('never') }])
     const last = await answer(host, id, { a: 1 })
     const next = (await goOn(host, last)).id
-    await expect.poll(() => countOf(count), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => countOf(count), { timeout: 30_000 }).toBe(1)
     const restarted = await restart(next)
     await until(restarted, next, 'failed')
     const again = await answer(restarted, id, { a: 1 })
@@ -361,5 +361,5 @@ export function answerRaceCases(hosted: Hosted, count: number): void {
         expectAfter(after, raced)
       }
     }
-  }, 120_000)
+  }, 300_000)
 }

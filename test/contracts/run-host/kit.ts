@@ -92,5 +92,5 @@ export async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<v
   const look = async () => {
     if (!(await isSo())) throw new Error('it is not so yet')
   }
-  await vi.waitFor(look, { timeout: 20_000, interval: 5 })
+  await vi.waitFor(look, { timeout: 30_000, interval: 5 })
 }

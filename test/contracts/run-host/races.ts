@@ -51,5 +51,5 @@ export function raceCases(hosted: Hosted, { count, slowness }: RaceSettings): vo
     const statuses = new Map(listed.map(({ id, status }) => [id, status]))
     expect(statuses).toEqual(new Map(races.map(({ id, status }) => [id, status])))
     expect(new Set(statuses.values())).toEqual(new Set(['cancelled', 'completed']))
-  }, 120_000)
+  }, 300_000)
 }
