@@ -5,6 +5,7 @@
  */
 
 import type { RunMemory } from '../agents/memory.ts'
+import { ServableError } from '../errors.ts'
 import { type ChangeText, changeJson } from './texts.ts'
 
 type Messages = readonly unknown[]
@@ -25,7 +26,14 @@ export function maskedMemory(memory: RunMemory, change: ChangeText): RunMemory {
 
 /** Messages are held until it is known whether they may be remembered. */
 export class HeldMemory implements Appending {
+  readonly #maxLength: number
+  #length = 0
   #held: { messages: Messages; whose: unknown; keep: (messages: Messages) => Promise<void> }[] = []
+
+  /** Holds at most so many characters of JSON; more fail with `run_too_large`. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength
+  }
 
   /** The memory that a run is to get. */
   of(memory: RunMemory): RunMemory {
@@ -37,6 +45,12 @@ export class HeldMemory implements Appending {
     whose: unknown,
     keep: (messages: Messages) => Promise<void>,
   ): Promise<void> {
+    this.#length += JSON.stringify(messages).length
+    if (this.#length > this.#maxLength)
+      throw new ServableError(
+        'run_too_large',
+        `The run remembers more than ${this.#maxLength} characters before a guard has seen its output`,
+      )
     this.#held.push({ messages, whose, keep })
   }
 

@@ -214,10 +214,10 @@ function maskedOrThrow(masks: Masks, text: string): string {
 }
 
 function holdingFor({ whole, maxLength = DEFAULT_MAX_LENGTH }: WholeGuard): Compiled['stages'][number] {
-  return ({ runs: { maxEvents } }) =>
+  return ({ runs: { maxEvents, maxLength: maxMemory } }) =>
     (run, next) => {
       const { memory, runId, signal = new AbortController().signal } = run.options
-      const held = new HeldMemory()
+      const held = new HeldMemory(maxMemory)
       const options = { ...run.options, ...(memory && { memory: held.of(memory) }) }
       const context = { ...contextOf(run.target, run.options, signal), runId }
       const stage = new WholeEvents(output => whole(output, context), { maxLength, onVerdict: held.settle })
