@@ -15,6 +15,7 @@ import type { EventQuery, LogPage } from '../runs/log-page.ts'
 import { newRun } from '../runs/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
+import { mayPass } from '../state/patient.ts'
 import { later } from '../wake.ts'
 import { begun, NOTHING, QueuedFollower } from './follower.ts'
 import {
@@ -93,19 +94,25 @@ export class QueueHost implements RunHost {
     const id = options.runId ?? crypto.randomUUID()
     const { timeoutMs, retentionMs } = this.#parts.runs
     const runId = await this.#line.reserve(LINE, key, id, Date.now() + timeoutMs + retentionMs)
-    const known = runId === id ? undefined : await this.get(runId, owner).catch(asUndefined)
+    const isNew = runId === id
+    const known = !isNew && (await this.get(runId, owner).catch(asUndefined))
+    if (known) return known
     const asked = { ...request, options: { ...options, runId } }
-    return known ?? (mayWait ? this.#startOrAdd(asked) : this.#host.start(asked))
+    try {
+      return await (mayWait ? this.#startOrAdd(asked) : this.#host.start(asked))
+    } catch (error) {
+      // Nothing is left of a run that is refused. Where the state cannot be reached, it may have begun.
+      if (isNew && !mayPass(error)) await this.#line.free(LINE, key)
+      throw error
+    }
   }
 
   async #startOrAdd(request: StartRequest): Promise<RunRecord> {
-    if ((await this.#line.count(LINE)) > 0) return this.#add(request, tooLarge)
-    try {
-      return await this.#host.start(request)
-    } catch (error) {
-      if (isTooMany(error)) return this.#add(request, () => error)
+    if ((await this.#line.count(LINE)) > 0) return this.#add(request)
+    return this.#host.start(request).catch(error => {
+      if (isTooMany(error)) return this.#add(request, error)
       throw error
-    }
+    })
   }
 
   get(id: string, viewer: Viewer): Promise<RunRecord> {
@@ -221,29 +228,27 @@ export class QueueHost implements RunHost {
     await this.onFree()
   }
 
-  /** Lets a run wait. Throws what `why` gives where it cannot. */
-  async #add(request: StartRequest, why: () => unknown): Promise<RunRecord> {
+  /** Lets a run wait. Throws `why` where it cannot. */
+  async #add(
+    request: StartRequest,
+    why: unknown = tooManyRuns('this one is too large to wait'),
+  ): Promise<RunRecord> {
     const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
     const { settings } = this.#parts
     const asked = toAsked({ ...request, client }, false, false)
     // What cannot be kept cannot wait.
-    if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why()
+    if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why
     const id = options.runId ?? crypto.randomUUID()
     const { record } = newRun({ id, at: Date.now(), instance: '' }, { ...request, target, key: undefined })
     const { kind, name, sessionId } = record
     const priority = priorityIn(settings, { kind, name, owner, sessionId })
-    const { input, continues } = asked
-    const kept = {
-      target: asked.target,
-      input,
-      options: asked.options,
-      continues,
-      transport,
-      keepsInput,
-      webhook,
+    const { target: of, input, options: kept, continues } = asked
+    const run = {
+      record: { ...record, status: 'queued' as const },
+      asked: { target: of, input, options: kept, continues, transport, keepsInput, webhook },
+      ...{ owner, client, priority },
     }
-    const run = { record: { ...record, status: 'queued' as const }, owner, client, priority }
-    const added = await this.#line.add(LINE, { ...run, asked: kept }, settings)
+    const added = await this.#line.add(LINE, run, settings)
     const starting = this.onFree()
     this.#parts.waitUntil?.(starting)
     return added
@@ -281,10 +286,6 @@ export class QueueHost implements RunHost {
 /** A run that is not there. Throws any other error. */
 function asUndefined(error: unknown): undefined {
   if (!isServableError(error) || error.code !== 'run_not_found') throw error
-}
-
-function tooLarge(): ServableError {
-  return tooManyRuns('this one is too large to wait')
 }
 
 /** The priority that the deployment gives a run, as a whole number from 0 to 9. */

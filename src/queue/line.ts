@@ -100,6 +100,8 @@ export interface LineTransactions extends Transactions {
   readonly writes: {
     /** Lets a key stand for a run until then, and gives the run: an earlier one's, if there is one. Throws `idempotency_mismatch`. */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, until: number) => string
+    /** The run of a key was refused: the key stands for nothing any more. */
+    readonly free: (tx: Transaction, key: IdempotencyKey) => void
     /** Adds a run, or finds the one of its id, with its position. Throws `too_many_runs`. */
     readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
     /** Takes the next one whose client is not among these. */
@@ -154,6 +156,9 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       const value: KeyUse = { runId, fingerprint: key.fingerprint }
       tx.put(KEYS, { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value })
       return runId
+    },
+    free(tx, { id }) {
+      tx.delete(KEYS, id)
     },
     add(tx, { asked, ...run }, { maxQueued, maxQueuedPerClient }) {
       const { id, kind, name } = run.record
