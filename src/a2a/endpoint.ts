@@ -12,7 +12,7 @@ import { queryOf } from '../http/router.ts'
 import { isObject } from '../validation.ts'
 import { readJson } from '../web/body.ts'
 import { type Reply, sseReply } from '../web/reply.ts'
-import { counted, type PulledSource, pulled, type StreamCount } from '../web/sse.ts'
+import { counted, pulled, type StreamCount } from '../web/sse.ts'
 import { type AgentExtension, activate } from './extensions.ts'
 import type { TaskUpdate } from './model.ts'
 import type { Call, OperationName, Operations } from './operations.ts'
@@ -127,21 +127,16 @@ export function streamResponse(
   writer: StreamWriter,
   { production, countStream, tell }: StreamOptions,
 ): Reply {
-  let hasFailed = false
-  const source: PulledSource = {
+  const source = pulled({
     cancel: () => updates.leave(),
     async next() {
-      if (hasFailed) return undefined
-      try {
-        const batch = await updates.next()
-        return batch?.map(({ seq, update }) => writer.update(update, seq)).join('')
-      } catch (error) {
-        hasFailed = true
-        updates.leave()
-        if (isUntold(error)) tell(error)
-        return writer.failure(reportError(error, production, 'internal_error'))
-      }
+      const batch = await updates.next()
+      return batch?.map(({ seq, update }) => writer.update(update, seq)).join('')
     },
-  }
-  return sseReply(counted(pulled(source), countStream))
+    broken(error) {
+      if (isUntold(error)) tell(error)
+      return writer.failure(reportError(error, production, 'internal_error'))
+    },
+  })
+  return sseReply(counted(source, countStream))
 }

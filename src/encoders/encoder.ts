@@ -66,15 +66,13 @@ export async function ofLogs(
   return pulled({
     cancel,
     async next() {
-      try {
-        let text: string | undefined = ''
-        while (text === '' && !isOver) text = await read()
-        return text || undefined
-      } catch (error) {
-        cancel()
-        state.tellThrown('stream.failed', error, request)
-        return encoder.encode(BROKEN)
-      }
+      let text: string | undefined = ''
+      while (text === '' && !isOver) text = await read()
+      return text || undefined
+    },
+    broken(error) {
+      state.tellThrown('stream.failed', error, request)
+      return encoder.encode(BROKEN)
     },
   })
 }

@@ -48,13 +48,12 @@ function sseOfList<E>(list: LiveList<E>, tell: (error: unknown) => void): Pulled
   return {
     cancel: () => watcher.leave(),
     async next() {
-      try {
-        const events = await watcher.next()
-        return events?.map(event => sseMessage(++id, JSON.stringify(event))).join('')
-      } catch (error) {
-        tell(error)
-        return undefined
-      }
+      const events = await watcher.next()
+      return events?.map(event => sseMessage(++id, JSON.stringify(event))).join('')
+    },
+    broken(error) {
+      tell(error)
+      return undefined
     },
   }
 }

@@ -42,15 +42,13 @@ export function sseOfFollower(follower: Follower, tell: (error: unknown) => void
   return pulled({
     cancel: () => follower.leave(),
     async next() {
-      try {
-        const entries = await follower.next()
-        return entries?.map(({ seq, data }) => sseMessage(seq, data)).join('')
-      } catch (error) {
-        // The log cannot be read: the stream closes without an end, and its client may come back for the rest.
-        follower.leave()
-        tell(error)
-        return undefined
-      }
+      const entries = await follower.next()
+      return entries?.map(({ seq, data }) => sseMessage(seq, data)).join('')
+    },
+    // The log cannot be read: the stream closes without an end, and its client may come back for the rest.
+    broken(error) {
+      tell(error)
+      return undefined
     },
   })
 }

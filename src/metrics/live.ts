@@ -126,20 +126,16 @@ export function sseOfViewer(watch: () => Promise<Watcher>): PulledSource {
     cancel() {
       void watcher?.then(leave, () => {})
     },
+    /** Rejects if there are too many viewers by now, or the events cannot be reached: the stream ends. */
     async next() {
-      try {
-        watcher ??= watch()
-        const happenings = await (await watcher).next()
-        return (
-          happenings &&
-          toldOf(happenings)
-            .map(json => sseMessage(++id, json))
-            .join('')
-        )
-      } catch {
-        // There are too many viewers by now, or the events cannot be reached.
-        return undefined
-      }
+      watcher ??= watch()
+      const happenings = await (await watcher).next()
+      return (
+        happenings &&
+        toldOf(happenings)
+          .map(json => sseMessage(++id, json))
+          .join('')
+      )
     },
   }
 }

@@ -108,21 +108,19 @@ export async function told(
   }
   let text = teller.begin()
   const next = async () => {
-    try {
-      while (text === '') {
-        const { value } = await events.next()
-        if (value === undefined) return undefined
-        text = teller.encode(value)
-      }
-      const fresh = text
-      text = ''
-      return fresh
-    } catch (error) {
-      cancel()
-      state.tellThrown('stream.failed', error, request)
-      const { code, message } = reportError(error, production, 'internal_error')
-      return teller.encode({ type: 'error', code, error: message })
+    while (text === '') {
+      const { value } = await events.next()
+      if (value === undefined) return undefined
+      text = teller.encode(value)
     }
+    const fresh = text
+    text = ''
+    return fresh
   }
-  return sseReply(counted(pulled({ cancel, next }), openStream), headers)
+  const broken = (error: unknown) => {
+    state.tellThrown('stream.failed', error, request)
+    const { code, message } = reportError(error, production, 'internal_error')
+    return teller.encode({ type: 'error', code, error: message })
+  }
+  return sseReply(counted(pulled({ cancel, next, broken }), openStream), headers)
 }

@@ -39,18 +39,30 @@ export interface SseSource {
  */
 export type TakeMessage = (message: string | undefined) => boolean
 
-/** A source that gives one message per call. */
+/** A source that gives one message per call. If `next` rejects, the source is cancelled and ends. */
 export interface PulledSource {
-  /** The next message, as {@link TakeMessage} takes it. Never rejects. */
+  /** The next message, as {@link TakeMessage} takes it. */
   next(): Promise<string | undefined>
-  /** The reader left. */
+  /** The reader left, or `next` rejected. */
   cancel(): void
+  /** The last message after `next` rejected; undefined for none. Never throws. Default: none. */
+  broken?(error: unknown): string | undefined
 }
 
 /** Makes a source from a pulled one. */
 export function pulled(source: PulledSource): SseSource {
+  let isBroken = false
+  const next = async () => {
+    try {
+      return isBroken ? undefined : await source.next()
+    } catch (error) {
+      isBroken = true
+      source.cancel()
+      return source.broken?.(error)
+    }
+  }
   const read = async (take: TakeMessage) => {
-    while (take(await source.next()));
+    while (take(await next()));
   }
   return { read: take => void read(take), cancel: () => source.cancel() }
 }

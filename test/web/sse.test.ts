@@ -71,6 +71,28 @@ describe('sseMessage', () => {
   })
 })
 
+describe('pulled', () => {
+  it('says why its source broke, leaves it and ends', async () => {
+    const next = vi.fn(async () => {
+      if (next.mock.calls.length > 1) throw new Error('lost')
+      return 'data: 1\n\n'
+    })
+    const cancel = vi.fn()
+    const broken = (error: unknown) => `data: ${String(error)}\n\n`
+    expect(await readAll(sseStream(pulled({ next, cancel, broken })))).toBe(
+      'data: 1\n\ndata: Error: lost\n\n',
+    )
+    expect(cancel).toHaveBeenCalledOnce()
+    expect(next).toHaveBeenCalledTimes(2)
+  })
+
+  it('ends without a word if its source does not say why it broke', async () => {
+    const cancel = vi.fn()
+    expect(await readAll(sseStream(pulled({ next: () => Promise.reject('lost'), cancel })))).toBe('')
+    expect(cancel).toHaveBeenCalledOnce()
+  })
+})
+
 describe('sseStream', () => {
   it('writes the messages of its source, then closes', async () => {
     const source = sourceOf(['data: é\n\n', 'data: 2\n\n'])
