@@ -8,7 +8,7 @@ import type { Message } from '@a2a-js/sdk'
 import { passed } from '../agents/step.ts'
 import { failed, isLost, isUnknownMethod, reasonOf } from './failure.ts'
 import type { Payload, RemoteService } from './service.ts'
-import type { Telling } from './telling.ts'
+import type { Translator } from './translator.ts'
 
 /** Tries in a row without an answer. */
 const MAX_TRIES = 5
@@ -17,17 +17,17 @@ const MAX_TRIES = 5
 const GROWTH = 1.5
 const MAX_GROWTH = 5
 
-/** Hears one task to its end. Whoever reads it stops at the end of `telling`. */
+/** Hears one task to its end. Whoever reads it stops at the end of `translator`. */
 export class Hearing {
   readonly #service: RemoteService
-  readonly #telling: Telling
+  readonly #translator: Translator
   readonly #signal: AbortSignal
   readonly #pollMs: number
   #hasStreams: boolean
 
-  constructor(service: RemoteService, telling: Telling, signal: AbortSignal, pollMs: number) {
+  constructor(service: RemoteService, translator: Translator, signal: AbortSignal, pollMs: number) {
     this.#service = service
-    this.#telling = telling
+    this.#translator = translator
     this.#signal = signal
     this.#pollMs = pollMs
     this.#hasStreams = service.hasStreams
@@ -54,9 +54,9 @@ export class Hearing {
       } catch (error) {
         this.#signal.throwIfAborted()
         // Without a task nobody knows what came of the message.
-        if (!isLost(error) || this.#telling.taskId === undefined || tries >= MAX_TRIES) throw error
+        if (!isLost(error) || this.#translator.taskId === undefined || tries >= MAX_TRIES) throw error
       }
-      if (this.#telling.taskId === undefined)
+      if (this.#translator.taskId === undefined)
         throw failed('The remote agent ended its answer before it said anything')
       if (tries >= MAX_TRIES) throw failed('The remote agent ends its streams before its task has ended')
       await passed(waitFor(tries, this.#pollMs), this.#signal)
@@ -81,7 +81,7 @@ export class Hearing {
 
   /** Subscribes to the task, or looks at it where that cannot be. */
   async *#again(): AsyncGenerator<Payload> {
-    const id = this.#telling.taskId
+    const id = this.#translator.taskId
     if (this.#hasStreams && id !== undefined) {
       const stream = this.#service.subscribe(id, this.#signal)
       const first = await stream.next().catch(error => {
@@ -100,9 +100,9 @@ export class Hearing {
   }
 
   async *#look(): AsyncGenerator<Payload> {
-    for (let looks = 0; this.#telling.taskId !== undefined; looks++) {
+    for (let looks = 0; this.#translator.taskId !== undefined; looks++) {
       if (looks > 0) await passed(waitFor(looks, this.#pollMs), this.#signal)
-      yield { $case: 'task', value: await this.#service.get(this.#telling.taskId, this.#signal) }
+      yield { $case: 'task', value: await this.#service.get(this.#translator.taskId, this.#signal) }
     }
   }
 }

@@ -7,7 +7,7 @@
 import { fieldsOf, listIn } from '../adapters/fields.ts'
 import { type Before, beforeOf, type Waiting } from '../adapters/waits.ts'
 import type { RunContext } from '../agents/perform.ts'
-import type { ToldArtifacts } from './telling.ts'
+import type { ToldArtifacts } from './translator.ts'
 
 /** What is kept. JSON. */
 export interface RemoteState {

@@ -22,7 +22,7 @@ import { textOfParts, toInput, toRemoteParts } from './parts.ts'
 import { answeringParts, askedIn } from './requests.ts'
 import { openService, type Payload, type RemoteService } from './service.ts'
 import { type Found, findState, KEPT_BY, keepState, messageIdOf, type RemoteState } from './state.ts'
-import { type RemoteEnd, Telling } from './telling.ts'
+import { type RemoteEnd, Translator } from './translator.ts'
 
 /** What all turns of a remote agent share. */
 export interface Remote {
@@ -66,7 +66,7 @@ class Turn {
   readonly #found: Found
   readonly #depth: number
   #state: RemoteState | undefined
-  #telling: Telling | undefined
+  #translator: Translator | undefined
 
   constructor(
     input: RunInput,
@@ -92,12 +92,12 @@ class Turn {
       else await this.#prepare()
       const payloads = isCut ? this.#goOn() : this.#hearing.send(await this.#message())
       for await (const payload of payloads) {
-        const events = [...this.#telling!.see(payload)]
+        const events = [...this.#translator!.see(payload)]
         await this.#hear()
         yield* events
-        if (this.#telling!.end !== undefined) break
+        if (this.#translator!.end !== undefined) break
       }
-      const outcome = yield* this.#end(this.#telling!.end!)
+      const outcome = yield* this.#end(this.#translator!.end!)
       isOver = true
       return outcome
     } finally {
@@ -109,13 +109,13 @@ class Turn {
 
   get #hearing(): Hearing {
     const { pollMs } = this.#remote.settings
-    return new Hearing(this.#service, this.#telling!, this.#context.signal, pollMs)
+    return new Hearing(this.#service, this.#translator!, this.#context.signal, pollMs)
   }
 
   #begin(state: RemoteState): void {
     const { taskId, contextId, told, asked } = state
     this.#state = state
-    this.#telling = new Telling({
+    this.#translator = new Translator({
       name: this.#remote.settings.name,
       ...{ taskId, contextId, told, answered: asked },
     })
@@ -142,7 +142,7 @@ class Turn {
   /** The task of the conversation that waits for credentials, if it still does, with what was told of it. */
   async #openTask(taskId: string | undefined): Promise<Pick<RemoteState, 'taskId' | 'told' | 'asked'>> {
     if (taskId === undefined) return {}
-    const before = new Telling({ name: '', taskId })
+    const before = new Translator({ name: '', taskId })
     try {
       const task = await this.#service.get(taskId, this.#context.signal)
       // Read to its end: what it says was told by an earlier run.
@@ -180,7 +180,7 @@ class Turn {
     if (taskId === undefined) {
       const task = await patiently(() => this.#find(signal), signal, pollMs)
       if (task === undefined) throw unknowable()
-      this.#telling!.adopt(task.id, task.contextId || contextId)
+      this.#translator!.adopt(task.id, task.contextId || contextId)
     } else if (isHeard === undefined) {
       // An answer to a task that waited: the task says whether it has come.
       const { history, status } = await patiently(() => this.#service.get(taskId, signal), signal, pollMs)
@@ -208,8 +208,8 @@ class Turn {
 
   /** The service has answered: the task is kept before any of its events is told. */
   async #hear(): Promise<void> {
-    const { taskId, contextId } = this.#telling!
-    if (this.#state!.isHeard || (taskId === undefined && this.#telling!.end === undefined)) return
+    const { taskId, contextId } = this.#translator!
+    if (this.#state!.isHeard || (taskId === undefined && this.#translator!.end === undefined)) return
     await this.#keep({ taskId, contextId: contextId ?? this.#state!.contextId, isHeard: true })
     await this.#remember()
   }
@@ -233,7 +233,7 @@ class Turn {
       case 'answered':
         return { finishReason: 'stop' }
       case 'completed':
-        if (this.#telling!.hasAnswer || message === undefined) return { finishReason: 'stop', ...said }
+        if (this.#translator!.hasAnswer || message === undefined) return { finishReason: 'stop', ...said }
         // Where nothing else is said, this is the answer.
         yield { type: 'message', parts }
         return { finishReason: 'stop' }
@@ -242,10 +242,10 @@ class Turn {
       case 'rejected':
         return { finishReason: 'rejected', ...said }
       case 'auth-required':
-        await this.#remember(this.#telling!.taskId)
+        await this.#remember(this.#translator!.taskId)
         return { finishReason: 'auth_required', ...said }
       case 'input-required': {
-        const next = { ...this.#state!, phase: 'waiting', told: this.#telling!.told, asked: mark } as const
+        const next = { ...this.#state!, phase: 'waiting', told: this.#translator!.told, asked: mark } as const
         const waits = await waitFor(this.#context, KEPT_BY, askedIn(parts), () => next)
         this.#state = next
         return waits
@@ -267,14 +267,14 @@ class Turn {
   /** Cancels the task, as far as that can be done in time. */
   async #cancel(): Promise<void> {
     const hasSent = this.#state?.phase === 'sent'
-    const isWorking = this.#telling?.end === undefined || isInterrupted(this.#telling.end)
+    const isWorking = this.#translator?.end === undefined || isInterrupted(this.#translator.end)
     this.#settle()
     if (!hasSent || !isWorking) return
     const signal = AbortSignal.timeout(this.#remote.settings.cancelTimeoutMs)
     try {
       // A message whose answer nobody waited for may have begun a task.
-      const isUnheard = this.#telling?.taskId === undefined && this.#context.signal.aborted
-      const id = isUnheard ? (await this.#find(signal))?.id : this.#telling?.taskId
+      const isUnheard = this.#translator?.taskId === undefined && this.#context.signal.aborted
+      const id = isUnheard ? (await this.#find(signal))?.id : this.#translator?.taskId
       if (id !== undefined) await this.#service.cancel(id, signal)
     } catch {
       // The run has ended in any case.

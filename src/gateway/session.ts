@@ -12,6 +12,7 @@ import type { Follower } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
+import { EventSender } from './event-sender.ts'
 import type { GatewayLimits } from './options.ts'
 import {
   bodyOf,
@@ -26,7 +27,6 @@ import { Place, type Seen } from './place.ts'
 import type { SocketRecord } from './records.ts'
 import type { GatewayRoom, Peer, SessionConnection } from './room.ts'
 import type { SessionData } from './session-data.ts'
-import { Teller } from './teller.ts'
 
 /** A run whose events the session sends. */
 interface OpenRun {
@@ -312,17 +312,17 @@ export class GatewaySession {
 
   #tellPlain(run: Run): Begun {
     this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
-    const teller = this.#tellerOf(run.id, undefined, 0)
+    const sender = this.#senderOf(run.id, undefined, 0)
     const tell = async () => {
       for (let item = await run.next(); !item.done; item = await run.next()) {
         if (this.#peer.isCongested) await this.#relief()
         try {
-          teller.tell(item.value)
+          sender.tell(item.value)
         } catch (error) {
           run.fail(error)
         }
       }
-      teller.stop()
+      sender.stop()
       this.#end(run.id)
     }
     return { runId: run.id, tell: () => void tell() }
@@ -333,29 +333,29 @@ export class GatewaySession {
     const follower = await this.#room.host.follow(runId, this.#owner, 0)
     if (this.#left !== undefined) follower.leave()
     else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
-    const teller = this.#tellerOf(runId, n, after)
-    return () => this.#tellFollowed(follower, teller, runId)
+    const sender = this.#senderOf(runId, n, after)
+    return () => this.#tellFollowed(follower, sender, runId)
   }
 
-  async #tellFollowed(follower: Follower, teller: Teller, runId: string): Promise<void> {
+  async #tellFollowed(follower: Follower, sender: EventSender, runId: string): Promise<void> {
     try {
       for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
         // Only the run host writes the log, so its entries have this shape.
         for (const { data } of batch) {
           if (this.#peer.isCongested) await this.#relief()
-          teller.tell(JSON.parse(data) as RunEvent)
+          sender.tell(JSON.parse(data) as RunEvent)
         }
       }
     } catch (thrown) {
       follower.leave()
       this.#tellUnread(thrown, runId, undefined)
     }
-    teller.stop()
+    sender.stop()
     this.#end(runId)
   }
 
-  #tellerOf(runId: string, n: number | undefined, after: number): Teller {
-    return new Teller({
+  #senderOf(runId: string, n: number | undefined, after: number): EventSender {
+    return new EventSender({
       runId,
       after,
       maxLength: this.#room.runs.maxLength,

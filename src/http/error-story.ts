@@ -39,15 +39,15 @@ const MIN_SECRET = 4
 
 /** Tells what was thrown, whatever it is. Never throws. */
 export function storyOf(thrown: unknown, secrets: readonly string[] = []): ErrorStory {
-  return new Teller(secrets).tell(thrown, MAX_DEPTH)
+  return new ErrorText(secrets).tell(thrown, MAX_DEPTH)
 }
 
 /** A text as a story holds it. */
 export function cleanText(text: string, secrets: readonly string[] = []): string {
-  return new Teller(secrets).clean(text, MAX_MESSAGE)
+  return new ErrorText(secrets).clean(text, MAX_MESSAGE)
 }
 
-class Teller {
+class ErrorText {
   readonly #secrets: readonly string[]
   /** Those that were told: a chain may lead back to itself. */
   readonly #told = new Set<unknown>()

@@ -12,7 +12,7 @@ const MIN_GAP_MS = 250
 const MAX_GAP_MS = 5000
 
 /** What a stream tells. */
-export interface Telling {
+export interface StreamedCall {
   readonly reading: Reading
   /** The last message: the result, or an error. Never rejects. */
   readonly last: Promise<object>
@@ -25,7 +25,7 @@ export interface Telling {
 }
 
 /** Tells progress, and then the last message. */
-export function streamOf({ reading, last, token, asked, leave }: Telling): SseSource {
+export function streamOf({ reading, last, token, asked, leave }: StreamedCall): SseSource {
   let progress = 0
   let moves = 0
   let toldAt = Date.now() - MIN_GAP_MS

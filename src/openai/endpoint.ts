@@ -15,12 +15,12 @@ import { isObject, misfit } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
 import { counted, pulled } from '../web/sse.ts'
+import type { AnswerEncoder, AnswerOptions } from './answer-encoder.ts'
 import type { Answers } from './answers.ts'
 import type { Fields } from './body.ts'
-import type { Teller, Telling } from './teller.ts'
 
 /** What is known of a run once it has started. */
-export type Facts = Omit<Telling, 'model' | 'isJson' | 'isStream'>
+export type Facts = Omit<AnswerOptions, 'model' | 'isJson' | 'isStream'>
 
 /** What a request asks for. */
 export interface Plan {
@@ -28,7 +28,7 @@ export interface Plan {
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
   readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
-  toTeller(facts: Facts): Teller
+  toEncoder(facts: Facts): AnswerEncoder
 }
 
 /** Makes an endpoint. */
@@ -39,7 +39,7 @@ export function endpointOf(
   return async (request, state) => {
     requireJson(request)
     const body = withoutNulls(await readJson(request, core.maxBodyBytes))
-    const { answers, asked, how, toTeller } = await toPlan(body, state)
+    const { answers, asked, how, toEncoder } = await toPlan(body, state)
     const asker = new RequestAsker(request, state, core.readKeys)
     const key = idempotencyKeyOf(request.headers)
     const { started } =
@@ -54,12 +54,12 @@ export function endpointOf(
     if (started === undefined) throw new ServableError('request_changed', 'The run waits for more')
     const { id: runId, run, record } = started
     state.started(runId)
-    const teller = toTeller({
+    const encoder = toEncoder({
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    const reply = await told(started, teller, core, { request, state, isAtOnce: how.isBackground })
-    if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
+    const reply = await told(started, encoder, core, { request, state, isAtOnce: how.isBackground })
+    if (encoder.end?.type === 'error') throw asTold(errorOf(encoder.end))
     return reply
   }
 }
@@ -86,13 +86,13 @@ interface Asking {
 /** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */
 export async function told(
   started: StartedRun,
-  teller: Teller,
+  encoder: AnswerEncoder,
   { openStream, production }: Pick<Core, 'openStream' | 'production'>,
   { request, state, isAtOnce = false }: Asking,
 ): Promise<Reply> {
   const headers = { 'x-run-id': started.id }
-  const { isStream } = teller.about
-  const whole = () => jsonReply(teller.answer, { headers: { ...headers, 'cache-control': 'no-store' } })
+  const { isStream } = encoder.about
+  const whole = () => jsonReply(encoder.answer, { headers: { ...headers, 'cache-control': 'no-store' } })
   if (isAtOnce && !isStream) return whole()
   const events = started.events()
   const cancel = () => void events.return?.()
@@ -103,15 +103,15 @@ export async function told(
       signal.addEventListener('abort', cancel)
       if (signal.aborted) cancel()
     }
-    for await (const event of events) teller.encode(event)
+    for await (const event of events) encoder.encode(event)
     return whole()
   }
-  let text = teller.begin()
+  let text = encoder.begin()
   const next = async () => {
     while (text === '') {
       const { value } = await events.next()
       if (value === undefined) return undefined
-      text = teller.encode(value)
+      text = encoder.encode(value)
     }
     const fresh = text
     text = ''
@@ -120,7 +120,7 @@ export async function told(
   const broken = (error: unknown) => {
     state.tellThrown('stream.failed', error, request)
     const { code, message } = reportError(error, production, 'internal_error')
-    return teller.encode({ type: 'error', code, error: message })
+    return encoder.encode({ type: 'error', code, error: message })
   }
   return sseReply(counted(pulled({ cancel, next, broken }), openStream), headers)
 }

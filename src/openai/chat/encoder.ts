@@ -6,12 +6,12 @@
 
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
 import { sseData } from '../../web/sse.ts'
+import { AnswerEncoder, type AnswerOptions, type End, type Spoken } from '../answer-encoder.ts'
 import { errorOf } from '../errors.ts'
 import { callIdOf } from '../ids.ts'
-import { type End, type Spoken, Teller, type Telling } from '../teller.ts'
 
 /** What a completion is about. */
-export interface Completion extends Telling {
+export interface Completion extends AnswerOptions {
   /** The stream ends with the usage. */
   readonly tellsUsage: boolean
 }
@@ -19,7 +19,7 @@ export interface Completion extends Telling {
 const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
 
 /** See the module's head. */
-export class ChatEncoder extends Teller<Completion> {
+export class ChatEncoder extends AnswerEncoder<Completion> {
   readonly #said = { content: '', reasoning_content: '' }
   /** What comes before and after the text of a chunk: a stream is hardly anything else. */
   readonly #around: Partial<Record<string, string[]>> = {}

@@ -52,7 +52,7 @@ export function completeChat(core: Core, models: Models): Endpoint {
         const history = () => answeredOnly(earlier as HistoryMessage[])
         return toldBy({ input, history, clientTools }, target)
       },
-      toTeller: facts => new ChatEncoder({ ...facts, ...about }),
+      toEncoder: facts => new ChatEncoder({ ...facts, ...about }),
     }
   })
 }

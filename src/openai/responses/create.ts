@@ -111,7 +111,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
       answers,
       how: { isBackground, keepsInput: isKept, metadata: { openai } },
       asked: () => askedFor(wanted, core, state),
-      toTeller: facts => new ResponseEncoder({ ...facts, ...about }),
+      toEncoder: facts => new ResponseEncoder({ ...facts, ...about }),
     }
   })
 }

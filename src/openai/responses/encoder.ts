@@ -6,13 +6,13 @@
 
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
 import { sseData } from '../../web/sse.ts'
+import { AnswerEncoder, type AnswerOptions, type End, type Spoken, textOf } from '../answer-encoder.ts'
 import type { Fields } from '../body.ts'
 import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
-import { type End, type Spoken, Teller, type Telling, textOf } from '../teller.ts'
 import { type Asked, type Outcome, objectOf } from './object.ts'
 
 /** What a response is about, and who reads it. */
-export interface About extends Asked, Telling {
+export interface About extends Asked, AnswerOptions {
   /** How calls of tools are told that ran here. */
   readonly toolCalls: 'mcp_call' | 'hidden'
   /** It is answered before it begins. */
@@ -65,7 +65,7 @@ const FORMS = {
 } as const
 
 /** See the module's head. */
-export class ResponseEncoder extends Teller<About> {
+export class ResponseEncoder extends AnswerEncoder<About> {
   readonly #output: Item[] = []
   /** Calls of tools without an end. */
   readonly #calls = new Map<string, Call>()

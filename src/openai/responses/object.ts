@@ -6,12 +6,12 @@
 
 import type { ClientTool } from '../../agents/contract.ts'
 import { isObject } from '../../validation.ts'
+import type { AnswerOptions } from '../answer-encoder.ts'
 import type { Fields } from '../body.ts'
 import { idOf } from '../ids.ts'
-import type { Telling } from '../teller.ts'
 
 /** What was asked for. */
-export interface Asked extends Telling {
+export interface Asked extends AnswerOptions {
   /** The body of the request, without nulls. */
   readonly body: Fields
   readonly clientTools: readonly ClientTool[] | undefined

@@ -39,18 +39,18 @@ export async function tail(
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   process.once('SIGINT', leave)
-  const teller = new Teller(screen)
+  const printer = new RunPrinter(screen)
   try {
     if (!isJson) await screen.line(headOf(await client.runs.get(id, { signal: leaving.signal }), screen))
     await follow(client, id, after, leaving.signal, async (number, event) => {
       if (isJson) await screen.json({ id: number, event })
-      else await teller.tell(event)
+      else await printer.tell(event)
     })
     const record = await client.runs.get(id, { signal: leaving.signal })
-    if (!isJson) await teller.end(record)
+    if (!isJson) await printer.end(record)
     return record.status === 'completed' || record.status === 'input_required' ? EXIT.ok : EXIT.failed
   } catch (error) {
-    await teller.finishLine()
+    await printer.finishLine()
     if (!leaving.signal.aborted) throw error
     screen.note(`The run goes on. To cancel it: servable runs cancel ${shown(id)}`)
     return EXIT.left
@@ -102,7 +102,7 @@ function headOf({ id, kind, name, status, createdAt }: RunRecord, { paint }: Scr
 }
 
 /** Writes events for people. Text goes on where it was; all else has a line of its own. */
-class Teller {
+class RunPrinter {
   readonly #screen: Screen
   #isInLine = false
 

@@ -12,8 +12,8 @@ import { lastEventOf, type ServerEvent, serverEventOf } from './events.ts'
 /** Most characters of one text event of a burst. */
 const MAX_CHUNK = 16 * 1024
 
-/** What a teller needs. */
-export interface TellerOptions {
+/** What a sender needs. */
+export interface EventSenderOptions {
   readonly runId: string
   /** Most characters of the run's answer. */
   readonly maxLength: number
@@ -28,8 +28,8 @@ export interface TellerOptions {
  * sent at the end of the turn, unless somebody else says it. So a model's tokens are not delayed, and a burst becomes one
  * event.
  */
-export class Teller {
-  readonly #options: TellerOptions
+export class EventSender {
+  readonly #options: EventSenderOptions
   readonly #fold: Fold
   #seq = 0
   #text = ''
@@ -37,7 +37,7 @@ export class Teller {
   #from: EventFacts = {}
   #turn: ReturnType<typeof setTimeout> | undefined
 
-  constructor(options: TellerOptions) {
+  constructor(options: EventSenderOptions) {
     this.#options = options
     this.#fold = new Fold(options.maxLength)
   }

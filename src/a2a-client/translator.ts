@@ -36,7 +36,7 @@ export interface RemoteEnd {
 export type ToldArtifacts = Readonly<Record<string, readonly [characters: number, others: number]>>
 
 /** What is known before the remote agent says anything. */
-export interface TellingStart {
+export interface TranslatorOptions {
   /** The name of the agent, for its progress. */
   readonly name: string
   readonly taskId?: string | undefined
@@ -73,7 +73,7 @@ interface ToldArtifact {
 }
 
 /** Translates what one run hears of a remote agent. What is heard twice is told once. */
-export class Telling {
+export class Translator {
   readonly #name: string
   readonly #answered: string | undefined
   readonly #artifacts = new Map<string, ToldArtifact>()
@@ -83,7 +83,7 @@ export class Telling {
   #hasAnswer = false
   #lastMark = ''
 
-  constructor({ name, taskId, contextId, told = {}, answered }: TellingStart) {
+  constructor({ name, taskId, contextId, told = {}, answered }: TranslatorOptions) {
     this.#name = name
     this.#taskId = taskId
     this.#contextId = contextId

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
 import type { RunEvent } from '../../src/agents/contract.ts'
-import { Teller } from '../../src/gateway/teller.ts'
+import { EventSender } from '../../src/gateway/event-sender.ts'
 
 /** What a client is sent of these events, when all of them come in one turn. */
 function told(...events: readonly RunEvent[]): unknown[] {
   const sent: unknown[] = []
-  const teller = new Teller({
+  const sender = new EventSender({
     runId: 'r',
     maxLength: 1000,
     after: 0,
     send: (event, payload, seq) => sent.push([event, payload, seq]),
   })
-  for (const event of events) teller.tell(event)
+  for (const event of events) sender.tell(event)
   return sent
 }
 

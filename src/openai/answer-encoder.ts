@@ -19,7 +19,7 @@ import { ToldText } from '../encoders/told-text.ts'
 import { ServableError } from '../errors.ts'
 
 /** What an answer is about. */
-export interface Telling {
+export interface AnswerOptions {
   readonly runId: string
   /** As the client named it. */
   readonly model: string
@@ -42,7 +42,7 @@ export type Spoken = 'message' | 'reasoning'
 export type End = Extract<RunEvent, { type: 'finish' | 'error' }>
 
 /** See the module's head. */
-export abstract class Teller<A extends Telling = Telling> implements Encoder {
+export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> implements Encoder {
   readonly about: A
   /** How the run has ended. */
   end: End | undefined

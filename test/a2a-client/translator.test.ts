@@ -2,8 +2,8 @@ import type { Artifact, Part } from '@a2a-js/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Payload } from '../../src/a2a-client/service.ts'
-import { Telling, type ToldArtifacts } from '../../src/a2a-client/telling.ts'
 import { ToldText } from '../../src/a2a-client/told-text.ts'
+import { type ToldArtifacts, Translator } from '../../src/a2a-client/translator.ts'
 import { isRunEvent } from '../../src/agents/event.ts'
 import { Fold } from '../../src/agents/fold.ts'
 import { isServableError } from '../../src/errors.ts'
@@ -53,31 +53,31 @@ function saidOf(events: readonly RunEvent[]) {
 }
 
 const whole = (chunks: readonly Chunk[]) => {
-  const telling = new Telling({ name: 'x' })
-  return saidOf(chunks.flatMap(chunk => [...telling.see(update(chunk))]))
+  const translator = new Translator({ name: 'x' })
+  return saidOf(chunks.flatMap(chunk => [...translator.see(update(chunk))]))
 }
 
-describe('Telling', () => {
+describe('Translator', () => {
   it('tells each chunk once, however often the connection is lost', () => {
     fc.assert(
       fc.property(
         fc.array(chunkOf(), { maxLength: 12 }),
         fc.array(fc.nat(12), { maxLength: 4 }),
         (chunks, lost) => {
-          const telling = new Telling({ name: 'x' })
+          const translator = new Translator({ name: 'x' })
           const events: RunEvent[] = []
           const cuts = new Set(lost)
           for (const [at, chunk] of chunks.entries()) {
             // The service begins again with the task as it is.
-            if (cuts.has(at)) events.push(...telling.see(snapshot(chunks.slice(0, at))))
-            events.push(...telling.see(update(chunk)))
+            if (cuts.has(at)) events.push(...translator.see(snapshot(chunks.slice(0, at))))
+            events.push(...translator.see(update(chunk)))
           }
-          events.push(...telling.see(snapshot(chunks, 3)))
+          events.push(...translator.see(snapshot(chunks, 3)))
           const { length, artifacts } = saidOf(events)
           const expected = whole(chunks)
           expect(length).toBe(expected.length)
           expect(new Set(artifacts)).toEqual(new Set(expected.artifacts))
-          expect(telling.end?.state).toBe('completed')
+          expect(translator.end?.state).toBe('completed')
         },
       ),
     )
@@ -86,10 +86,10 @@ describe('Telling', () => {
   it('tells what an earlier run has not told', () => {
     fc.assert(
       fc.property(fc.array(chunkOf(), { maxLength: 10 }), fc.nat(10), (chunks, cut) => {
-        const first = new Telling({ name: 'x' })
+        const first = new Translator({ name: 'x' })
         const before = chunks.slice(0, cut).flatMap(chunk => [...first.see(update(chunk))])
         const told: ToldArtifacts = JSON.parse(JSON.stringify(first.told))
-        const second = new Telling({ name: 'x', taskId: 't', contextId: 'c', told })
+        const second = new Translator({ name: 'x', taskId: 't', contextId: 'c', told })
         const after = [...second.see(snapshot(chunks))]
         expect(saidOf(before).length + saidOf(after).length).toBe(whole(chunks).length)
         const count = (events: readonly RunEvent[]) =>
@@ -174,10 +174,10 @@ describe('Telling', () => {
     )
     fc.assert(
       fc.property(fc.array(payload, { maxLength: 5 }), payloads => {
-        const telling = new Telling({ name: 'x' })
+        const translator = new Translator({ name: 'x' })
         try {
           for (const each of payloads)
-            for (const event of telling.see(each as unknown as Payload))
+            for (const event of translator.see(each as unknown as Payload))
               expect(isRunEvent(event), JSON.stringify(event)).toBe(true)
         } catch (error) {
           if (!isServableError(error)) throw error
