@@ -8,12 +8,12 @@
  */
 
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { childOf, cpuOf, residentOf } from './process.ts'
-import { type Client, clientsOf } from './soak/clients.ts'
+import { type Client, clientsOf, watcherOf } from './soak/clients.ts'
 import {
   type Cluster,
   clusterClients,
@@ -171,7 +171,7 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const until = startedAt + durationMs
   const { hooks } = receivers
   if (neighbour !== undefined) neighbour.onKill = () => ledger.killed(cluster ? KINDS : SHARED)
-  const busy = crowdOf(receivers, neighbour, cluster)
+  const busy = crowdOf(name, receivers, neighbour, cluster)
   await Promise.all(busy.map(client => keepBusy(client, url, ledger, until)))
   await (cluster?.rest() ?? neighbour?.stop())
   ledger.requests = requests - requestsBefore
@@ -180,10 +180,11 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const cpu = (await cpuOf(pid)) - cpuBefore
   const memory = growthOf(samples)
   const heap = heaps.length > 0 ? growthOf(heaps) : undefined
-  const most = maxSlope(name, ledger)
+  const most = await maxSlope(server)
   const wrong = [
     ...(await differencesAtEnd(urls, ledger, hooks)),
     ...wrongDeliveries(hooks, neighbour),
+    ...(name === 'node' ? [] : ledger.misticked()),
     ...(ledger.queued > 0 ? [] : ['no run has waited for a place']),
     ...(cluster === undefined ? [] : await stillRunning(url)),
     ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
@@ -209,9 +210,16 @@ function wrongDeliveries({ repeats, unanswered, unsigned }: Hooks, neighbour?: N
 }
 
 /** All clients. */
-function crowdOf(receivers: Receivers, neighbour?: Neighbour, cluster?: Cluster): readonly Client[] {
+function crowdOf(
+  name: string,
+  receivers: Receivers,
+  neighbour?: Neighbour,
+  cluster?: Cluster,
+): readonly Client[] {
+  const again = cluster ? againIn(cluster) : patiently
   const usual: readonly Client[] = [
-    ...clientsOf(receivers, cluster ? againIn(cluster) : patiently),
+    ...clientsOf(receivers, again),
+    ...(name === 'node' ? [] : [watcherOf(again)]),
     ...hostileClients(receivers).map((acts): Client => ['hostile', acts]),
   ]
   if (cluster !== undefined) {
@@ -233,12 +241,10 @@ function growthOf(samples: readonly Sample[]): Growth {
  * Most growth of memory in the second half, in KiB a minute, beyond twice the error of the slope. workerd itself grows by
  * about two KiB for every Durable Object that ever existed, even if it only writes a row and deletes it.
  */
-function maxSlope(name: string, ledger: Ledger): number {
-  if (name !== 'workerd') return 128
-  const objects = (['followed', 'sockets', 'tasks', 'queued', 'spends'] as const).reduce(
-    (sum, kind) => sum + ledger.runsOf(kind),
-    0,
-  )
+async function maxSlope({ countObjects }: Soaked): Promise<number> {
+  if (countObjects === undefined) return 128
+  const objects = await countObjects()
+  console.error(`${objects} Durable Objects have existed`)
   return 512 + (2 * objects) / Number(minutes)
 }
 
@@ -286,6 +292,8 @@ type Environment = ReturnType<typeof environment>
 /** A server, perhaps with a neighbour. */
 interface Soaked extends Runtime {
   readonly neighbour?: Neighbour
+  /** How many Durable Objects have ever existed. */
+  countObjects?(): Promise<number>
 }
 
 /** A folder in memory if the machine has one. A busy disk would dominate the result. */
@@ -315,7 +323,10 @@ async function startOnWorkerd(env: Environment): Promise<Soaked> {
   const folder = await newFolder()
   const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage: folder.path })
   const stop = () => server.stop().then(folder.remove)
-  return { ...server, stop }
+  // The file of an object stays when its rows are deleted.
+  const countObjects = async () =>
+    (await readdir(folder.path, { recursive: true })).filter(name => name.endsWith('.sqlite')).length
+  return { ...server, stop, countObjects }
 }
 
 const runtimes: readonly (readonly [name: string, start: (env: Environment) => Promise<Soaked>])[] = [
@@ -346,7 +357,7 @@ console.log(
 )
 for (const { neighbour, ledger, hooks } of outcomes) {
   console.log(
-    `${ledger.requests} requests; ${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; webhooks told of ${hooks.told.size} runs, ` +
+    `${ledger.requests} requests; ${ledger.queued} runs waited for a place; ${ledger.budgets} budgets were used up; ${ledger.ticks} ticks; webhooks told of ${hooks.told.size} runs, ` +
       `${ledger.tellings} of them known; ${hooks.refused} deliveries were refused, ${hooks.unanswered} not answered, ${hooks.repeats} came again. ` +
       `${ledger.resets} requests were reset; the metrics may lack ${ledger.uncertain.lost} runs, and may have ${ledger.uncertain.doubted} more.`,
   )

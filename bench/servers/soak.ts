@@ -21,9 +21,10 @@ import {
 } from '../../src/index.ts'
 import { keysAuth } from '../../src/keys/keys-auth.ts'
 import { callerKeys } from '../../src/keys/plugin.ts'
-import { mcp } from '../../src/mcp/plugin.ts'
+import { mcp, mcpTasks } from '../../src/mcp/plugin.ts'
 import { openai } from '../../src/openai/plugin.ts'
 import { queue } from '../../src/queue/plugin.ts'
+import { schedule, schedules } from '../../src/schedules/plugin.ts'
 import { webhooks } from '../../src/webhooks/plugin.ts'
 import {
   ADMIN_TOKEN,
@@ -44,8 +45,13 @@ import {
   QUEUED,
   readOrder,
   SPENDER,
+  TICK_MS,
+  TICKER,
   WEBHOOK_SECRET,
 } from '../soak/orders.ts'
+
+/** Budgets of USD need a model with a price. */
+const MODEL = { provider: 'acme', id: 'model-1' }
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -78,7 +84,7 @@ const agentOf = (name: string) =>
   new Agent({
     name,
     register: false,
-    model: { provider: 'acme', id: 'model-1' },
+    model: MODEL,
     // Runs that waited for a place are never cut off.
     resume: name === QUEUED,
     tools: [
@@ -115,6 +121,16 @@ const lasting = new Workflow({
   },
 })
 
+/** Says which tick its run is of. */
+const ticker = new Agent({
+  name: TICKER,
+  register: false,
+  model: MODEL,
+  // A run of a process that is killed goes on in another one.
+  resume: true,
+  run: (_, { metadata }) => (metadata as { schedule: { tick: string } }).schedule.tick,
+})
+
 const keys = callerKeys({
   authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'admin' } }),
   cacheMs: KEY_CACHE_MS,
@@ -128,6 +144,10 @@ const identify: Middleware = (request, context, next) => {
   if (id !== null) context.identity = { id }
   return next()
 }
+
+const ticking = schedules([
+  schedule(TICKER, { cron: `*/${TICK_MS / 1000} * * * * *`, input: 'tick', owner: TICKER }),
+])
 
 /** A window in which the whole test is. */
 const WINDOW_MS = 1e11
@@ -169,10 +189,15 @@ const telling = (url: string, retentionMs: number) =>
  * told of stored runs.
  */
 export function soakOptions(state: State, retentionMs: number, hookUrl: string): HandlerOptions {
+  // Schedules need a state that outlives the process.
+  const isVolatile = state.kind === 'local' && state.isVolatile
   return {
     production: true,
     registry: false,
-    agents: Object.fromEntries([...KINDS, HOSTILE, NEIGHBOUR].map(name => [name, agentOf(name)])),
+    agents: {
+      ...Object.fromEntries([...KINDS, HOSTILE, NEIGHBOUR].map(name => [name, agentOf(name)])),
+      [TICKER]: ticker,
+    },
     workflows: { [LASTING]: lasting },
     middleware: [identify],
     state,
@@ -184,7 +209,12 @@ export function soakOptions(state: State, retentionMs: number, hookUrl: string):
     runs: { retentionMs, maxRunningPerOwner: MAX_RUNNING },
     plugins: [
       ...[keys, queue(), limits, guarding, telling(hookUrl, retentionMs)],
-      ...[aiSdkUi(), agUi(), openai(), mcp({ tools: ['mcp'] })],
+      ...[aiSdkUi(), agUi(), openai()],
+      mcp({
+        tools: ['mcp', { of: 'mcp', name: 'mcp_task', taskSupport: 'required' }],
+        tasks: mcpTasks({ pollIntervalMs: 50 }),
+      }),
+      ...(isVolatile ? [] : [ticking]),
     ],
     logger: false,
   }

@@ -1,11 +1,11 @@
 /** Who makes the traffic. */
 
-import { agUi, asked, chat, completions, mcp, responses, restTask, talk } from './encoders.ts'
+import { agUi, asked, chat, completions, mcp, mcpTask, responses, restTask, talk } from './encoders.ts'
 import { forbiddenRun, key, maskedRun, maskedStream, spend } from './operation.ts'
 import type { Kind } from './orders.ts'
 import type { Receivers } from './receivers.ts'
 import { socketVisit } from './sockets.ts'
-import { type Again, lastingRun, queuedRuns } from './stored.ts'
+import { type Again, lastingRun, queuedRuns, ticks } from './stored.ts'
 import {
   type Act,
   cancelledTask,
@@ -40,7 +40,7 @@ export const clientsOf = (receivers: Receivers, again: Again): readonly Client[]
   ['chats', [talk(chat)]],
   ['agui', [talk(agUi)]],
   ['openai', [talk(completions), talk(responses)]],
-  ['mcp', [talk(mcp)]],
+  ['mcp', [talk(mcp), talk(mcpTask)]],
   ['queued', [queuedRuns(again)]],
   ['queued', [queuedRuns(again)]],
   ['guarded', [maskedRun, maskedStream, forbiddenRun]],
@@ -49,3 +49,6 @@ export const clientsOf = (receivers: Receivers, again: Again): readonly Client[]
   ['kept', [lastingRun(again)]],
   ['scrapes', [scrape]],
 ]
+
+/** Looks at a schedule. Only a state that outlives the process has one. */
+export const watcherOf = (again: Again): Client => ['kept', [ticks(again)]]

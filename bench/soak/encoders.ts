@@ -3,7 +3,7 @@
 import { createParser } from 'eventsource-parser'
 import type { Ledger } from './ledger.ts'
 import { DECIDED, type Fate, isAsking, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
-import { type Act, anyEnd, expect, expectState, oneOf, orderOf, post } from './traffic.ts'
+import { type Act, anyEnd, expect, expectState, oneOf, orderOf, PATIENCE_MS, post, sleep } from './traffic.ts'
 
 /** Any JSON: it is read member by member, and compared. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -210,7 +210,10 @@ async function responded(url: string, more: object, ledger: Ledger): Promise<Sai
 export const mcp: Talk = {
   kind: 'mcp',
   ask: (url, order, ledger) => called(url, { arguments: { input: writeOrder(order) } }, ledger),
-  decide: (url, { inputRequests, requestState, arguments: args }, isApproved, ledger) => {
+  decide: (url, request, isApproved, ledger) => {
+    // A call that took long has become a task.
+    if (request.taskId !== undefined) return mcpTask.decide!(url, request, isApproved, ledger)
+    const { inputRequests, requestState, arguments: args } = request
     const content = { decision: isApproved ? 'approve' : 'deny' }
     const inputResponses = Object.fromEntries(
       Object.keys(inputRequests).map(key => [key, { action: 'accept', content }]),
@@ -222,24 +225,73 @@ export const mcp: Talk = {
 const OWN = 'io.modelcontextprotocol'
 const MODERN = '2026-07-28'
 
-async function called(url: string, given: Json, ledger: Ledger): Promise<Said> {
+/** The last message of a request over MCP. `name` is of the tool or the task. */
+async function askedMcp(
+  url: string,
+  method: string,
+  name: string,
+  given: Json,
+  ledger: Ledger,
+): Promise<Json> {
   const _meta = {
     [`${OWN}/protocolVersion`]: MODERN,
-    [`${OWN}/clientCapabilities`]: { elicitation: { form: {} } },
+    [`${OWN}/clientCapabilities`]: { elicitation: { form: {} }, extensions: { [`${OWN}/tasks`]: {} } },
     ...(oneOf(true, false) && { progressToken: 'p' }),
   }
-  const params = { _meta, name: 'mcp', ...given }
   const headers = {
     ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': MODERN },
-    ...{ 'mcp-method': 'tools/call', 'mcp-name': 'mcp' },
+    ...{ 'mcp-method': method, 'mcp-name': name },
   }
-  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
-  const { result } = (await eventsOf(await post(`${url}/mcp`, body, undefined, headers), ledger)).at(-1) ?? {}
+  const body = { jsonrpc: '2.0', id: 1, method, params: { _meta, ...given } }
+  return (await eventsOf(await post(`${url}/mcp`, body, undefined, headers), ledger)).at(-1)
+}
+
+async function called(url: string, given: Json, ledger: Ledger): Promise<Said> {
+  const answer = await askedMcp(url, 'tools/call', 'mcp', { name: 'mcp', ...given }, ledger)
+  const result = answer?.result
+  if (result?.resultType === 'task') return lookedAt(url, result.taskId, 'working', ledger)
+  if (result?.resultType === 'input_required')
+    return { end: 'asks', request: { ...result, arguments: given.arguments } }
+  return saidInResult(result)
+}
+
+function saidInResult(result: Json): Said {
   if (result === undefined) return { end: 'nothing' }
   if (result.isError) return { end: 'failed' }
-  if (result.resultType === 'input_required')
-    return { end: 'asks', request: { ...result, arguments: given.arguments } }
   return { end: 'stop', text: result.content.map((part: Json) => part.text).join('') }
+}
+
+/** A task of MCP, which is looked at until it is over or asks. */
+export const mcpTask: Talk = {
+  kind: 'mcp',
+  async ask(url, order, ledger) {
+    const given = { name: 'mcp_task', arguments: { input: writeOrder(order) } }
+    const { result } = await askedMcp(url, 'tools/call', 'mcp_task', given, ledger)
+    return lookedAt(url, result?.taskId, 'working', ledger)
+  },
+  async decide(url, { taskId, inputRequests }, isApproved, ledger) {
+    const content = { decision: isApproved ? 'approve' : 'deny' }
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests).map(key => [key, { action: 'accept', content }]),
+    )
+    await askedMcp(url, 'tasks/update', taskId, { taskId, inputResponses }, ledger)
+    return lookedAt(url, taskId, 'input_required', ledger)
+  },
+}
+
+/** Looks at a task until it stands otherwise. */
+async function lookedAt(url: string, taskId: string, before: string, ledger: Ledger): Promise<Said> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    const { result: task, error } = await askedMcp(url, 'tasks/get', taskId, { taskId }, ledger)
+    if (task === undefined) return { end: 'nothing', text: JSON.stringify(error) }
+    if (task.status === 'input_required' && before !== task.status) return { end: 'asks', request: task }
+    if (task.status === 'completed') return saidInResult(task.result)
+    const says = () => JSON.stringify(task).slice(0, 500)
+    expect(task.status === 'working' || task.status === before, 'not the state of a task over MCP', says)
+    expect(performance.now() < until, 'a task over MCP without an end', says)
+    await sleep(task.pollIntervalMs)
+  }
 }
 
 /** A2A 1.0 over HTTP+JSON, streamed or not. */

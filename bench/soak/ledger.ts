@@ -1,6 +1,6 @@
 /** The clients' own count, and its comparison with the server's metrics. */
 
-import { isAsking, KINDS, type Kind, MAX_PIECES, type Order } from './orders.ts'
+import { isAsking, KINDS, type Kind, MAX_PIECES, type Order, TICK_MS } from './orders.ts'
 import type { Hooks } from './receivers.ts'
 
 interface Count {
@@ -59,6 +59,8 @@ export class Ledger {
   budgets = 0
   /** The event of each stored run that webhooks have to tell. */
   readonly #tellings = new Map<string, string>()
+  /** The tick of each run of the schedule. */
+  readonly #ticks = new Map<string, number>()
   #highest = new Map<string, number>()
 
   /**
@@ -114,6 +116,30 @@ export class Ledger {
 
   get tellings(): number {
     return this.#tellings.size
+  }
+
+  /** A run of the schedule says its tick. */
+  tick(runId: string, at: string): void {
+    this.#ticks.set(runId, Date.parse(at))
+  }
+
+  isTick(runId: string): boolean {
+    return this.#ticks.has(runId)
+  }
+
+  get ticks(): number {
+    return this.#ticks.size
+  }
+
+  /** Ticks that started no run, or two. */
+  misticked(): string[] {
+    const ticks = [...this.#ticks.values()].sort((one, other) => one - other)
+    const wrong = ticks.flatMap((at, index) => {
+      const gap = index === 0 ? TICK_MS : at - ticks[index - 1]!
+      return gap === TICK_MS ? [] : [`${new Date(at).toISOString()} comes ${gap} ms after the tick before`]
+    })
+    if (ticks.length === 0) return ['the schedule has started no run']
+    return wrong.length === 0 ? [] : [`${wrong.length} wrong ticks: ${wrong.slice(0, 5).join('; ')}`]
   }
 
   /** What webhooks have not told, have told of other events, or have told as two. */

@@ -16,6 +16,10 @@ export const NEIGHBOUR = 'neighbour'
 /** The workflow that goes on in another process, and asks half way. It is not counted. */
 export const LASTING = 'lasting'
 
+/** The agent that a schedule runs, whose runs belong to an identity of this name, and the milliseconds between two ticks. */
+export const TICKER = 'ticker'
+export const TICK_MS = 10_000
+
 /** The identity whose background runs wait for a place, and how many of an identity may be at work. */
 export const QUEUED = 'queued'
 export const MAX_RUNNING = 24

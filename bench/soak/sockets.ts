@@ -2,7 +2,7 @@
 
 import { io, type Socket } from 'socket.io-client'
 import type { Ledger } from './ledger.ts'
-import { type Order, textOfOrder, writeOrder } from './orders.ts'
+import { DECIDED, type Fate, isAsking, type Order, textOfOrder, writeOrder } from './orders.ts'
 import {
   type Act,
   anyEnd,
@@ -63,6 +63,17 @@ class Hearing {
     expect(runId !== undefined, 'a run refused on a socket', () => JSON.stringify(refused))
     return runId
   }
+
+  /** Decides what a run asks. Returns the run that goes on. */
+  async decide(runId: string, request: object, decision: Fate): Promise<string> {
+    const answers = [{ ...request, decision }]
+    const ack = await this.#socket.timeout(PATIENCE_MS).emitWithAck('run.answers', { runId, answers })
+    if (ack.runId === undefined) expectState(JSON.stringify(ack))
+    expect(ack.runId !== undefined && ack.requests === undefined, 'an answer refused on a socket', () =>
+      JSON.stringify(ack),
+    )
+    return ack.runId
+  }
 }
 
 async function connected(url: string): Promise<Socket> {
@@ -97,7 +108,9 @@ export const socketVisit: Act = async (url, ledger) => {
   const socket = await connected(url)
   try {
     const hearing = new Hearing(socket, ledger)
-    const begun = Array.from({ length: 1 + upTo(4) }, () => orderOf(anyEnd()))
+    const begun = Array.from({ length: 1 + upTo(4) }, () =>
+      orderOf(oneOf(anyEnd(), anyEnd(), 'approve', 'deny')),
+    )
     const ids = await Promise.all(begun.map(order => hearing.start(order)))
     if (Math.random() < 0.3) await loseConnection(socket, ledger)
     for (const [index, order] of begun.entries()) {
@@ -124,17 +137,34 @@ async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
   expect(socket.recovered, 'a socket that was not recovered', () => `${socket.id}`)
 }
 
-async function expectSocketRun(hearing: Hearing, runId: string, order: Order): Promise<void> {
+/** Waits for the end of a run. One that asks is answered, and goes on. */
+async function expectSocketRun(
+  hearing: Hearing,
+  runId: string,
+  order: Order,
+  text = textOfOrder(order),
+): Promise<void> {
   const end = await inTime(hearing.end(runId).promise, 'a run without an end on a socket')
   const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
   if ('code' in end && end.code === 'interrupted') {
-    expect(textOfOrder(order).startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
+    expect(text.startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
     throw new Wrong(CUT_OFF, says())
   }
   expectState(JSON.stringify(end))
-  expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
-  if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)
-  else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)
+  expect(hearing.textOf(runId) === text, 'not the text on a socket', says)
+  if (order.fate === 'fail') {
+    return expect('code' in end && end.code === 'agent_failed', 'not the error', says)
+  }
+  const { finishReason, requests = [] } = end as {
+    finishReason?: string
+    requests?: { id: string; digest: string }[]
+  }
+  const isAsked = isAsking(order.fate) && text === textOfOrder(order)
+  expect(finishReason === (isAsked ? 'input_required' : 'stop'), 'not the end on a socket', says)
+  if (!isAsked) return
+  const [{ id, digest }] = requests as [{ id: string; digest: string }]
+  const next = await hearing.decide(runId, { id, digest }, order.fate)
+  await expectSocketRun(hearing, next, order, DECIDED[order.fate as 'approve' | 'deny'])
 }
 
 /** A run that is cancelled by its client's request, or because the client leaves. */

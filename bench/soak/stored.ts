@@ -9,6 +9,7 @@ import {
   type Order,
   piece,
   QUEUED,
+  TICKER,
   textOfOrder,
   writeOrder,
 } from './orders.ts'
@@ -21,6 +22,7 @@ import {
   PATIENCE_MS,
   post,
   REFUSED,
+  sleep,
   upTo,
   Wrong,
 } from './traffic.ts'
@@ -173,4 +175,25 @@ export const queuedRuns =
       ledger.tell(id, isOver ? 'run.failed' : 'run.cancelled')
     }
     await Promise.all([...Array.from({ length: 8 + upTo(16) }, runOne), takeOut()])
+  }
+
+/** Milliseconds between two looks at the runs of the schedule. */
+const LOOK_MS = 5000
+
+/** Looks at the runs that the schedule has started, and notes which tick each one says. */
+export const ticks =
+  (again: Again): Act =>
+  async (url, ledger) => {
+    const headers = { 'x-client': TICKER }
+    const read = async (path: string) =>
+      JSON.parse(await again(async () => reached(await fetch(`${url}/api/runs${path}`, { headers })).text()))
+    const { runs } = (await read('?limit=50')) as { runs: { id: string; status: string }[] }
+    for (const { id, status } of runs) {
+      if (status === 'running' || ledger.isTick(id)) continue
+      const { result } = await read(`/${id}`)
+      expect(status === 'completed', 'a run of a tick that failed', () => `${id} ${status}`)
+      ledger.tick(id, result.text)
+      ledger.tell(id, 'run.completed')
+    }
+    await sleep(LOOK_MS)
   }
