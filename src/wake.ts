@@ -14,8 +14,8 @@ export interface Deferred<T> {
 
 /** Makes a {@link Deferred}, as `Promise.withResolvers` does, which browsers lack that are older than 2024. */
 export function deferred<T>(): Deferred<T> {
-  let resolve: Deferred<T>['resolve'] = () => {}
-  let reject: Deferred<T>['reject'] = () => {}
+  let resolve!: Deferred<T>['resolve']
+  let reject!: Deferred<T>['reject']
   const promise = new Promise<T>((keep, fail) => {
     resolve = keep
     reject = fail

@@ -51,10 +51,7 @@ function sseOfList<E>(list: LiveList<E>, tell: (error: unknown) => void): Pulled
       const events = await watcher.next()
       return events?.map(event => sseMessage(++id, JSON.stringify(event))).join('')
     },
-    broken(error) {
-      tell(error)
-      return undefined
-    },
+    broken: error => void tell(error),
   }
 }
 

@@ -31,9 +31,8 @@ export function sseOf(run: Run, encode: (event: RunEvent) => string): SseSource 
 export function sseOfRun(run: Run): SseSource {
   let last = 0
   return sseOf(run, event => {
-    const message = sseMessage(last + 1, eventToJson(event))
-    last++
-    return message
+    const json = eventToJson(event)
+    return sseMessage(++last, json)
   })
 }
 
@@ -46,9 +45,6 @@ export function sseOfFollower(follower: Follower, tell: (error: unknown) => void
       return entries?.map(({ seq, data }) => sseMessage(seq, data)).join('')
     },
     // The log cannot be read: the stream closes without an end, and its client may come back for the rest.
-    broken(error) {
-      tell(error)
-      return undefined
-    },
+    broken: error => void tell(error),
   })
 }

@@ -48,9 +48,11 @@ export function queue(options: QueueOptions = {}): Plugin {
     name: NAME,
     host(inner, { runs, settings, keep }) {
       const state = stateFor(NAME, settings.state)
-      const parts = { runs, keep, log: settings.log, settings: bounds }
-      if (state.kind === 'local') return new QueueHost(inner, { ...parts, changed: createWake() })
-      return new QueueHost(inner, { ...parts, changed: undefined, waitUntil: work => state.waitUntil(work) })
+      const where =
+        state.kind === 'local'
+          ? { changed: createWake() }
+          : { changed: undefined, waitUntil: (work: Promise<unknown>) => state.waitUntil(work) }
+      return new QueueHost(inner, { runs, keep, log: settings.log, settings: bounds, ...where })
     },
     keepers: { index: createLineKeeper },
     mount: core => ({

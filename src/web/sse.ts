@@ -52,19 +52,17 @@ export interface PulledSource {
 /** Makes a source from a pulled one. */
 export function pulled(source: PulledSource): SseSource {
   let isBroken = false
-  const next = async () => {
-    try {
-      return isBroken ? undefined : await source.next()
-    } catch (error) {
-      isBroken = true
-      source.cancel()
-      return source.broken?.(error)
-    }
+  const broken = (error: unknown) => {
+    isBroken = true
+    source.cancel()
+    return source.broken?.(error)
   }
-  const read = async (take: TakeMessage) => {
-    while (take(await next()));
+  return {
+    async read(take) {
+      while (take(isBroken ? undefined : await source.next().catch(broken)));
+    },
+    cancel: () => source.cancel(),
   }
-  return { read: take => void read(take), cancel: () => source.cancel() }
 }
 
 /** One message with an id and JSON data. JSON has no line breaks, so one `data:` line is enough. */
