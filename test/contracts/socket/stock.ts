@@ -126,6 +126,12 @@ export function stockCases(server: Server): void {
       for (const after of [10, 30, 60]) {
         await vi.waitFor(() => expect(got.length).toBeGreaterThan(after), { interval: 1 })
         const back = once(socket, 'connect')
+        // A stock client that is closed at the end of an upgrade keeps its last poll, asks for the same again, and tells both.
+        const engine = socket.io.engine as unknown as { readonly upgrading?: boolean }
+        await vi.waitFor(() => expect(engine.upgrading ?? false).toBe(false), {
+          interval: 1,
+          timeout: 30_000,
+        })
         socket.io.engine.close()
         await back
         expect([socket.recovered, socket.id]).toEqual([true, id])
