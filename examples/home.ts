@@ -14,7 +14,7 @@ pre { overflow-x: auto }</style>
 <section>
 <h2>Begin here</h2>
 <ul>
-  <li><a href="/api/console">The console</a>: chat with the agents, and see what they do
+  <li><a href="/api/console">The console</a>: chat with the agents, and see what they do. It is off in production
   <li><a href="/api/docs">The documentation</a>: every route, to try out; and its <a href="/api/docs/spec.json">OpenAPI document</a>
   <li><a href="/api">Everything that is mounted</a>, as JSON
   <li><a href="/api/agents">Agents</a>, <a href="/api/teams">teams</a>, <a href="/api/workflows">workflows</a>
