@@ -20,7 +20,7 @@ function held(): string {
 const isShared = DATABASE?.startsWith('postgres://') ?? false
 
 // The runs of a process that was killed end seconds later. They must not be among the oldest, which leave, before anyone has read that.
-const retention = { maxRuns: isShared ? 5000 : 1000, maxAgeMs }
+const retention = { maxRuns: DATABASE === undefined ? 1000 : 5000, maxAgeMs }
 
 function stateOf(): State {
   if (DATABASE === undefined) return memoryState(retention)
