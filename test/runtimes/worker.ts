@@ -19,10 +19,20 @@ export const AS_DEPLOYED = {
   logLevel: 'silent',
 } satisfies BuildOptions
 
-/** Bundles a Worker's entry. */
-export async function bundleWorker(entry: string, options: { minify?: boolean } = {}): Promise<string> {
-  const result = await build({ ...AS_DEPLOYED, entryPoints: [entry], minify: options.minify ?? false })
-  return result.outputFiles[0]?.text ?? ''
+/** What was bundled, by entry: most tests start the same Worker several times. */
+const bundled = new Map<string, Promise<string>>()
+
+/** Bundles a Worker's entry, once in a process. */
+export function bundleWorker(entry: string, { minify = false }: { minify?: boolean } = {}): Promise<string> {
+  const key = `${minify} ${entry}`
+  const known = bundled.get(key) ?? bundle(entry, minify)
+  bundled.set(key, known)
+  return known
+}
+
+async function bundle(entry: string, minify: boolean): Promise<string> {
+  const { outputFiles } = await build({ ...AS_DEPLOYED, entryPoints: [entry], minify })
+  return outputFiles[0]?.text ?? ''
 }
 
 /** Compatibility date and flags from wrangler.toml. */
