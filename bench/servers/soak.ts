@@ -191,6 +191,8 @@ const telling = (url: string, retentionMs: number) =>
 export function soakOptions(state: State, retentionMs: number, hookUrl: string): HandlerOptions {
   // Schedules need a state that outlives the process.
   const isVolatile = state.kind === 'local' && state.isVolatile
+  // What a killed process had claimed to tell is anyone's after 20 s. The task must be there then.
+  const maxTasksPerOwner = state.kind === 'local' && !isVolatile ? 3000 : 300
   return {
     production: true,
     registry: false,
@@ -201,7 +203,7 @@ export function soakOptions(state: State, retentionMs: number, hookUrl: string):
     workflows: { [LASTING]: lasting },
     middleware: [identify],
     state,
-    a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },
+    a2a: { default: 'tasks', maxTasksPerOwner, push: { allow: ['127.0.0.1'], maxTries: 2 } },
     gateway: { recovery: { maxMs: 20_000 } },
     fileUpload: true,
     pricing: { 'acme/model-1': { prompt: 3, completion: 15 } },

@@ -189,7 +189,7 @@ export const ticks =
       JSON.parse(await again(async () => reached(await fetch(`${url}/api/runs${path}`, { headers })).text()))
     const { runs } = (await read('?limit=50')) as { runs: { id: string; status: string }[] }
     for (const { id, status } of runs) {
-      if (status === 'running' || ledger.isTick(id)) continue
+      if (status === 'queued' || status === 'running' || ledger.isTick(id)) continue
       const { result } = await read(`/${id}`)
       expect(status === 'completed', 'a run of a tick that failed', () => `${id} ${status}`)
       ledger.tick(id, result.text)
