@@ -3,7 +3,19 @@
 import { createParser } from 'eventsource-parser'
 import type { Ledger } from './ledger.ts'
 import { DECIDED, type Fate, isAsking, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
-import { type Act, anyEnd, expect, expectState, oneOf, orderOf, PATIENCE_MS, post, sleep } from './traffic.ts'
+import {
+  type Act,
+  anyEnd,
+  CUT_OFF,
+  expect,
+  expectState,
+  oneOf,
+  orderOf,
+  PATIENCE_MS,
+  post,
+  sleep,
+  Wrong,
+} from './traffic.ts'
 
 /** Any JSON: it is read member by member, and compared. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -243,7 +255,11 @@ async function askedMcp(
     ...{ 'mcp-method': method, 'mcp-name': name },
   }
   const body = { jsonrpc: '2.0', id: 1, method, params: { _meta, ...given } }
-  return (await eventsOf(await post(`${url}/mcp`, body, undefined, headers), ledger)).at(-1)
+  const answer = (await eventsOf(await post(`${url}/mcp`, body, undefined, headers), ledger)).at(-1)
+  // A stored run may have begun in a process that was killed.
+  const { code } = (answer?.error ?? answer?.result?.error)?.data ?? {}
+  if (code === 'interrupted') throw new Wrong(CUT_OFF, JSON.stringify(answer))
+  return answer
 }
 
 async function called(url: string, given: Json, ledger: Ledger): Promise<Said> {
@@ -252,7 +268,7 @@ async function called(url: string, given: Json, ledger: Ledger): Promise<Said> {
   if (result?.resultType === 'task') return lookedAt(url, result.taskId, 'working', ledger)
   if (result?.resultType === 'input_required')
     return { end: 'asks', request: { ...result, arguments: given.arguments } }
-  return saidInResult(result)
+  return result === undefined ? { end: 'nothing', text: JSON.stringify(answer) } : saidInResult(result)
 }
 
 function saidInResult(result: Json): Said {

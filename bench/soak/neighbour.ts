@@ -202,7 +202,7 @@ export function sharing(neighbour: Neighbour, client: Client): Client {
 }
 
 /** The kinds of which runs may have begun at the neighbour. */
-export const SHARED: readonly Kind[] = ['followed', 'sockets', 'queued']
+export const SHARED: readonly Kind[] = ['followed', 'sockets', 'queued', 'mcp']
 
 /** A client whose acts may end since the state is busy, and may fail where that is excused. They may have been counted. */
 export function enduring(
