@@ -23,8 +23,8 @@ export class Wrong extends Error {
 /** What a client is told that shall try again later: the state is away, or busy. */
 export const REFUSED = 'refused: the state cannot be reached'
 
-/** What a client of a socket is told whose run was at a process that was killed. */
-export const CUT_OFF = 'a run on a socket that was cut off'
+/** What a client is told whose run was at a process that was killed: over a socket, or as a call of MCP. */
+export const CUT_OFF = 'a run that was cut off'
 
 export function isStateAway(text: string): boolean {
   return /"code":"state_unavailable"|The state cannot be reached/.test(text)
