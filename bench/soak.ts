@@ -323,6 +323,7 @@ async function startOnWorkerd(env: Environment): Promise<Soaked> {
   const folder = await newFolder()
   const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage: folder.path })
   const stop = () => server.stop().then(folder.remove)
+  await fetch(`${server.url}/scheduled`)
   // The file of an object stays when its rows are deleted.
   const countObjects = async () =>
     (await readdir(folder.path, { recursive: true })).filter(name => name.endsWith('.sqlite')).length
