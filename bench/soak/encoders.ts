@@ -226,16 +226,19 @@ export const mcp: Talk = {
     // A call that took long has become a task.
     if (request.taskId !== undefined) return mcpTask.decide!(url, request, isApproved, ledger)
     const { inputRequests, requestState, arguments: args } = request
-    const content = { decision: isApproved ? 'approve' : 'deny' }
-    const inputResponses = Object.fromEntries(
-      Object.keys(inputRequests).map(key => [key, { action: 'accept', content }]),
-    )
+    const inputResponses = decisions(inputRequests, isApproved)
     return called(url, { arguments: args, requestState, inputResponses }, ledger)
   },
 }
 
 const OWN = 'io.modelcontextprotocol'
 const MODERN = '2026-07-28'
+
+/** The same decision for everything that is asked. */
+function decisions(inputRequests: Json, isApproved: boolean): Json {
+  const content = { decision: isApproved ? 'approve' : 'deny' }
+  return Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action: 'accept', content }]))
+}
 
 /** The last message of a request over MCP. `name` is of the tool or the task. */
 async function askedMcp(
@@ -286,10 +289,7 @@ export const mcpTask: Talk = {
     return lookedAt(url, result?.taskId, 'working', ledger)
   },
   async decide(url, { taskId, inputRequests }, isApproved, ledger) {
-    const content = { decision: isApproved ? 'approve' : 'deny' }
-    const inputResponses = Object.fromEntries(
-      Object.keys(inputRequests).map(key => [key, { action: 'accept', content }]),
-    )
+    const inputResponses = decisions(inputRequests, isApproved)
     await askedMcp(url, 'tasks/update', taskId, { taskId, inputResponses }, ledger)
     return lookedAt(url, taskId, 'input_required', ledger)
   },

@@ -17,7 +17,7 @@ const MAX_TRIES = 5
 const GROWTH = 1.5
 const MAX_GROWTH = 5
 
-/** Hears one task to its end. Whoever reads it stops at the end of `translator`. */
+/** Hears one task to its end. Whoever reads it stops once the translator has an `end`. */
 export class Hearing {
   readonly #service: RemoteService
   readonly #translator: Translator

@@ -1,4 +1,4 @@
-// The Worker of the contract of schedules. No clock of Cloudflare's rings here, so `/scheduled` does.
+// The Worker of the contract of schedules.
 import { env } from 'cloudflare:workers'
 import {
   durableObjects,
@@ -10,6 +10,7 @@ import {
 } from '../../../src/runtimes/cloudflare.ts'
 import { schedulesHandler, schedulesOptions } from '../../contracts/schedules/service.ts'
 import { counted, counting } from './counting.ts'
+import { ringing } from './ringing.ts'
 
 const { SETTINGS } = env as { SETTINGS?: string }
 const handler = schedulesHandler(schedulesOptions(durableState(), SETTINGS))
@@ -17,11 +18,7 @@ const ring = scheduled(handler)
 const { fetch: serve } = counting(worker(handler))
 
 const entry: { fetch: WorkerFetch; scheduled: WorkerScheduled } = {
-  async fetch(request, bindings, context) {
-    if (new URL(request.url).pathname !== '/scheduled') return serve(request, bindings, context)
-    await ring({}, bindings, context)
-    return new Response('rung')
-  },
+  fetch: ringing(serve, ring),
   scheduled: ring,
 }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
