@@ -1,12 +1,11 @@
 /** CopilotKit's runtime and a React page of it against the service of the contract of AG-UI, in Chromium. */
-import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
 import { HttpAgent } from '@ag-ui/client'
 import { build } from 'esbuild'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { takesAnyRun } from '../ag-ui/any-run.ts'
 import type { AgUiClient, ClientOptions } from '../ag-ui/clients.ts'
@@ -16,13 +15,12 @@ import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
 import { snippetOf } from '../pages.ts'
+import { HAS_BROWSER, launch, NO_BROWSER } from '../runtimes/browser.ts'
 import { deploymentsOf } from '../runtimes/deployments.ts'
 import { type Started, start } from '../runtimes/process.ts'
 import { type Installed, install, SHOWN } from './served-framework.ts'
 
-const executablePath = '/usr/bin/chromium'
 const OWN = 'test/frameworks/copilotkit'
-const isMissing = !existsSync(executablePath)
 
 const server = served(() => deploymentsOf('ag-ui').nodeInMemory(''))
 
@@ -86,13 +84,12 @@ describe('a page of CopilotKit', () => {
   let context: BrowserContext
   const strange: string[] = []
   beforeAll(async () => {
-    if (isMissing) return
+    if (!HAS_BROWSER) return
     const pages = join(installed.folder, 'pages')
     await bundle(pages)
     runtime = await startRuntime(`${OWN}/agents.ts`, pages)
     shown = await startRuntime(SHOWN, pages)
-    const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
+    browser = await launch()
     context = await browser.newContext()
     await context.route('**', route => {
       const url = new URL(route.request().url())
@@ -133,7 +130,7 @@ describe('a page of CopilotKit', () => {
     }
   }
 
-  beforeEach(({ skip }) => skip(isMissing, 'skipped: needs chromium'))
+  beforeEach(({ skip }) => skip(!HAS_BROWSER, NO_BROWSER))
 
   /** Presses the button that sends, or that stops the run that goes on. */
   async function press(page: Page, isRunning: boolean): Promise<void> {

@@ -1,16 +1,13 @@
 /** The client in every runtime and in a browser, against a real server and behind a proxy that cuts every connection. */
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { chromium } from 'playwright-core'
 import { describe, it } from 'vitest'
 import { exercise } from '../contracts/client/exercise.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
+import { HAS_BROWSER, launch, NO_BROWSER } from './browser.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
-
-const executablePath = '/usr/bin/chromium'
 
 const bundle = async (entry: string): Promise<string> => {
   const options = { bundle: true, format: 'esm', target: 'es2024', write: false } as const
@@ -50,14 +47,8 @@ describe.each(RUNTIMES)('the client on %s', (_, start) => clientContract(server,
 
 describe('the client in Chromium', () => {
   it('does the same, and shows the page of the examples', { timeout: 180_000 }, async ({ skip }) => {
-    skip(!existsSync(executablePath), 'skipped: needs chromium')
-    const args = [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-    ]
-    const browser = await chromium.launch({ executablePath, args })
+    skip(!HAS_BROWSER, NO_BROWSER)
+    const browser = await launch()
     try {
       const page = await browser.newPage()
       await page.goto(`${server.url()}/browser.html`)

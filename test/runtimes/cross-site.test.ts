@@ -1,12 +1,10 @@
-/** Pages of other origins in a real browser, where Debian's Chromium is installed, as it is on CI. */
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+/** Pages of other origins in a real browser. */
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHandler, type HandlerOptions, type Middleware } from '../../src/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { speaker } from '../support.ts'
-
-const executablePath = '/usr/bin/chromium'
+import { HAS_BROWSER, launch } from './browser.ts'
 
 /** What browsers asked of the service, and whom its own middleware took the visitor for. */
 interface Seen {
@@ -68,7 +66,7 @@ const ATTACK = `async ({ url, socket }) => {
   return opened
 }`
 
-describe.skipIf(!existsSync(executablePath))('a page in Chromium', () => {
+describe.skipIf(!HAS_BROWSER)('a page in Chromium', () => {
   let browser: Browser
   let own: Awaited<ReturnType<typeof start>>
   let open: Awaited<ReturnType<typeof start>>
@@ -79,17 +77,8 @@ describe.skipIf(!existsSync(executablePath))('a page in Chromium', () => {
     own = await start({})
     open = await start({ cors: true })
     listed = await start({ cors: [`http://127.0.0.1:${elsewhere.port}`] })
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        // Names that lead here and are not to be trusted as `localhost` is: there browsers send no `Sec-Fetch-Site`.
-        '--host-resolver-rules=MAP *.test 127.0.0.1',
-      ],
-    })
+    // Names that lead here and are not to be trusted as `localhost` is: there browsers send no `Sec-Fetch-Site`.
+    browser = await launch(['--host-resolver-rules=MAP *.test 127.0.0.1'])
   })
   afterAll(async () => {
     await browser?.close()

@@ -1,9 +1,9 @@
 /** The chat of the example for Next.js, as Chromium shows it to a visitor. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Deployment } from '../contracts/runs/client.ts'
+import { HAS_BROWSER, launch, NO_BROWSER } from './browser.ts'
 import type { NextApps } from './next-apps.ts'
 
 const WORDS = 'one two three four five six seven eight nine ten'
@@ -18,18 +18,14 @@ const PICTURE = Buffer.concat([
   Buffer.alloc(8192),
 ])
 
-const executablePath = '/usr/bin/chromium'
-const isMissing = !existsSync(executablePath)
-
 /** Tests of the page that a server shows. */
 export function chatCases(server: () => Deployment, apps: () => NextApps): void {
   let browser: Browser | undefined
   beforeAll(async () => {
-    const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
-    if (!isMissing) browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
+    if (HAS_BROWSER) browser = await launch()
   })
   afterAll(() => browser?.close())
-  beforeEach(({ skip }) => skip(isMissing, 'skipped: needs chromium'))
+  beforeEach(({ skip }) => skip(!HAS_BROWSER, NO_BROWSER))
 
   const visit = (url = server().url) => Visitor.at(url, browser!)
 

@@ -19,7 +19,7 @@ import {
   snippetsIn,
   writeSnippets,
 } from '../pages.ts'
-import { HAS_BROWSER, launch, visit } from './browser.ts'
+import { HAS_BROWSER, launch, NO_BROWSER, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 
@@ -197,7 +197,7 @@ describe('the README and the pages', () => {
   })
 
   it('shows page-server.ts, whose page streams an agent', async context => {
-    context.skip(!HAS_BROWSER, 'skipped: needs chromium')
+    context.skip(!HAS_BROWSER, NO_BROWSER)
     const entryPoints = [join(root, 'src/client/index.ts')]
     await build({ entryPoints, bundle: true, format: 'esm', outfile: join(folder, 'client.js') })
     const server = await startNode(join(folder, 'page-server.ts'))
