@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { linksOf } from '../.ci/docs.ts'
 import { homeOf, withAbsoluteLinks } from '../.ci/pack.ts'
 import { VERSION } from '../src/http/version.ts'
-import { type Packed, pack } from './packing.ts'
+import { copyInto, type Packed, pack } from './packing.ts'
 
 interface Manifest {
   name: string
@@ -112,7 +113,6 @@ describe('the packed tarball', () => {
     tarball = packed.tarball
     listed = (await run('tar', ['-tzf', tarball])).stdout.trim().split('\n')
   })
-  afterAll(() => packed?.remove())
 
   const packedManifest = async () => JSON.parse(await textIn(tarball, 'package.json'))
 
@@ -175,18 +175,20 @@ describe('the packed tarball', () => {
 })
 
 describe('the tarball that is published', () => {
+  let folder: string
   let packed: Packed
-  const script = (name: string) => run('npm', ['run', '--silent', name], { cwd: packed.folder })
+  const script = (name: string) => run('npm', ['run', '--silent', name], { cwd: folder })
   const stateRepository = async (repository: object | undefined) => {
     const text = JSON.stringify({ ...manifest, repository }, null, 2)
-    await writeFile(join(packed.folder, 'package.json'), text)
+    await writeFile(join(folder, 'package.json'), text)
     return text
   }
 
   beforeAll(async () => {
-    packed = await pack()
+    folder = await mkdtemp(join(tmpdir(), 'servable-published-'))
+    packed = await copyInto(folder)
   })
-  afterAll(() => packed?.remove())
+  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('is not made without a repository', async () => {
     for (const name of ['tarball', 'prepublishOnly']) {
@@ -207,8 +209,8 @@ describe('the tarball that is published', () => {
     const paths = addresses.map(address => address.replace(/^.*?\/HEAD\//, ''))
     expect(paths).toEqual(linksOf(readme))
 
-    expect(await readFile(join(packed.folder, 'README.md'), 'utf8')).toBe(readme)
-    expect(await readFile(join(packed.folder, 'package.json'), 'utf8')).toBe(stated)
+    expect(await readFile(join(folder, 'README.md'), 'utf8')).toBe(readme)
+    expect(await readFile(join(folder, 'package.json'), 'utf8')).toBe(stated)
   })
 
   test('has pages that link to each other, and to the repository for what is not packed', async () => {

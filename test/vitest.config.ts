@@ -93,7 +93,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('../', import.meta.url)),
   test: {
     pool: 'forks',
-    globalSetup: ['test/build-console.ts'],
+    globalSetup: ['test/before-all.ts'],
     sequence: { sequencer: LongestFirst },
     // Some tests try 200,000 inputs, and one core may run several tests.
     testTimeout: 120_000,

@@ -320,7 +320,7 @@ describe('a provider of a ModelAgent', () => {
       const answer = await result(handler, 'Hi', headers)
       expect(answer).toMatchObject({ status: 502, code: 'provider_failed' })
       expect(JSON.stringify(answer)).not.toMatch(/sk-client|key-of-the-client/)
-      expect(/401|Incorrect/.test(JSON.stringify(answer))).toBe(!production)
+      expect(JSON.stringify(answer).includes('Incorrect')).toBe(!production)
       const events = await eventsIn(await post(handler, 'Hi', 'stream', headers))
       expect(events).toEqual([expect.objectContaining({ type: 'error', code: 'provider_failed' })])
       expect(JSON.stringify(events)).not.toMatch(/sk-client|key-of-the-client/)

@@ -23,24 +23,22 @@ export interface Examples {
   remove(): Promise<void>
 }
 
-/** Packs the library once, and installs each of the folders. */
+/** Installs each of the folders. */
 export async function installExamples(names: readonly string[]): Promise<Examples> {
   const parent = await mkdtemp(join(tmpdir(), 'servable-examples-'))
-  const packed = await pack()
+  const { tarball } = await pack()
   try {
     for (const name of names) {
       const folder = join(parent, name)
       await cp(join(root, 'examples', name), folder, { recursive: true })
       const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-      manifest.dependencies.servable = `file:${packed.tarball}`
+      manifest.dependencies.servable = `file:${tarball}`
       await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
       await runIn(folder, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
     }
   } catch (error) {
     await rm(parent, { recursive: true, force: true })
     throw error
-  } finally {
-    await packed.remove()
   }
   return {
     of: name => exampleIn(join(parent, name)),

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { onDisk } from '../contracts/run-host/folder.ts'
-import { type Packed, pack } from '../packing.ts'
+import { pack } from '../packing.ts'
 import { snippetOf } from '../pages.ts'
 import { denoPath } from './harness.ts'
 import { root, start } from './process.ts'
@@ -31,20 +31,17 @@ function oldest(range: string): number {
   return Number(major) + Number(minor) / 1000
 }
 
-let packed: Packed
 let registry: Registry
 let folder: string
 const project = (name: string) => join(folder, name)
 
 beforeAll(async () => {
-  packed = await pack()
-  registry = await startRegistry(packed.tarball)
+  registry = await startRegistry((await pack()).tarball)
   folder = await mkdtemp(join(onDisk(), 'servable-installed-'))
   await Promise.all([installWithNpm(), installWithBun(), installWithDeno()])
 })
 afterAll(async () => {
   await registry?.stop()
-  await packed?.remove()
   await rm(folder, { recursive: true, force: true })
 })
 

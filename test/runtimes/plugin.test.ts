@@ -24,13 +24,9 @@ const entry = (runtime: string) => join(project, `test/runtimes/entries/plugin-$
 beforeAll(async () => {
   project = await mkdtemp(join(onDisk(), 'servable-plugin-'))
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-  const packed = await pack()
-  try {
-    const args = ['install', packed.tarball, '--no-audit', '--no-fund', '--prefer-offline']
-    await promisify(execFile)('npm', args, { cwd: project })
-  } finally {
-    await packed.remove()
-  }
+  const { tarball } = await pack()
+  const args = ['install', tarball, '--no-audit', '--no-fund', '--prefer-offline']
+  await promisify(execFile)('npm', args, { cwd: project })
   for (const file of FILES) {
     await mkdir(dirname(join(project, file)), { recursive: true })
     await writeFile(join(project, file), await withPackage(await readFile(join(root, file), 'utf8')))
