@@ -12,7 +12,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
-import { childOf, cpuOf, residentOf } from './process.ts'
+import { cpuOf, residentOf } from './process.ts'
 import { type Client, clientsOf, watcherOf } from './soak/clients.ts'
 import {
   type Cluster,
@@ -151,7 +151,7 @@ async function soak(name: string, server: Soaked, receivers: Receivers): Promise
   const { url, neighbour } = server
   const cluster = neighbour !== undefined && 'urls' in neighbour ? (neighbour as Cluster) : undefined
   const urls = cluster?.urls ?? [url]
-  const pid = await childOf(server.pid)
+  const { pid } = server
   const ledger = new Ledger()
   const samples: Sample[] = []
   const heaps: Sample[] = []

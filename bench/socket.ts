@@ -7,7 +7,7 @@
 import { WebSocket } from 'ws'
 import { type Runtime, startBun, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { type Comparison, compare, table } from './measure.ts'
-import { childOf, cpuOf, residentOf } from './process.ts'
+import { cpuOf, residentOf } from './process.ts'
 
 const CONNECTIONS = 20
 /** Events of a connection that wait for their answers at the same time. */
@@ -91,13 +91,13 @@ class Client {
 /** A server and its measurements. */
 interface Side {
   readonly server: Runtime
-  readonly pid: string
+  readonly pid: number
   readonly clients: readonly Client[]
 }
 
 async function open(start: () => Promise<Runtime>, count: number, isRaw = false): Promise<Side> {
   const server = await start()
-  const pid = await childOf(server.pid)
+  const { pid } = server
   const clients: Client[] = []
   while (clients.length < count) {
     const some = Math.min(100, count - clients.length)

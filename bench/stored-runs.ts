@@ -68,7 +68,7 @@ async function measure([name, processes, where, isFollowed]: (typeof SETUPS)[num
     const round = async () => {
       const cpu = async () => {
         let sum = 0
-        for (const { child } of servers) sum += await cpuOf(String(child.pid))
+        for (const { child } of servers) sum += await cpuOf(child.pid ?? 0)
         return sum
       }
       const [cpuBefore, startedAt] = [await cpu(), performance.now()]

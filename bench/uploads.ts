@@ -6,7 +6,6 @@
 
 import { readFile } from 'node:fs/promises'
 import { type Runtime, startBun, startNode, startWorkerd } from '../test/runtimes/harness.ts'
-import { childOf } from './process.ts'
 
 const FILES = 10
 const FILE_BYTES = 50 * 1024 * 1024
@@ -36,7 +35,7 @@ async function measure(start: () => Promise<Runtime>, path: string): Promise<Mea
 
 /** Peak of resident memory in MiB. */
 async function peakOf({ pid }: Runtime): Promise<number> {
-  const status = await readFile(`/proc/${await childOf(pid)}/status`, 'utf8')
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024
 }
 

@@ -5,7 +5,7 @@ import type { Runtime } from '../../test/runtimes/harness.ts'
 import { start } from '../../test/runtimes/process.ts'
 import { Connection, type Reply } from '../connection.ts'
 import { median } from '../measure.ts'
-import { childOf, cpuOf, residentOf } from '../process.ts'
+import { cpuOf, residentOf } from '../process.ts'
 import { INPUT, PIECES } from './echo.ts'
 import { bytesOf, type Peer } from './who.ts'
 
@@ -38,9 +38,9 @@ export class Server {
   readonly peer: Peer
   readonly url: string
   readonly #runtime: Pick<Runtime, 'log' | 'stop'>
-  readonly #pid: string
+  readonly #pid: number
 
-  private constructor(peer: Peer, { url, ...runtime }: Pick<Runtime, 'url' | 'log' | 'stop'>, pid: string) {
+  private constructor(peer: Peer, { url, ...runtime }: Pick<Runtime, 'url' | 'log' | 'stop'>, pid: number) {
     this.peer = peer
     this.url = url
     this.#runtime = runtime
@@ -48,8 +48,8 @@ export class Server {
   }
 
   /** Wraps a server that is already running. */
-  static async of(peer: Peer, runtime: Runtime): Promise<Server> {
-    return new Server(peer, runtime, await childOf(runtime.pid))
+  static of(peer: Peer, runtime: Runtime): Server {
+    return new Server(peer, runtime, runtime.pid)
   }
 
   static async open(
@@ -68,7 +68,7 @@ export class Server {
       startMs: 60_000,
     })
     const { log, stop, ready } = started
-    return new Server(peer, { url: ready[1] ?? '', log, stop }, await childOf(started.pid))
+    return new Server(peer, { url: ready[1] ?? '', log, stop }, started.pid)
   }
 
   log(): string {
@@ -87,7 +87,7 @@ export class Server {
   /** Resident kilobytes after a full collection. */
   async resident(): Promise<number> {
     const seen = this.#collections()
-    process.kill(Number(this.#pid), 'SIGUSR2')
+    process.kill(this.#pid, 'SIGUSR2')
     while (this.#collections() === seen) await sleep(10)
     await sleep(500)
     return residentOf(this.#pid)

@@ -24,7 +24,7 @@ export interface Runtime {
   stop(): Promise<void>
   /** The same with `kill -9`. */
   kill(): Promise<void>
-  /** The id of the supervisor, whose only child is the server. */
+  /** The id of the process. */
   pid: number
   /** The output of the process so far, both streams in one. */
   log(): string

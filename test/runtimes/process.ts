@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { endGroup, signalGroup } from './groups.ts'
 
 export interface Started {
   /** The match of the ready line. */
   ready: RegExpExecArray
-  /** The id of the supervisor, whose only child is the process. */
+  /** Its id, which is also that of its group. */
   pid: number
   /** Ends the process and everything that it started, and waits until they are gone. */
   stop(): Promise<void>
@@ -26,7 +29,7 @@ export interface Command {
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
-const supervisor = fileURLToPath(new URL('supervise.ts', import.meta.url))
+const endGroups = fileURLToPath(new URL('end-groups.ts', import.meta.url))
 
 /** Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. */
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
@@ -40,35 +43,59 @@ function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: compiled, ...extra }
 }
 
-/** Starts a real process and waits for its ready line, for at most `startMs`. */
+let ending: Writable | undefined
+
+/** Tells a process that outlives this one of a group that it is to end then (`+`), or that has ended (`-`). */
+function tell(change: '+' | '-', id: number): void {
+  ending ??= startEnding()
+  ending.write(`${change}${id}\n`)
+}
+
+function startEnding(): Writable {
+  const child = spawn(process.execPath, [endGroups], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
+  child.unref()
+  // Else it would keep this process alive. In Node it is a socket.
+  ;(child.stdin as Socket).unref()
+  return child.stdin
+}
+
+/** Starts a real process, which leads a group of its own, and waits for its ready line, for at most `startMs`. */
 export async function start(options: Command): Promise<Started> {
-  const child = spawn(process.execPath, [supervisor, options.command, ...options.args], {
+  const child = spawn(options.command, options.args, {
     cwd: options.cwd ?? root,
     env: environment(options.env),
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
+  const { pid = 0 } = child
   let output = ''
-  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
-  const stop = async () => {
-    child.stdin?.destroy()
-    await closed
+  const add = (text: string) => {
+    output += text
+    child.emit('output')
   }
-  const kill = async () => {
-    child.kill('SIGUSR2')
-    await closed
-  }
+  child.on('error', error => add(`could not start: ${error.message}\n`))
   const log = () => output
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-      child.emit('output')
-    })
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add)
+  let isOver: Promise<void> | undefined
+  /** Ends the group, and waits until nobody has its output open. */
+  const over = () => {
+    isOver ??= pid === 0 ? Promise.resolve() : Promise.all([endGroup(pid), closed]).then(() => tell('-', pid))
+    return isOver
+  }
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
+  if (pid !== 0) tell('+', pid)
+  child.once('exit', (code, signal) => {
+    add(`exited with ${signal ?? `code ${code}`}\n`)
+    over()
+  })
+  const kill = () => {
+    signalGroup(pid, 'SIGKILL')
+    return over()
   }
   try {
-    return { ready: await readyLine(child, options, log), pid: child.pid ?? 0, stop, kill, log }
+    return { ready: await readyLine(child, options, log), pid, stop: over, kill, log }
   } catch (error) {
-    await stop()
+    await over()
     throw error
   }
 }
