@@ -72,7 +72,7 @@ export async function install(framework: string, examples: readonly string[]): P
   return {
     folder,
     serve: (module = `test/frameworks/${framework}/agents.ts`) => serve(folder, join(folder, module)),
-    check: () => run(folder, 'tsc', '-p', 'tsconfig.json'),
+    check: () => run(folder, 'tsc', '-p', 'tsconfig.json', '--singleThreaded'),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
