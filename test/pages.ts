@@ -173,9 +173,11 @@ export async function checkTypes(folder: string): Promise<void> {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   const tsc = join(root, 'node_modules/.bin/tsc')
   // Other tests have the other cores, and threads that share a program check parts of it twice.
-  await promisify(execFile)(tsc, ['-p', folder, '--noEmit', '--singleThreaded'], { cwd: root }).catch(error => {
-    throw new Error(error.stdout)
-  })
+  await promisify(execFile)(tsc, ['-p', folder, '--noEmit', '--singleThreaded'], { cwd: root }).catch(
+    error => {
+      throw new Error(error.stdout)
+    },
+  )
 }
 
 /** Loads a file with a new registry, like a separate program. */

@@ -7,7 +7,7 @@ import { endGroup, signalGroup } from './groups.ts'
 export interface Started {
   /** The match of the ready line. */
   ready: RegExpExecArray
-  /** Its id, which is also that of its group. */
+  /** Its id, which is that of its group too. */
   pid: number
   /** Ends the process and everything that it started, and waits until they are gone. */
   stop(): Promise<void>
@@ -43,15 +43,17 @@ function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: compiled, ...extra }
 }
 
-let ending: Writable | undefined
+/** Takes the groups that are to end with this process. */
+let groups: Writable | undefined
 
-/** Tells a process that outlives this one of a group that it is to end then (`+`), or that has ended (`-`). */
-function tell(change: '+' | '-', id: number): void {
-  ending ??= startEnding()
-  ending.write(`${change}${id}\n`)
+/** Adds a group (`+`), or removes one that has ended (`-`). */
+function note(change: '+' | '-', id: number): void {
+  groups ??= startEndingGroups()
+  groups.write(`${change}${id}\n`)
 }
 
-function startEnding(): Writable {
+/** Starts a process that outlives this one, and ends the groups that it is told of. */
+function startEndingGroups(): Writable {
   const child = spawn(process.execPath, [endGroups], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   child.unref()
   // Else it would keep this process alive. In Node it is a socket.
@@ -79,11 +81,11 @@ export async function start(options: Command): Promise<Started> {
   let isOver: Promise<void> | undefined
   /** Ends the group, and waits until nobody has its output open. */
   const over = () => {
-    isOver ??= pid === 0 ? Promise.resolve() : Promise.all([endGroup(pid), closed]).then(() => tell('-', pid))
+    isOver ??= pid === 0 ? Promise.resolve() : Promise.all([endGroup(pid), closed]).then(() => note('-', pid))
     return isOver
   }
   const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
-  if (pid !== 0) tell('+', pid)
+  if (pid !== 0) note('+', pid)
   child.once('exit', (code, signal) => {
     add(`exited with ${signal ?? `code ${code}`}\n`)
     over()

@@ -2,7 +2,6 @@
  * Next.js as functions: two processes of one build, which share a database and nothing else. They do not listen to each other, and no
  * server says when one begins or ends.
  */
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { BudgetState } from '../../src/budgets/plugin.ts'
@@ -67,8 +66,7 @@ async function another(): Promise<Deployment> {
 
 /** Asks `next start` to end, as a platform does. */
 function tellToEnd({ pid }: Deployment): void {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
-  process.kill(Number(child), 'SIGTERM')
+  process.kill(pid, 'SIGTERM')
 }
 
 const textOf = (messages: Awaited<ReturnType<typeof follow>>) =>

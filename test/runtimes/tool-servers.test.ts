@@ -137,7 +137,7 @@ describe.each([
   })
 })
 
-/** Processes below the one that looks after a server, whose command has this in it. */
+/** Processes that a server started, itself or through others, whose command has this in it. */
 async function childrenOf({ pid }: Deployment, text: string): Promise<number[]> {
   const found: number[] = []
   for (const each of await readdir('/proc')) {
