@@ -180,8 +180,10 @@ export function chatCases(server: () => Deployment, apps: () => NextApps): void 
     await page.reload()
     await visitor.isTold('changed')
     expect(await page.getByRole('article').count()).toBe(2)
+    // The answer may be there before anyone sees that it is awaited.
+    const asked = page.waitForRequest(request => request.method() === 'POST')
     await visitor.button('Regenerate').click()
-    await visitor.button('Stop').waitFor()
+    await asked
     await visitor.isTold('changed')
     await visitor.isIdle()
     await page.reload()
