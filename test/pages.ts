@@ -144,6 +144,10 @@ export async function writeSnippets(
   return folder
 }
 
+/** What `event-socket-client.ts` prints: an acknowledgement and events that come at once are told in either order. */
+export const SOCKET_CLIENT_SAYS: RegExp =
+  /^(?=(?:[\s\S]*\n)?run [\da-f-]{36}\n)[\s\S]*\nall of it: Hello over a socket\n(?:run [\da-f-]{36}\n)?$/
+
 /** The part of React that the pages use. */
 const REACT = `declare module 'react' {
   export function useState<T>(initial: T): [T, (next: T | ((before: T) => T)) => void]

@@ -78,20 +78,21 @@ export async function start(options: Command): Promise<Started> {
   child.on('error', error => add(`could not start: ${error.message}\n`))
   const log = () => output
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add)
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
   let isOver: Promise<void> | undefined
   /** Ends the group, and waits until nobody has its output open. */
   const over = () => {
     isOver ??= pid === 0 ? Promise.resolve() : Promise.all([endGroup(pid), closed]).then(() => note('-', pid))
     return isOver
   }
-  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
   if (pid !== 0) note('+', pid)
   child.once('exit', (code, signal) => {
     add(`exited with ${signal ?? `code ${code}`}\n`)
     over()
   })
   const kill = () => {
-    signalGroup(pid, 'SIGKILL')
+    // Once it has exited, its id may be another's.
+    if (child.exitCode === null && child.signalCode === null) signalGroup(pid, 'SIGKILL')
     return over()
   }
   try {
