@@ -8,7 +8,7 @@ import type { Answer, InputRequest } from '../src/client/index.ts'
 import type { Handler, RunResult } from '../src/index.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import { checkTypes, commandsIn, fencesOf, load, snippetOf, snippetsIn, writeSnippets } from './pages.ts'
+import { commandsIn, fencesOf, load, snippetOf, snippetsIn, writeSnippets } from './pages.ts'
 import { root } from './runtimes/process.ts'
 
 const run = promisify(execFile)
@@ -51,10 +51,6 @@ const decide = (decided: object) => (requests: readonly InputRequest[]) =>
   requests.map(({ id }) => ({ id, ...decided }) as Answer)
 
 describe('the page about approvals', () => {
-  it('has snippets that type-check', async () => {
-    await checkTypes(folder)
-  })
-
   it('shows an agent that asks, and commands that ask and answer', async () => {
     const { handler } = await load<{ handler: Handler }>(folder, 'approvals-first.ts')
     const server = await serve(handler, { port: 0 })

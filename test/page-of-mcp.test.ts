@@ -12,7 +12,7 @@ import { serve } from '../src/runtimes/node.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
 import { eventually } from './eventually.ts'
-import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const DEV = 'http://127.0.0.1:8787'
 const shown = fencesOf(['mcp.md'])
@@ -87,8 +87,6 @@ function askNow(
     },
   )
 }
-
-it('the snippets compile', () => checkTypes(folder))
 
 it('the commands work', async () => {
   await serving(examples(), async url => {

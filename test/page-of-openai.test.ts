@@ -11,7 +11,7 @@ import { createHandler, type Handler } from '../src/index.ts'
 import { openai } from '../src/openai/plugin.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const DEV = 'http://127.0.0.1:8787'
 const shown = fencesOf(['openai.md'])
@@ -42,8 +42,6 @@ async function complete(handler: Handler, model: string, headers: Record<string,
   ).json()
   return error ?? choices[0].message.content
 }
-
-it('the snippets compile', () => checkTypes(folder))
 
 it.each(commandsIn(shown))('the command works: %s', async command => {
   const handler = createHandler({

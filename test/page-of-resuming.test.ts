@@ -8,7 +8,7 @@ import type { Handler } from '../src/index.ts'
 import type { RunRecord } from '../src/runs/record.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { eventually } from './eventually.ts'
-import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const run = promisify(execFile)
 const shown = fencesOf(['resuming.md'])
@@ -40,8 +40,6 @@ describe('docs/resuming.md', () => {
     await server?.close()
     await rm(folder, { recursive: true, force: true })
   })
-
-  it('is typed as it is shown', () => checkTypes(folder))
 
   it('starts a run that is stored, and says what cannot go on or run again', async () => {
     const { id } = JSON.parse(await type(start)) as RunRecord

@@ -7,7 +7,7 @@ import type { Handler } from '../src/index.ts'
 import { jsonRequest } from './contracts/http/client.ts'
 import { type Receiver, startReceiver } from './contracts/otel/receiver.ts'
 import { eventually } from './eventually.ts'
-import { checkTypes, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const snippets = snippetsIn(fencesOf(['traces.md']))
 
@@ -28,10 +28,6 @@ interface Flushed {
 }
 
 describe('the page about traces', () => {
-  it('has snippets that type-check', async () => {
-    await checkTypes(folder)
-  })
-
   it('shows a service that sends traces and metrics', async () => {
     const { handler, traces, metrics } = await load<{
       handler: Handler

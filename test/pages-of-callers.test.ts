@@ -8,15 +8,7 @@ import * as agents from '../examples/agents.ts'
 import { Agent, createHandler, type Handler } from '../src/index.ts'
 import { type RunningServer, serve } from '../src/runtimes/node.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import {
-  checkTypes,
-  commandsIn,
-  fencesOf,
-  load,
-  PAGES_OF_CALLERS,
-  snippetsIn,
-  writeSnippets,
-} from './pages.ts'
+import { commandsIn, fencesOf, load, PAGES_OF_CALLERS, snippetsIn, writeSnippets } from './pages.ts'
 import { root } from './runtimes/process.ts'
 
 const run = promisify(execFile)
@@ -71,10 +63,6 @@ async function printed(name: string): Promise<string> {
 }
 
 describe('the pages for callers', () => {
-  it('have snippets that type-check', async () => {
-    await checkTypes(folder)
-  })
-
   it.each([...snippets].filter(([, text]) => text.includes('export const handler')).map(([name]) => name))(
     'show %s, which is served',
     async name => {

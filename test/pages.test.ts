@@ -11,7 +11,7 @@ import type { Handler } from '../src/index.ts'
 import type { RunningServer } from '../src/runtimes/node.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import { checkTypes, fencesOf, load as loadFrom, PAGES_OF_PARTS, snippetsIn, writeSnippets } from './pages.ts'
+import { fencesOf, load as loadFrom, PAGES_OF_PARTS, snippetsIn, writeSnippets } from './pages.ts'
 import { startNode } from './runtimes/harness.ts'
 
 /** The agents that snippets import. */
@@ -49,10 +49,6 @@ async function get(name: string, path: string): Promise<string> {
 }
 
 describe('the pages', () => {
-  it('have snippets that type-check', async () => {
-    await checkTypes(folder)
-  })
-
   it.each(namesOf(code => /^export (const|async function) handler/m.test(code) && !isForWorkers(code)))(
     'show %s, which answers',
     async name => {

@@ -1,9 +1,6 @@
-/** What the README and the pages of `docs` show, as files and commands that can be run. */
-import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import { root } from './runtimes/process.ts'
 
 /** Pages that `pages.test.ts` tests. */
@@ -147,42 +144,6 @@ export async function writeSnippets(
 /** What `event-socket-client.ts` prints: an acknowledgement and events that come at once are told in either order. */
 export const SOCKET_CLIENT_SAYS: RegExp =
   /^(?=(?:[\s\S]*\n)?run [\da-f-]{36}\n)[\s\S]*\nall of it: Hello over a socket\n(?:run [\da-f-]{36}\n)?$/
-
-/** The part of React that the pages use. */
-const REACT = `declare module 'react' {
-  export function useState<T>(initial: T): [T, (next: T | ((before: T) => T)) => void]
-  export function useRef<T>(initial: T): { current: T }
-}
-declare namespace JSX {
-  interface Element {}
-  interface IntrinsicElements {
-    readonly main: object
-    readonly p: object
-    readonly button: { readonly onClick?: () => unknown; readonly disabled?: boolean }
-  }
-}
-`
-
-/** Rejects with the compiler's errors. */
-export async function checkTypes(folder: string): Promise<void> {
-  const config = {
-    extends: '../../tsconfig.json',
-    compilerOptions: { jsx: 'preserve' },
-    include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
-    // Of globals that are not typed here.
-    exclude: ['*-bare-*.ts'],
-  }
-  await writeFile(join(folder, 'react.d.ts'), REACT)
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  const tsc = join(root, 'node_modules/.bin/tsc')
-  // Other tests have the other cores, and threads that share a program check parts of it twice.
-  await promisify(execFile)(tsc, ['-p', folder, '--noEmit', '--singleThreaded'], { cwd: root }).catch(
-    error => {
-      throw new Error(error.stdout)
-    },
-  )
-}
 
 /** Loads a file with a new registry, like a separate program. */
 export async function load<T>(folder: string, name: string): Promise<T> {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Agent, createHandler } from '../../src/index.ts'
+import { codePoint } from '../code-point.ts'
 import { eventually } from '../eventually.ts'
 import { LONG } from '../tags.ts'
 import { DIALECTS, type Json, messageOf } from './requests.ts'
@@ -83,7 +84,7 @@ const names = fc.constantFrom(
   ...['pageToken', 'status', 'agentName', '__proto__', 'constructor', 'toString', 'history_length', ''],
 )
 const values = fc.oneof(
-  { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 2, noUnicodeString: false }) },
+  { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 2, stringUnit: codePoint }) },
   fc.constantFrom<unknown>(
     null,
     '',

@@ -12,6 +12,7 @@ import {
   textOf,
 } from '../../src/index.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
+import { codePoint } from '../code-point.ts'
 import { identify } from '../contracts/identify.ts'
 
 const echo = new Agent({ name: 'echo', register: false, run: input => textOf(input) })
@@ -173,7 +174,7 @@ describe('conversations of tenants', () => {
 })
 
 describe('the session of a context', () => {
-  const name = fc.string({ unit: 'binary', maxLength: 20 })
+  const name = fc.string({ unit: codePoint, maxLength: 20 })
 
   it('tells which context it is of, whatever the names', () => {
     fc.assert(

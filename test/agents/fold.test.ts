@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Fold } from '../../src/agents/fold.ts'
 import { addUsage, NO_USAGE } from '../../src/agents/usage.ts'
 import type { ArtifactEvent, RunEvent } from '../../src/index.ts'
+import { codePoint } from '../code-point.ts'
 
 const facts = { runId: 'r', durationMs: 7 }
 
@@ -178,7 +179,7 @@ describe('Fold', () => {
 
   it('gives the same text however it is cut', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' })), texts => {
+      fc.property(fc.array(fc.string({ unit: codePoint })), texts => {
         expect(fold(texts.map(text => ({ type: 'text', text }))).text).toBe(texts.join(''))
       }),
     )

@@ -1,4 +1,5 @@
 /** What plugins of others keep, on every store of this process. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import {
   ServableError,
 } from '../../src/core-entry.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
+import { codePoint } from '../code-point.ts'
 import { lateState } from '../contracts/store/late.ts'
 import { untyped } from '../support.ts'
 import { refusalOf, served } from './kit.ts'
@@ -204,7 +206,7 @@ describe.each(Object.entries(stores))('what a plugin keeps in %s', (_, make) => 
   it('has names of any characters, none of which is another', async () => {
     // Halves of surrogate pairs too, what separates names, and what objects have by nature.
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 8 }),
+      fc.string({ unit: codePoint, maxLength: 8 }),
       fc.string({
         unit: fc.constantFrom('\ud800', '\udc00', '\ufffd', '"', ',', '\\', '[', '/', ':', '\0'),
         maxLength: 4,

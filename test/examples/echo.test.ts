@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { echo } from '../../examples/agents.ts'
+import { codePoint } from '../code-point.ts'
 import { pieces, run, stream } from './served.ts'
 
 // Any UTF-16 text at all, halves of surrogate pairs and all kinds of white space among it.
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.string({ unit: fc.constantFrom('a', 'é', ' ', '\n', '\t', '\u00a0', '\ud83d', '\ude00', '。') }),
 )
 

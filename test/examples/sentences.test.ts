@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { splitSentences, tidy } from '../../examples/agents/sentences.ts'
+import { codePoint } from '../code-point.ts'
 
 const tidied = (text: string) => splitSentences(text).map(tidy)
 
@@ -51,7 +52,7 @@ describe('splitSentences', () => {
   it('gives slices that join to the text, none of them blank', () => {
     const unit = fc.oneof(
       fc.constantFrom(...'.!?…。」") \n#-1aBDré'),
-      fc.string({ unit: 'binary', maxLength: 1 }),
+      fc.string({ unit: codePoint, maxLength: 1 }),
     )
     fc.assert(
       fc.property(fc.string({ unit }), text => {

@@ -1,4 +1,5 @@
 /** What is read of parts, and what is said of files, whatever clients and agents say. */
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addressesOf, artifactSpot, keyInPath } from '../../src/files/address.ts'
@@ -6,8 +7,9 @@ import { contentOf, dispositionOf, fileNameOf, mediaTypeOf } from '../../src/fil
 import { respondWith } from '../../src/files/response.ts'
 import { createMatcher, pathnameOf } from '../../src/http/router.ts'
 import { toBase64 } from '../../src/web/base64.ts'
+import { codePoint } from '../code-point.ts'
 
-const anyText = fc.string({ unit: 'binary' })
+const anyText = fc.string({ unit: codePoint })
 
 describe('the content of a part', () => {
   it('is what its base64 says, however it comes', async () => {

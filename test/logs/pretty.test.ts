@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type LogEntry } from '../../src/index.ts'
 import { type PrettyLogOptions, prettyLog } from '../../src/logs/index.ts'
+import { codePoint } from '../code-point.ts'
 
 function written(options: PrettyLogOptions = {}) {
   const texts: string[] = []
@@ -73,7 +74,7 @@ describe('a log for people', () => {
 
   it('lets no entry write a line of its own or steer the terminal, and none is long', () => {
     const { texts, log } = written()
-    const text = fc.string({ unit: 'binary', maxLength: 50 }).map(given => `\u001b[2J\n\u202e${given}`)
+    const text = fc.string({ unit: codePoint, maxLength: 50 }).map(given => `\u001b[2J\n\u202e${given}`)
     const events = fc.constantFrom('request', 'run.ended', 'service.started', 'run.failed', 'other')
     const field = fc.oneof(text, fc.array(text), fc.dictionary(text, text), fc.constant('x'.repeat(100_000)))
     const names = [

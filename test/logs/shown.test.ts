@@ -9,13 +9,14 @@ import {
   shownMs,
   shownNumbers,
 } from '../../src/logs/shown.ts'
+import { codePoint } from '../code-point.ts'
 
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/u
 
 describe('text for people', () => {
   it('never has a character that steers a terminal, whatever was said', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.nat(50), (text, max) => {
+      fc.property(fc.string({ unit: codePoint }), fc.nat(50), (text, max) => {
         expect(shown(text)).not.toMatch(UNSAFE)
         expect(shown(text, max + 1)).not.toMatch(UNSAFE)
         expect(shownLines(text).replace(/[\n\t]/g, '')).not.toMatch(UNSAFE)
@@ -33,7 +34,7 @@ describe('text for people', () => {
 describe('JSON for a terminal', () => {
   it('has the same value, and no character that steers a terminal', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: 'binary' }), value => {
+      fc.property(fc.jsonValue({ stringUnit: codePoint }), value => {
         const json = safeJson(JSON.stringify(value))
         expect(json).not.toMatch(UNSAFE)
         expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))

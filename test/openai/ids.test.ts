@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { approvalIdOf, callIdOf, idOf, runOf } from '../../src/openai/ids.ts'
+import { codePoint } from '../code-point.ts'
 
 const runIds = fc.uuid()
 const prefixes = fc.constantFrom('resp', 'msg', 'rs', 'mcp', 'fc', 'in')
@@ -20,7 +21,7 @@ const nearly = fc
 
 const foreign = fc.oneof(
   fc.string({ maxLength: 60 }),
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: codePoint, maxLength: 60 }),
   nearly,
   runIds,
   fc.stringMatching(/^call_[\da-zA-Z]{20,40}$/),
@@ -44,7 +45,7 @@ describe('ids', () => {
 
   it('of calls and approvals tell their run, and never each other', () => {
     fc.assert(
-      fc.property(runIds, fc.string({ unit: 'binary' }), (runId, toolCallId) => {
+      fc.property(runIds, fc.string({ unit: codePoint }), (runId, toolCallId) => {
         const ids = [callIdOf(runId, toolCallId), approvalIdOf(runId, toolCallId)]
         expect(ids.map(runOf)).toEqual([runId, runId])
         expect(ids[0]).not.toBe(ids[1])

@@ -1,4 +1,5 @@
 /** What the pipeline adds to what a servable tells: times, complete arguments, ids of steps. */
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
@@ -6,6 +7,7 @@ import { eventToJson } from '../../src/runs/event-json.ts'
 import { startRun } from '../../src/runs/run.ts'
 import type { RunSettings } from '../../src/runs/run-settings.ts'
 import { ToolArgs } from '../../src/runs/tool-args.ts'
+import { codePoint } from '../code-point.ts'
 import { drain, turn, untimed, untyped } from '../support.ts'
 
 const settings: RunSettings = { production: false, timeoutMs: 60_000, maxEvents: 100_000, maxLength: 1000 }
@@ -74,7 +76,7 @@ describe('the time of an event', () => {
 
 describe('a text event as JSON', () => {
   it('is what JSON.stringify makes of it', () => {
-    const maybe = fc.option(fc.string({ unit: 'binary' }), { nil: undefined })
+    const maybe = fc.option(fc.string({ unit: codePoint }), { nil: undefined })
     fc.assert(
       fc.property(
         maybe,

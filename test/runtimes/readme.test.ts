@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
 import {
-  checkTypes,
   commandsIn,
   fences,
   fencesOf,
@@ -64,10 +63,6 @@ describe('the README and the pages', () => {
   it('is short', async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8')
     expect(readme.split('\n').length).toBeLessThanOrEqual(250)
-  })
-
-  it('has snippets that type-check', async () => {
-    await checkTypes(folder)
   })
 
   it('has the two commands that package.json knows', async () => {

@@ -7,6 +7,7 @@ import { beginning, enterSession, leaveSession } from '../../src/runs/session-tu
 import { cursorOf, listSessions, placeIn, type SessionSummary } from '../../src/sessions/list.ts'
 import { readTurns } from '../../src/sessions/turns.ts'
 import { memoryStore } from '../../src/state/memory.ts'
+import { codePoint } from '../code-point.ts'
 
 const settings: SessionSettings = {
   maxSessions: 100_000,
@@ -41,7 +42,7 @@ function service() {
 afterEach(() => void vi.useRealTimers())
 
 describe('a cursor of sessions', () => {
-  const place = fc.record({ at: fc.nat(9_999_999_999_999), sessionId: fc.string({ unit: 'binary' }) })
+  const place = fc.record({ at: fc.nat(9_999_999_999_999), sessionId: fc.string({ unit: codePoint }) })
   const idAt = (sessionId: string) => idOf(keyOf(sessionId))
 
   it('is safe in a URL and leads back to the place', () => {

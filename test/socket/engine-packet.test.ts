@@ -13,11 +13,12 @@ import {
   messageFrame,
 } from '../../src/socket/engine/packet.ts'
 import { fromBase64, toBase64 } from '../../src/web/base64.ts'
+import { codePoint } from '../code-point.ts'
 import { randomFrame, seeded } from './frames.ts'
 
 const TYPES = ['open', 'close', 'ping', 'pong', 'message', 'upgrade', 'noop'] as const
 
-const text = fc.string({ unit: 'binary' }).filter(value => !value.includes('\x1e'))
+const text = fc.string({ unit: codePoint }).filter(value => !value.includes('\x1e'))
 const bytes = fc.uint8Array({ maxLength: 64 })
 const frame: fc.Arbitrary<Frame> = fc.oneof(
   bytes,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { isLonger, readJson, readText, requireJson } from '../../src/web/body.ts'
+import { codePoint } from '../code-point.ts'
 
 const encoder = new TextEncoder()
 
@@ -25,7 +26,7 @@ const TOO_LARGE = { code: 'body_too_large' }
 
 describe('isLonger', () => {
   it('counts the bytes of UTF-8', () => {
-    const units = fc.string({ unit: 'binary' })
+    const units = fc.string({ unit: codePoint })
     fc.assert(
       fc.property(units, fc.nat(40), (text, bound) => {
         expect(isLonger(text, bound)).toBe(encoder.encode(text).length > bound)
