@@ -11,6 +11,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { nodeEntry } from './node-entries.ts'
 import { root, type Started, start } from './process.ts'
 import { writeWorker } from './worker.ts'
 
@@ -55,8 +56,9 @@ function withPort(env: Record<string, string> = {}): Record<string, string> {
 }
 
 export async function startNode(entry: string, options: StartOptions = {}): Promise<Runtime> {
-  const args = ['--import', keepCompiled, entry, ...(options.args ?? [])]
-  const env = withPort(options.env)
+  const bundled = await nodeEntry(entry)
+  const args = ['--import', keepCompiled, bundled.file, ...(options.args ?? [])]
+  const env = { ...bundled.env, ...withPort(options.env) }
   return runtime('node', await start({ command: process.execPath, args, env, until: listening }))
 }
 
