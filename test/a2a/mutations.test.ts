@@ -338,9 +338,8 @@ describe('createHandler with a2a', LONG, () => {
     const timer = setTimeout(() => reject(new Error('it hangs')), HANGS_MS)
     try {
       const { status, text } = await Promise.race([answerOf(sent), late])
-      expect(status).toBeLessThan(500)
-      expect(text).not.toContain('"code":-32603')
-      expect(text).not.toContain('internal_error')
+      // Three `expect` for each request would take as long as the requests.
+      if (status >= 500 || /"code":-32603|internal_error/.test(text)) throw new Error(`${status} ${text}`)
       if (status === 200 && /"(task|kind|tasks)":/.test(text)) succeeded++
     } finally {
       clearTimeout(timer)
