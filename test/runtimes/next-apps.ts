@@ -1,50 +1,69 @@
-/** Installs Next in a folder of its own, builds apps and starts them. */
+/** Builds the apps of Next once for all tests, and starts them. */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Deployment } from '../contracts/runs/client.ts'
+import { once } from '../once.ts'
 import { root, start } from './process.ts'
 
-/** The example, the contracts' services in each of Next's runtimes, and one that shares a database with itself. */
+/** The example, and the contracts' services in each of Next's runtimes. */
 const APPS = {
   example: 'examples/next',
   node: 'test/runtimes/next/node',
   edge: 'test/runtimes/next/edge',
-  serverless: 'test/runtimes/next/serverless',
 } as const
-
-type App = keyof typeof APPS
 
 export interface NextApps {
   /** The folder in which they were built and run. */
   readonly folder: string
-  /** Starts a built app with environment variables. Default of the port: any free one. */
-  start(app: App, env?: Record<string, string>, port?: string): Promise<Deployment>
-  remove(): Promise<void>
+  /** Starts an app with environment variables. Default of the port: any free one. */
+  start(app: keyof typeof APPS, env?: Record<string, string>, port?: string): Promise<Deployment>
 }
 
-/** Copies the apps and their sources into a new folder, and builds them there with environment variables. */
-export async function buildNextApps(
-  apps: readonly App[],
-  env: Record<string, string> = {},
-): Promise<NextApps> {
-  const parent = join(root, 'test/.tmp')
-  await mkdir(parent, { recursive: true })
-  const folder = await mkdtemp(join(parent, 'next-'))
+/** Copies the apps and their sources, installs Next there and builds them. A build that asks the database of an app fails. */
+async function buildIn(folder: string): Promise<void> {
   for (const path of ['tsconfig.json', 'src', 'examples', 'test/contracts', 'test/runtimes/next']) {
     const filter = (source: string) => !/[\\/](node_modules|\.next)$/.test(source)
     await cp(join(root, path), join(folder, path), { recursive: true, filter })
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(await manifest()))
-  const bin = (name: string) => join(folder, 'node_modules/.bin', name)
   await run({ cwd: folder }, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
-  for (const app of apps) await run({ cwd: folder, env }, bin('next'), 'build', join(folder, APPS[app]))
+  const database = await startNoDatabase()
+  const env = { DATABASE: `postgres://nobody@127.0.0.1:${database.port}/none` }
+  for (const app of Object.values(APPS))
+    await run({ cwd: folder, env }, join(folder, NEXT), 'build', join(folder, app))
+  await database.stop()
+  if (database.asked() > 0) throw new Error('next build has asked the database of an app')
+}
+
+const NEXT = 'node_modules/.bin/next'
+
+/** Counts those who would ask a database. */
+async function startNoDatabase(): Promise<{ port: number; asked(): number; stop(): Promise<void> }> {
+  let asked = 0
+  const server = createServer(socket => {
+    asked++
+    socket.destroy()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    asked: () => asked,
+    stop: () => new Promise(resolve => server.close(() => resolve())),
+  }
+}
+
+/** The apps, which the first test file that needs them builds. */
+export async function nextApps(): Promise<NextApps> {
+  const folder = await once('next', buildIn)
   return {
     folder,
     async start(app, env = {}, port = '0') {
       const { ready, ...started } = await start({
-        command: bin('next'),
+        command: join(folder, NEXT),
         args: ['start', join(folder, APPS[app]), '--hostname', '127.0.0.1', '--port', port],
         until: /Local:\s+(http:\/\/\S+:\d+)[\s\S]*Ready in/,
         env: { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', ...env },
@@ -52,7 +71,6 @@ export async function buildNextApps(
       })
       return { ...started, runtime: 'node', url: ready[1] ?? '', folder: undefined }
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
 

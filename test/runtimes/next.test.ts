@@ -7,7 +7,7 @@
  * no memory to share in the Edge runtime.
  */
 import { readdir } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aSmoke } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
@@ -36,16 +36,15 @@ import { aiContract } from '../contracts/model-agent.ts'
 import { runsConnectionContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
-import { buildNextApps, type NextApps } from './next-apps.ts'
+import { type NextApps, nextApps } from './next-apps.ts'
 import { chatCases } from './next-chat.ts'
 import { everyPluginCase } from './next-example.ts'
 import { edgePluginCases, pluginCases } from './next-plugins.ts'
 
 let apps: NextApps
 beforeAll(async () => {
-  apps = await buildNextApps(['example', 'node', 'edge'])
+  apps = await nextApps()
 }, 600_000)
-afterAll(() => apps?.remove())
 
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
 

@@ -24,8 +24,8 @@ import { startReceiver } from '../contracts/webhooks/receiver.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { expectInterrupted, following } from './neighbours.ts'
-import { MAX_CONNECTIONS, MAX_RUNNING, MAX_TOKENS } from './next/serverless/limits.ts'
-import { buildNextApps, type NextApps } from './next-apps.ts'
+import { MAX_CONNECTIONS, MAX_RUNNING, MAX_TOKENS } from './next/node/limits.ts'
+import { type NextApps, nextApps } from './next-apps.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 let apps: NextApps
@@ -35,7 +35,7 @@ let one: Deployment
 let two: Deployment
 const [first, second]: [Server, Server] = [() => one, () => two]
 
-const begin = () => apps.start('serverless', { DATABASE: database.url })
+const begin = () => apps.start('node', { ENTRY: 'functions', DATABASE: database.url })
 
 /** What the database says. */
 async function query(sql: string): Promise<unknown> {
@@ -46,14 +46,12 @@ async function query(sql: string): Promise<unknown> {
 }
 
 beforeAll(async () => {
-  database = await startPostgres()
-  apps = await buildNextApps(['serverless'], { DATABASE: database.url })
+  ;[database, apps] = await Promise.all([startPostgres(), nextApps()])
   ;[one, two] = await Promise.all([begin(), begin()])
   hadTables = await query("SELECT to_regnamespace('servable') IS NOT NULL AS is")
 }, 600_000)
 afterAll(async () => {
   await Promise.all([one?.stop(), two?.stop()])
-  await apps?.remove()
   await database?.stop()
 })
 

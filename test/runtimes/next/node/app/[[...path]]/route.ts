@@ -1,7 +1,10 @@
 import process from 'node:process'
+// @ts-expect-error: Next is installed where this is built.
+import { after } from 'next/server'
 import { Agent, createHandler, type Handler, memoryState } from '../../../../../../src/index.ts'
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
+import { handler as functions } from '../../functions.ts'
 
 /** Made at import, as in apps. `next build` imports it too. */
 const kept: Handler = createHandler({
@@ -112,6 +115,7 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     return clientHandler(memoryState(), process.env.SETTINGS)
   },
   kept: async () => kept,
+  functions: async () => functions,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
     const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')
@@ -121,9 +125,12 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
 
 let handler: Promise<Handler> | undefined
 
+/** Only functions need it: a server of the others stays alive. */
+const options = process.env.ENTRY === 'functions' ? { waitUntil: after } : {}
+
 const routes: Route = nextHandlers(async (request, platform) => {
   handler ??= services[process.env.ENTRY ?? 'http']!()
   return (await handler)(request, platform)
-})
+}, options)
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = routes
