@@ -120,18 +120,16 @@ export function stockCases(server: Server): void {
       const socket = open()
       const got: unknown[] = []
       socket.on('count', value => got.push(value))
+      // Else it keeps an event of the turn in which its connection ended, and asks for it again.
+      socket.io.on('open', () => {
+        socket.receiveBuffer = []
+      })
       await once(socket, 'connect')
       const { id } = socket
       socket.emit('count', 100)
       for (const after of [10, 30, 60]) {
         await vi.waitFor(() => expect(got.length).toBeGreaterThan(after), { interval: 1 })
         const back = once(socket, 'connect')
-        // A stock client that is closed at the end of an upgrade keeps its last poll, asks for the same again, and tells both.
-        const engine = socket.io.engine as unknown as { readonly upgrading?: boolean }
-        await vi.waitFor(() => expect(engine.upgrading ?? false).toBe(false), {
-          interval: 1,
-          timeout: 30_000,
-        })
         socket.io.engine.close()
         await back
         expect([socket.recovered, socket.id]).toEqual([true, id])
