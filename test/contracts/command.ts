@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
 import { eventually } from '../eventually.ts'
 import type { Deploy } from '../runtimes/deployments.ts'
-import { root } from '../runtimes/process.ts'
+import { COMPILED, root } from '../runtimes/process.ts'
 import { HOSTILE } from './command/service.ts'
 import { served } from './served.ts'
 
@@ -31,7 +31,7 @@ const cli = join(root, 'src/runtimes/cli.ts')
 export function begin(args: readonly string[], env: Readonly<Record<string, string>> = {}): Working {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''

@@ -32,7 +32,7 @@ export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 const endGroups = fileURLToPath(new URL('end-groups.ts', import.meta.url))
 
 /** Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. */
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
+export const COMPILED: string = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 
 // The test runner's own variables would change the served program. With coverage, it says that no process keeps what it compiles.
 const ofTheRunner =
@@ -40,7 +40,7 @@ const ofTheRunner =
 
 function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofTheRunner.test(name))
-  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: compiled, ...extra }
+  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: COMPILED, ...extra }
 }
 
 /** Takes the groups that are to end with this process. */
