@@ -54,7 +54,8 @@ export function hostsOf(requests: readonly Request[]): Set<string> {
 
 /** What axe finds wrong with what the page shows. */
 export async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  if (!(await page.evaluate(() => 'axe' in globalThis)))
+    await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
