@@ -33,7 +33,7 @@ export function resolveInObject(catalog: Pick<Catalog, 'resolve'>, kind: Kind, n
     return catalog.resolve(kind, name)
   } catch (cause) {
     const code = isServableError(cause) ? cause.code : 'agent_not_found'
-    const text = `${kind} \`${name}\` is not known in the Durable Object that executes the run: make it at module level`
+    const text = `${kind} \`${name}\` is not known in the Durable Object of the run: make it at module level`
     throw new ServableError(code, text, { cause })
   }
 }

@@ -8,6 +8,7 @@
 import type { ServableError } from '../errors.ts'
 import type { Document, Transaction } from '../state/store.ts'
 import type { Seat } from './hosted.ts'
+import { createTurns } from './turns.ts'
 
 /** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
 export const WATCH_MS = 30_000
@@ -130,14 +131,5 @@ export class KeptInObject<T> {
   #expired(): Document<T> | undefined {
     const document = this.document()
     return (document?.expiresAt ?? Number.POSITIVE_INFINITY) <= Date.now() ? document : undefined
-  }
-}
-
-function createTurns(): (work: () => Promise<void>) => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  return work => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return turn
   }
 }

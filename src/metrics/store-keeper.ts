@@ -1,3 +1,4 @@
+import { createTurns } from '../core/turns.ts'
 import type { Store } from '../state/store.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
@@ -37,13 +38,8 @@ export function createStoreKeeper(
   let taken = 0
   /** Names this keeper where an answer of the store can be lost: a batch that is written again is not added again. */
   const name = store.isFar === true ? crypto.randomUUID() : undefined
-  let last: Promise<unknown> = Promise.resolve()
-  /** Runs the work of several callers in sequence, so that no batch is read while it is being written. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return turn
-  }
+  // No batch is read while it is being written.
+  const inTurn = createTurns()
   const writeIn = (ms: number) => {
     timer ??= setTimeout(() => {
       timer = undefined

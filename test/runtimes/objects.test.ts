@@ -142,6 +142,29 @@ describe('the alarm that keepers share', () => {
     expect(await alarmAt()).toBe(soon)
   })
 
+  it.each(['soon', 'late'])(
+    'is the earlier of two times that are asked for at once, where it was set to %s',
+    async was => {
+      const { ask, alarmAt } = fresh('run')
+      const [soon, late] = [later(2), later(3)]
+      await ask('one', 'put', 'a')
+      await ask('one', 'wakeBy', was === 'soon' ? later(1) : later(4))
+      await ask('one', 'wakeAtAndBy', late, soon)
+      expect(await alarmAt()).toBe(soon)
+    },
+  )
+
+  it('rings once more where a keeper asks for the millisecond in which it rings, and at no part of one', async () => {
+    const { ask, alarmAt } = fresh('run')
+    await ask('one', 'put', 'a')
+    const at = Date.now() + 200
+    await ask('one', 'plan', at, false)
+    await ask('one', 'wakeBy', at - 0.25)
+    expect(await alarmAt()).toBe(at)
+    await vi.waitFor(async () => expect(await ask('one', 'alarms')).toBeGreaterThan(2), WAIT)
+    await ask('one', 'plan', undefined, false)
+  })
+
   it('asks all of them, and is set to the soonest moment that they say', async () => {
     const { ask, alarmAt, ring } = fresh('run')
     const [soon, late] = [later(1), later(2)]

@@ -1,35 +1,38 @@
+import { createTurns } from '../../core/turns.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /**
- * The one alarm of an object. Setting it is billed like a row, so the alarm is set only if its time changes. While it rings,
- * the alarm is set once, after all work has named its next time.
+ * The one alarm of an object, in whole milliseconds. Setting it is billed like a row, so the alarm is set only if its time
+ * changes. While it rings, the alarm is set once, after all work has named its next time.
  */
 export class Alarm {
   readonly #storage: ObjectStorage
   /** The earliest time that was requested while the alarm rings. */
   #soonest: number | undefined
+  /** Each change looks at the alarm before it sets it. */
+  readonly #inTurn = createTurns()
 
   constructor(storage: ObjectStorage) {
     this.#storage = storage
   }
 
-  /** Sets the alarm to exactly this time. */
-  async setTo(at: number): Promise<void> {
-    if (this.#soonest !== undefined) return this.#note(at)
-    if ((await this.#storage.getAlarm()) !== at) await this.#storage.setAlarm(at)
-  }
-
-  /** Makes the alarm ring at this time or earlier. */
-  async setBy(at: number): Promise<void> {
-    if (this.#soonest !== undefined) return this.#note(at)
-    const set = await this.#storage.getAlarm()
-    // An overdue alarm may have been lost.
-    if (set === null || set > at || set < Date.now()) await this.#storage.setAlarm(at)
+  /** Makes the alarm ring at this time or earlier, or with `isExact` at exactly this time. */
+  async set(at: number, isExact = false): Promise<void> {
+    const time = Math.ceil(at)
+    if (this.#soonest !== undefined) {
+      this.#soonest = Math.min(this.#soonest, time)
+      return
+    }
+    await this.#inTurn(async () => {
+      const set = (await this.#storage.getAlarm()) ?? 0
+      // An overdue alarm may have been lost.
+      if (isExact ? set !== time : set > time || set < Date.now()) await this.#storage.setAlarm(time)
+    })
   }
 
   /** Forgets the alarm, after everything was deleted. */
   forget(): void {
-    if (this.#soonest !== undefined) this.#soonest = Number.POSITIVE_INFINITY
+    this.#soonest &&= Number.POSITIVE_INFINITY
   }
 
   /** Does the work of an alarm that rings. `work` requests the next time. Returns false if it requests none. */
@@ -38,12 +41,9 @@ export class Alarm {
     await work()
     const soonest = this.#soonest
     this.#soonest = undefined
-    if (!Number.isFinite(soonest)) return false
-    await this.setBy(soonest)
-    return true
-  }
-
-  #note(at: number): void {
-    this.#soonest = Math.min(this.#soonest ?? at, at)
+    const isSet = soonest < Number.POSITIVE_INFINITY
+    // The runtime forgets an alarm that is set to the very millisecond for which it rings.
+    if (isSet) await this.set(Math.max(Date.now() + 1, soonest))
+    return isSet
   }
 }

@@ -58,7 +58,7 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
         if (this.#store.isEmpty()) return
       } catch (error) {
         this.#tell(error)
-        return this.#alarm.setBy(Date.now() + UNREADABLE_MS)
+        return this.#alarm.set(Date.now() + UNREADABLE_MS)
       }
       const isSet = await this.#alarm.ring(async () => {
         for (const name of makers.keys()) await this.#lookAfter(name)
@@ -71,7 +71,7 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
         await this.#keeper(name).alarm?.()
       } catch (error) {
         this.#tell(error)
-        await this.#alarm.setBy(Date.now() + RETRY_MS)
+        await this.#alarm.set(Date.now() + RETRY_MS)
       }
     }
 
@@ -97,8 +97,8 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
         store,
         reach,
         waitUntil: work => this.#state.waitUntil(work),
-        wakeBy: at => this.#alarm.setBy(at),
-        wakeAt: at => (isShared() ? this.#alarm.setBy(at) : this.#alarm.setTo(at)),
+        wakeBy: at => this.#alarm.set(at),
+        wakeAt: at => this.#alarm.set(at, !isShared()),
         letGo: async () => {
           if (isShared()) return false
           this.#alarm.forget()

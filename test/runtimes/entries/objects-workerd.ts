@@ -40,6 +40,8 @@ function keeperAs(name: string, { store, ...seat }: Seat): Keeper {
     drop: (id: string) => store.write(tx => tx.delete(name, id)),
     wakeBy: (at: number) => seat.wakeBy(at),
     wakeAt: (at: number) => seat.wakeAt(at),
+    /** Asks for both times at once. */
+    wakeAtAndBy: (at: number, by: number) => Promise.all([seat.wakeAt(at), seat.wakeBy(by)]),
     letGo: () => seat.letGo(),
     /** Plans its behaviour at the next alarms. */
     plan(at: number | undefined, isFailing: boolean) {
