@@ -3,8 +3,8 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { figures } from '../bench/prices.ts'
 import { BUNDLES, bundle } from './bundles.ts'
+import { AS_DEPLOYED } from './runtimes/as-deployed.ts'
 import { root } from './runtimes/process.ts'
-import { AS_DEPLOYED } from './runtimes/worker.ts'
 
 /** The rooms and packages among the inputs of a bundle. */
 function partsIn(inputs: Readonly<Record<string, unknown>>): Set<string> {

@@ -1,8 +1,8 @@
 /** Bundles of Workers that use some of the parts: the price list, with its limits. */
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
+import { AS_DEPLOYED } from './runtimes/as-deployed.ts'
 import { root } from './runtimes/process.ts'
-import { AS_DEPLOYED } from './runtimes/worker.ts'
 
 /** A Worker. */
 export interface Bundle {

@@ -9,7 +9,7 @@ import { bytesAt, dataOf, makes } from '../contracts/files/client.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { fencesOf, snippetsIn, writeSnippets } from '../pages.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { AS_DEPLOYED } from './worker.ts'
+import { AS_DEPLOYED } from './as-deployed.ts'
 
 const AGENTS = "export { says } from '../../contracts/files/service.ts'\n"
 const CLASSES = { SERVABLE_RUN: 'ServableRun', SERVABLE_INDEX: 'ServableIndex' }

@@ -9,9 +9,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { nodeEntry } from './node-entries.ts'
+import { nodeEntry } from './bundled-entries.ts'
 import { root, type Started, start } from './process.ts'
 import { writeWorker } from './worker.ts'
 
@@ -56,9 +56,11 @@ function withPort(env: Record<string, string> = {}): Record<string, string> {
 }
 
 export async function startNode(entry: string, options: StartOptions = {}): Promise<Runtime> {
-  const bundled = await nodeEntry(entry)
-  const args = ['--import', keepCompiled, bundled.file, ...(options.args ?? [])]
-  const env = { ...bundled.env, ...withPort(options.env) }
+  const file = await nodeEntry(entry)
+  const args = ['--import', keepCompiled, file ?? entry, ...(options.args ?? [])]
+  // What Node compiles of a bundle goes with the bundle.
+  const compiled = file && { NODE_COMPILE_CACHE: join(dirname(file), 'compiled') }
+  const env = { ...compiled, ...withPort(options.env) }
   return runtime('node', await start({ command: process.execPath, args, env, until: listening }))
 }
 

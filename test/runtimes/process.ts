@@ -29,7 +29,7 @@ export interface Command {
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
-const endGroups = fileURLToPath(new URL('end-groups.ts', import.meta.url))
+const endGroups = fileURLToPath(new URL('end-groups.sh', import.meta.url))
 
 /** Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. */
 export const COMPILED: string = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
@@ -54,7 +54,7 @@ function note(change: '+' | '-', id: number): void {
 
 /** Starts a process that outlives this one, and ends the groups that it is told of. */
 function startEndingGroups(): Writable {
-  const child = spawn(process.execPath, [endGroups], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
+  const child = spawn('sh', [endGroups], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   child.unref()
   // Else it would keep this process alive. In Node it is a socket.
   ;(child.stdin as Socket).unref()

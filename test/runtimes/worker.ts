@@ -1,23 +1,10 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type BuildOptions, build } from 'esbuild'
+import { build } from 'esbuild'
+import { AS_DEPLOYED } from './as-deployed.ts'
+import { workerEntry } from './bundled-entries.ts'
 import { root } from './process.ts'
-
-/** How a deploy bundles a Worker into one module. */
-export const AS_DEPLOYED = {
-  absWorkingDir: root,
-  bundle: true,
-  write: false,
-  format: 'esm',
-  target: 'es2024',
-  conditions: ['workerd', 'worker', 'browser'],
-  mainFields: ['browser', 'module', 'main'],
-  external: ['cloudflare:*', 'node:*'],
-  // The same as wrangler in a deploy. esbuild's default is `development`.
-  define: { 'process.env.NODE_ENV': '"production"' },
-  logLevel: 'silent',
-} satisfies BuildOptions
 
 /** What was bundled, by entry: most tests start the same Worker several times. */
 const bundled = new Map<string, Promise<string>>()
@@ -31,6 +18,8 @@ export function bundleWorker(entry: string, { minify = false }: { minify?: boole
 }
 
 async function bundle(entry: string, minify: boolean): Promise<string> {
+  const file = minify ? undefined : await workerEntry(entry)
+  if (file !== undefined) return readFile(file, 'utf8')
   const { outputFiles } = await build({ ...AS_DEPLOYED, entryPoints: [entry], minify })
   return outputFiles[0]?.text ?? ''
 }

@@ -43,41 +43,44 @@ async function comeBack(socket: Socket): Promise<void> {
 
 const told = (client: Client, runId: string) => client.got.filter(({ data }) => data.runId === runId)
 
+/** Starts a run, breaks the connection each time that so much has come, and expects everything once. */
+async function expectAllOnce(
+  socket: Socket,
+  after: readonly number[],
+  breakNow: typeof breakOff,
+): Promise<void> {
+  const client = clientOf(socket)
+  await connected(socket)
+  const { id } = socket
+  const runId = await start(client, 'agent.run', { name: 'counts', input: '2000' })
+  for (const length of after) {
+    await vi.waitFor(() => expect(textOf(told(client, runId)).length).toBeGreaterThan(length), {
+      ...WAIT,
+      interval: 1,
+    })
+    await breakNow(socket)
+    expect([socket.recovered, socket.id]).toEqual([true, id])
+  }
+  const text = textOf(await ended(client, runId))
+  const lines = text.split('\n\n').slice(0, -1)
+  expect(lines.map(line => Number(/^\d+/.exec(line)?.[0]))).toEqual(
+    Array.from({ length: 2000 }, (_item, index) => index + 1),
+  )
+  expect(told(client, runId).at(-1)?.data.output).toEqual({ text })
+}
+
 export function recoveryCases(server: Server): void {
+  it('gives nothing twice to a stock client whose connection ends in the turn of an event', () =>
+    expectAllOnce(stock(server), [3000], async socket => {
+      const back = connected(socket)
+      socket.io.engine.once('data', () => socket.io.engine.close())
+      await back
+    }))
+
   describe.each(WAYS)('a stock client %s', (_, way) => {
     const open = (options: Options = {}) => stock(server, { ...way, ...options })
 
-    /** Breaks the connection once so much has come, and at an end expects everything once. */
-    async function expectAllOnce(after: readonly number[], breakNow: typeof breakOff): Promise<void> {
-      const socket = open()
-      const client = clientOf(socket)
-      await connected(socket)
-      const { id } = socket
-      const runId = await start(client, 'agent.run', { name: 'counts', input: '2000' })
-      for (const length of after) {
-        await vi.waitFor(() => expect(textOf(told(client, runId)).length).toBeGreaterThan(length), {
-          ...WAIT,
-          interval: 1,
-        })
-        await breakNow(socket)
-        expect([socket.recovered, socket.id]).toEqual([true, id])
-      }
-      const text = textOf(await ended(client, runId))
-      const lines = text.split('\n\n').slice(0, -1)
-      expect(lines.map(line => Number(/^\d+/.exec(line)?.[0]))).toEqual(
-        Array.from({ length: 2000 }, (_item, index) => index + 1),
-      )
-      expect(told(client, runId).at(-1)?.data.output).toEqual({ text })
-    }
-
-    it('gets all of a run, and nothing twice', () => expectAllOnce([3000, 20_000], breakOff))
-
-    it('gets nothing twice where its connection ends in the turn of an event', () =>
-      expectAllOnce([3000], async socket => {
-        const back = connected(socket)
-        socket.io.engine.once('data', () => socket.io.engine.close())
-        await back
-      }))
+    it('gets all of a run, and nothing twice', () => expectAllOnce(open(), [3000, 20_000], breakOff))
 
     it('has several runs, of which some end while it is away', async () => {
       const socket = open()
