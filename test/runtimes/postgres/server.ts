@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
+import { once, RUN_FOLDER } from '../../once.ts'
 
 const run = promisify(execFile)
 
@@ -50,6 +51,27 @@ export async function userIds(): Promise<{ readonly user: number; readonly group
   return { user: Number(user?.stdout), group: Number(group?.stdout) }
 }
 
+/** Makes the files of a new cluster. */
+async function initialize(bin: string, data: string): Promise<void> {
+  const settings = ['-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8']
+  await run(...asUser(join(bin, 'initdb'), ['-D', data, ...settings]))
+}
+
+/** Makes them for all tests. PostgreSQL's user may write only into a folder of its own. */
+async function template(folder: string): Promise<void> {
+  const own = await ownFolder()
+  await initialize(await programs(), join(own, 'data'))
+  await run('cp', ['-a', join(own, 'data'), folder])
+  await rm(own, { recursive: true })
+}
+
+async function ownFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'servable-postgres-'))
+  const ids = await userIds()
+  if (ids !== undefined) await chown(folder, ids.user, ids.group)
+  return folder
+}
+
 /**
  * Starts one. With `isDurable` each commit waits for the disk, as by default; tests need no disk. With `hasTls` it takes TLS as well, with
  * a certificate that it has signed itself, for 127.0.0.1. `settings` are more of its settings.
@@ -60,31 +82,17 @@ export async function startPostgres({
   settings: more = [],
 }: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = await programs()
-  const folder = await mkdtemp(join(tmpdir(), 'servable-postgres-'))
-  const ids = await userIds()
-  if (ids !== undefined) await chown(folder, ids.user, ids.group)
+  const folder = await ownFolder()
   const data = join(folder, 'data')
-  await run(
-    ...asUser(join(bin, 'initdb'), [
-      '-D',
-      data,
-      '-U',
-      'test',
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--no-sync',
-      '--locale=C.UTF-8',
-    ]),
-  )
+  if (process.env[RUN_FOLDER] === undefined) await initialize(bin, data)
+  else await run('cp', ['-a', join(await once('postgres', template), 'data'), data])
   const port = await freePort()
   const settings = [
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     ...(isDurable ? [] : ['fsync=off']),
     'max_connections=200',
-    ...(hasTls ? await certificateIn(folder, ids) : []),
+    ...(hasTls ? await certificateIn(folder) : []),
     ...more,
   ]
   const begin = async () => {
@@ -138,11 +146,12 @@ export async function startPostgres({
 }
 
 /** Makes a certificate for 127.0.0.1, and gives the settings that use it. It is in `certificate.pem`. */
-async function certificateIn(folder: string, ids: Awaited<ReturnType<typeof userIds>>): Promise<string[]> {
+async function certificateIn(folder: string): Promise<string[]> {
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '30']
   await run('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', certificate, ...subject])
+  const ids = await userIds()
   if (ids !== undefined) await chown(key, ids.user, ids.group)
   return ['ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]
 }
