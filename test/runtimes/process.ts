@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { endGroup, signalGroup } from './groups.ts'
@@ -31,16 +32,22 @@ export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
 const endGroups = fileURLToPath(new URL('end-groups.sh', import.meta.url))
 
-/** Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. */
-export const COMPILED: string = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
+/**
+ * Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. It is beside the packages of the
+ * folder, so that it goes with a folder that a test installs.
+ */
+const compiledIn = (folder: string) => join(folder, 'node_modules/.cache/compiled')
+
+/** Where it is for what runs in the repository. */
+export const COMPILED: string = compiledIn(root)
 
 // The test runner's own variables would change the served program. With coverage, it says that no process keeps what it compiles.
 const ofTheRunner =
   /^(VITEST.*|NODE_ENV|NODE_OPTIONS|NODE_V8_COVERAGE|NODE_DISABLE_COMPILE_CACHE|TEST|DEV|PROD|SSR|MODE|BASE_URL)$/
 
-function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+function environment({ env, cwd = root }: Command): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofTheRunner.test(name))
-  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: COMPILED, ...extra }
+  return { ...Object.fromEntries(kept), NODE_COMPILE_CACHE: compiledIn(cwd), ...env }
 }
 
 /** Takes the groups that are to end with this process. */
@@ -65,7 +72,7 @@ function startEndingGroups(): Writable {
 export async function start(options: Command): Promise<Started> {
   const child = spawn(options.command, options.args, {
     cwd: options.cwd ?? root,
-    env: environment(options.env),
+    env: environment(options),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

@@ -192,7 +192,9 @@ export function scopingCases(server: Server): void {
 
   it('heeds for an open socket what becomes of its key', async () => {
     const issued: IssuedKey = await issue(server)
-    const client = socketOf(stock(server, { extraHeaders: { ...bearer(issued.key) } }))
+    // A poll is a request of its own, which is refused once the key is revoked.
+    const options = { transports: ['websocket'], extraHeaders: { ...bearer(issued.key) } }
+    const client = socketOf(stock(server, options))
     const begin = async () => started(await client.ask('agent.run', { name: 'says', input: 'hi' }))
     expect(await begin()).toBe('ran')
     await change(server, issued, { scopes: ['agent:asks'] })
