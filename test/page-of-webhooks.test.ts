@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../src/index.ts'
 import { jsonRequest } from './contracts/http/client.ts'
 import { eventually } from './eventually.ts'
-import { fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { EXAMPLE_AGENTS, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
-const AGENTS = `export * from '../../../examples/agents.ts'`
-const snippets = snippetsIn(fencesOf(['webhooks.md'])).set('agents.ts', AGENTS)
+const snippets = snippetsIn(fencesOf(['webhooks.md'])).set('agents.ts', EXAMPLE_AGENTS)
 
 let folder: string
 beforeAll(async () => {

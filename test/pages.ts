@@ -125,6 +125,9 @@ export function fromSources(text: string): string {
   )
 }
 
+/** `agents.ts` that snippets import, in such a folder: the agents of the examples. */
+export const EXAMPLE_AGENTS = `export * from '../../../examples/agents.ts'`
+
 /** A new folder in `test/.tmp` with the snippets, which import the sources, listen on any port, and keep their data there. */
 export async function writeSnippets(
   snippets: ReadonlyMap<string, string>,

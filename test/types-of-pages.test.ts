@@ -4,13 +4,10 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fences, fencesOf, snippetsIn, writeSnippets } from './pages.ts'
+import { EXAMPLE_AGENTS, fences, fencesOf, snippetsIn, writeSnippets } from './pages.ts'
 import { root } from './runtimes/process.ts'
 
 const run = promisify(execFile)
-
-/** The agents that snippets import. */
-const AGENTS = `export * from '../../../examples/agents.ts'`
 
 /** The parts of React and of the AI SDK's hook that the pages use. Neither package is installed. */
 const REACT = `declare module 'react' {
@@ -44,7 +41,7 @@ const CONFIG = {
 let folder: string
 beforeAll(async () => {
   const pages = new Set(fences.map(({ page }) => page))
-  folder = await writeSnippets(snippetsIn(fencesOf([...pages])).set('agents.ts', AGENTS))
+  folder = await writeSnippets(snippetsIn(fencesOf([...pages])).set('agents.ts', EXAMPLE_AGENTS))
   await writeFile(join(folder, 'react.d.ts'), REACT)
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))

@@ -1,4 +1,4 @@
-/** Makes a queue of works that must not overlap: each begins when those before it have ended, well or not. */
+/** Makes a queue for work that must not overlap. Each piece begins when those before it have ended, also where they failed. */
 export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return work => {

@@ -8,7 +8,6 @@ import { isRunEvent } from '../../src/agents/event.ts'
 import { Fold } from '../../src/agents/fold.ts'
 import { isServableError } from '../../src/errors.ts'
 import type { RunEvent } from '../../src/index.ts'
-import { anyUrl } from '../code-point.ts'
 
 const part = (content: Part['content']): Part => ({
   ...{ content, metadata: undefined, filename: '', mediaType: 'text/csv' },
@@ -106,7 +105,7 @@ describe('Translator', () => {
     const parts = fc.array(
       fc.record({
         content: fc.oneof(
-          fc.record({ $case: fc.constantFrom('text', 'url'), value: fc.oneof(fc.string(), anyUrl) }),
+          fc.record({ $case: fc.constantFrom('text', 'url'), value: fc.oneof(fc.string(), fc.webUrl()) }),
           fc.record({ $case: fc.constant('data'), value: fc.jsonValue() }),
           fc.record({ $case: fc.constant('raw'), value: fc.uint8Array() }),
           fc.constant(undefined),

@@ -4,7 +4,6 @@ import type { Message, Part, Task, TaskArtifact, TaskState, TaskUpdate } from '.
 import type { Wire } from '../../src/a2a/wire/wire.ts'
 import { ServableError } from '../../src/errors.ts'
 import { isObject } from '../../src/validation.ts'
-import { anyUrl } from '../code-point.ts'
 import { artifactUpdate, message, statusUpdate, task } from './arbitrary.ts'
 import { DIALECTS, type Dialect, type Json, messageOf, V1, V03, V03_REST } from './requests.ts'
 
@@ -110,7 +109,7 @@ const configId = fc.string({ minLength: 1, maxLength: 12 }).filter(id => !/^\.\.
 
 const pushConfig = fc
   .tuple(
-    fc.record({ id: configId, url: anyUrl }),
+    fc.record({ id: configId, url: fc.webUrl() }),
     fc.record({ token: header }, { requiredKeys: [] }),
     fc.constantFrom({}, { scheme: 'Bearer' }, { scheme: 'Bearer', credentials: 'its-own-credentials' }),
   )

@@ -32,9 +32,12 @@ async function buildIn(folder: string): Promise<void> {
   await run({ cwd: folder }, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
   const database = await startNoDatabase()
   const env = { DATABASE: `postgres://nobody@127.0.0.1:${database.port}/none` }
-  for (const app of Object.values(APPS))
-    await run({ cwd: folder, env }, join(folder, NEXT), 'build', join(folder, app))
-  await database.stop()
+  try {
+    for (const app of Object.values(APPS))
+      await run({ cwd: folder, env }, join(folder, NEXT), 'build', join(folder, app))
+  } finally {
+    await database.stop()
+  }
   if (database.asked() > 0) throw new Error('next build has asked the database of an app')
 }
 

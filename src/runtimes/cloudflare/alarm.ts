@@ -25,7 +25,7 @@ export class Alarm {
     }
     await this.#inTurn(async () => {
       const set = (await this.#storage.getAlarm()) ?? 0
-      // An overdue alarm may have been lost.
+      // An overdue alarm may have been lost. One that is not set counts as overdue.
       if (isExact ? set !== time : set > time || set < Date.now()) await this.#storage.setAlarm(time)
     })
   }
