@@ -107,7 +107,7 @@ function asSent(request: Request): Request {
   if (isSame && (body !== null || !request.headers.has('accept-encoding'))) return request
   const headers = new Headers(request.headers)
   headers.delete('accept-encoding')
-  if (isSame) return new Request(request.url, { method, headers, signal })
+  if (isSame) return new InPlaceOf(request, request.url, { method, headers, signal })
   if (isHost(host)) {
     const asked = new URL(`${url.protocol}//${host}`)
     url.hostname = asked.hostname
@@ -115,7 +115,17 @@ function asSent(request: Request): Request {
   } else headers.delete('host')
   // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
-  return new Request(url, init)
+  return new InPlaceOf(request, url, init)
+}
+
+/** A request that keeps the one whose signal it follows: on Node, the signal of a request that is garbage collected never fires. */
+class InPlaceOf extends Request {
+  readonly original: Request
+
+  constructor(original: Request, url: string | URL, init: RequestInit) {
+    super(url, init)
+    this.original = original
+  }
 }
 
 /** The symbol under which a hosting platform gives Next and libraries the current request ("Deploying", `after`). */

@@ -51,6 +51,9 @@ const KEEP_ALIVE_MS = 75_000
 
 async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): Promise<RunningServer> {
   const pending = createPending()
+  // A handler may give another one a new request that follows this one's signal. On Node, the signal of a request that is
+  // garbage collected never fires.
+  const kept = new WeakMap<object, Request>()
   const server = listen({
     port,
     hostname,
@@ -61,7 +64,11 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
       // Other upgrades, such as to HTTP/2, are ignored: the request is answered normally (RFC 9110, section 7.8).
       shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade),
     },
-    fetch: request => handler(withHost(request), new NodePlatform(request)),
+    fetch(request) {
+      const response = request.runtime?.node?.res
+      if (response !== undefined) kept.set(response, request)
+      return handler(withHost(request), new NodePlatform(request))
+    },
   })
   const sockets = acceptSockets(server.node?.server, handler, pending.add)
   await server.ready()
