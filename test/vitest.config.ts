@@ -136,7 +136,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: contracts, maxWorkers },
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...contracts, 'test/.tmp'], maxWorkers },
       },
     ],
   },
