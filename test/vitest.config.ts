@@ -136,7 +136,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...contracts, 'test/.tmp'], maxWorkers },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...contracts, 'test/.tmp/**'],
+          maxWorkers,
+        },
       },
     ],
   },
