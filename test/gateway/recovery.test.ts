@@ -5,7 +5,8 @@ import type { WebSocket } from 'ws'
 import { Agent, createHandler, type GatewayLimits, memoryState, type State, textOf } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import type { Store, Transaction } from '../../src/state/store.ts'
-import { type Client, clientOf, connected, play, stock, WAIT } from '../contracts/gateway/client.ts'
+import { type Client, clientOf, connected, play, stock } from '../contracts/gateway/client.ts'
+import { eventually } from '../eventually.ts'
 
 /** A server, and how many of its runs were stopped. */
 async function start(limits: GatewayLimits = {}, state: State = memoryState()) {
@@ -82,17 +83,17 @@ describe('a client that missed many runs', () => {
     const inputs = Array.from({ length: 60 }, (_item, index) => `answer ${index}`)
     for (const [index, input] of inputs.entries()) {
       socket.emit('agent.run', { name: 'echo', input })
-      await vi.waitFor(() => expect(sent()).toBe(index + 1), { ...WAIT, interval: 1 })
+      await vi.waitFor(() => expect(sent()).toBe(index + 1), { timeout: 15_000, interval: 1 })
     }
     for (const after of [5, 17, 18, 40]) {
       const more = after - answers(client).length + 1
       socket.io.once('open', () => goDeaf(socket, more))
       await breakOff(socket)
       expect(socket.recovered).toBe(true)
-      await vi.waitFor(() => expect(answers(client)).toHaveLength(after + 1), WAIT)
+      await eventually(() => expect(answers(client)).toHaveLength(after + 1))
     }
     await breakOff(socket)
-    await vi.waitFor(() => expect(answers(client)).toHaveLength(61), WAIT)
+    await eventually(() => expect(answers(client)).toHaveLength(61))
     expect(new Set(answers(client))).toEqual(new Set(['first', ...inputs]))
     expect((await play(client, 'agent.run', { name: 'echo', input: 'new' })).at(-1)?.event).toBe('agent.done')
   })
@@ -104,9 +105,9 @@ describe('a client that missed many runs', () => {
     await play(client, 'agent.run', { name: 'echo', input: 'first' })
     const sent = goDeaf(socket)
     socket.emit('agent.run', { name: 'echo', input: 'missed' })
-    await vi.waitFor(() => expect(sent()).toBe(1), WAIT)
+    await eventually(() => expect(sent()).toBe(1))
     await breakOff(socket)
-    await vi.waitFor(() => expect(answers(client)).toEqual(['first', 'missed']), WAIT)
+    await eventually(() => expect(answers(client)).toEqual(['first', 'missed']))
   })
 
   it.each([
@@ -126,12 +127,12 @@ describe('a client that missed many runs', () => {
         for (let at = run; at < run + 50; at++) {
           socket.emit('agent.run', { name: 'echo', input: `answer ${at}` })
         }
-        await vi.waitFor(() => expect(sent()).toBe(run + 50), WAIT)
+        await eventually(() => expect(sent()).toBe(run + 50))
       }
       await breakOff(socket)
       expect([socket.recovered, socket.id === id]).toEqual([isBack, isBack])
-      if (isBack) await vi.waitFor(() => expect(new Set(answers(client)).size).toBe(many + 1), WAIT)
-      else await vi.waitFor(() => expect(counts.stopped).toBe(1), WAIT)
+      if (isBack) await eventually(() => expect(new Set(answers(client)).size).toBe(many + 1))
+      else await eventually(() => expect(counts.stopped).toBe(1))
     },
   )
 })
@@ -167,7 +168,7 @@ describe('a store that breaks', () => {
     expect(await client.ask('agent.run', { name: 'waiting', input: 'x' })).toMatchObject({
       code: 'internal_error',
     })
-    await vi.waitFor(() => expect(counts.stopped).toBe(1), WAIT)
+    await eventually(() => expect(counts.stopped).toBe(1))
     expect(client.got.map(({ event }) => event)).toEqual(['agent.error'])
   })
 
@@ -195,6 +196,6 @@ describe('a store that breaks', () => {
     isBroken = false
     await breakOff(socket)
     expect(socket.recovered).toBe(true)
-    await vi.waitFor(() => expect(answers(client)).toEqual([undefined, 'kept']), WAIT)
+    await eventually(() => expect(answers(client)).toEqual([undefined, 'kept']))
   })
 })

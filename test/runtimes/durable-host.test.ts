@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
 import type { LogEntry } from '../../src/state/store.ts'
 import { answer, kept } from '../contracts/run-host/answering.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { runHostContract } from '../contracts/run-host.ts'
+import { eventually } from '../eventually.ts'
 import { startWorkerd } from './harness.ts'
 
 const never = { gate: 'never' } as const
-
-const WAIT = { timeout: 30_000, interval: 20 }
 
 /** Calls through the door of the Worker. */
 function door(url: string) {
@@ -190,16 +189,16 @@ describe('durableState', () => {
           () => 'kept',
           error => error.code ?? error.message,
         )
-      await vi.waitFor(async () => expect(await codeOf()).toBe('run_not_found'), WAIT)
+      await eventually(async () => expect(await codeOf()).toBe('run_not_found'))
       await waitFor(async () => (await host.list(owner, { limit: 10 })).runs.length === 0)
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect((await begin(host, [{ say: 'hi' }], { owner, key })).id).not.toBe(id)
-      }, WAIT)
+      })
       // The same of a plain run that is kept, though no alarm was set when it began.
       const waiting = await kept(host, [{ ask: ['a'] }], owner)
       expect((await host.list(owner, { limit: 10 })).runs.map(run => run.id)).toContain(waiting)
       const answerOf = () => answer(host, waiting, { z: 1 }, { owner }).catch(error => error.code)
-      await vi.waitFor(async () => expect(await answerOf()).toBe('run_not_found'), WAIT)
+      await eventually(async () => expect(await answerOf()).toBe('run_not_found'))
       await waitFor(async () => !(await host.list(owner, { limit: 10 })).runs.some(run => run.id === waiting))
       const { id: other } = await begin(host, [{ say: 'again' }], { owner })
       expect((await ending(host, other, owner)).result?.text).toBe('again')

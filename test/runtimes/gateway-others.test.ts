@@ -1,16 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import {
-  clientOf,
-  connected,
-  ended,
-  plain,
-  play,
-  start,
-  stock,
-  textOf,
-  WAIT,
-} from '../contracts/gateway/client.ts'
+import { clientOf, connected, ended, plain, play, start, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
 import { noted, own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
@@ -39,7 +29,7 @@ describe('a gateway on a server of the host’s own', () => {
     const runId = await start(client, 'agent.run', { name: 'counts', input: '1000' })
     for (const after of [2000, 10_000]) {
       const told = () => textOf(client.got.filter(({ data }) => data.runId === runId)).length
-      await vi.waitFor(() => expect(told()).toBeGreaterThan(after), { ...WAIT, interval: 1 })
+      await vi.waitFor(() => expect(told()).toBeGreaterThan(after), { timeout: 15_000, interval: 1 })
       const back = connected(socket)
       socket.io.engine.close()
       await back

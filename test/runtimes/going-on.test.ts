@@ -2,17 +2,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { messagesOf } from '../contracts/http/client.ts'
 import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { accept, ended, get, type Server } from '../contracts/runs/client.ts'
+import { eventually } from '../eventually.ts'
 import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 import { STARTS, type StartKilled } from './kills.ts'
 
 /** In Durable Objects an alarm brings a run back, some 30 seconds later. */
-const WAIT = { timeout: 90_000, interval: 25 }
-
 const TIMEOUT_MS = 120_000
 
 /** Takes the effects of steps. The first one of the name is not answered, so its step does not end. */
@@ -35,7 +34,7 @@ async function receiver(held: string) {
   })
   const { port } = server.address() as AddressInfo
   const seen = (name: string) =>
-    vi.waitFor(() => expect(effects.map(each => each.name)).toContain(name), WAIT)
+    eventually(() => expect(effects.map(each => each.name)).toContain(name), 90_000)
   /** All are done once, but for what was held. */
   const expectOnce = (again = 1) => {
     const names = effects.map(({ name }) => name)

@@ -1,5 +1,5 @@
 import type { Socket } from 'socket.io-client'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   type Client,
   clientOf,
@@ -11,10 +11,10 @@ import {
   stock,
   structuredOf,
   textOf,
-  WAIT,
 } from '../contracts/gateway/client.ts'
 import { noted, openGate, own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
+import { eventually } from '../eventually.ts'
 import { startEvicting } from './evicting.ts'
 
 const startGateway = (vars: { RECOVERY?: 'on'; AUTHENTICATE?: 'on'; TOKENS?: 'on' }) =>
@@ -64,7 +64,7 @@ describe('an object that leaves memory while its clients stay', () => {
     const socket = stock(server)
     const client = clientOf(socket)
     await connected(socket)
-    await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe('websocket'), WAIT)
+    await eventually(() => expect(socket.io.engine.transport.name).toBe('websocket'))
     // The client has moved once the server has seen its last word on polling.
     await play(client, 'agent.run', { name: 'echo', input: 'before' })
     const frames = await plain(server, { connect: { apiKey: 'sk-test-PLAI' } })
@@ -96,10 +96,10 @@ describe('an object that leaves memory while its clients stay', () => {
     const [socket, client] = await open({})
     let pings = 0
     socket.io.engine.on('ping', () => pings++)
-    await vi.waitFor(() => expect(pings).toBeGreaterThan(0), WAIT)
+    await eventually(() => expect(pings).toBeGreaterThan(0))
     await evict()
     const before = pings
-    await vi.waitFor(() => expect(pings).toBeGreaterThan(before + 1), WAIT)
+    await eventually(() => expect(pings).toBeGreaterThan(before + 1))
     expect(textOf(await play(client, 'agent.run', { name: 'echo', input: 'here' }))).toBe('here')
   })
 
@@ -149,7 +149,7 @@ describe.each([
     const user = own('ann')
     const socket = stock(server, said(user))
     await connected(socket)
-    await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe('websocket'), WAIT)
+    await eventually(() => expect(socket.io.engine.transport.name).toBe('websocket'))
     // The server has seen the client move once it has answered on the new transport.
     await clientOf(socket).ask('no.such.event')
     await expectKnown(clientOf(socket), user)

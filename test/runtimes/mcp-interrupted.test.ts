@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Asked,
   accepted,
@@ -48,10 +48,7 @@ describe.each(Object.entries(starts))('a server that is killed: %s', ELSEWHERE, 
   const look = (taskId: string): Promise<Json> => resultOf(server, 'tasks/get', { taskId }, ann)
   const until = async (taskId: string, status: string): Promise<Json> => {
     // An object of Workers goes on when its alarm rings.
-    await vi.waitFor(async () => expect((await look(taskId)).status).toBe(status), {
-      timeout: 45_000,
-      interval: 50,
-    })
+    await eventually(async () => expect((await look(taskId)).status).toBe(status), 45_000)
     return look(taskId)
   }
 

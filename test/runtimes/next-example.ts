@@ -1,7 +1,7 @@
 /** The plugins of the example for Next.js. */
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { WAIT } from '../contracts/gateway/client.ts'
+import { expect, it, onTestFinished } from 'vitest'
 import { startReceiver } from '../contracts/otel/receiver.ts'
+import { eventually } from '../eventually.ts'
 import { PLUGINS } from '../examples/plugins.ts'
 import type { NextApps } from './next-apps.ts'
 
@@ -57,9 +57,9 @@ export function everyPluginCase(apps: () => Pick<NextApps, 'start'>): void {
     const answer = await ask('/agents/echo/run', { authorization: `Bearer ${key}` }, card)
     expect(await answer.json()).toMatchObject({ text: 'Pay with [card]' })
     expect((await ask('/agents/echo/run', {}, card)).status).toBe(401)
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(receiver.spans.map(({ name }) => name)).toContain('invoke_agent echo')
       expect(app.log()).toContain('"event":"run.started"')
-    }, WAIT)
+    })
   })
 }

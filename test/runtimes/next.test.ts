@@ -7,23 +7,14 @@
  * no memory to share in the Edge runtime.
  */
 import { readdir } from 'node:fs/promises'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { a2aSmoke } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
 import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import { consoleContract } from '../contracts/console.ts'
-import {
-  clientOf,
-  connected,
-  plain,
-  play,
-  refusal,
-  stock,
-  textOf,
-  WAIT,
-} from '../contracts/gateway/client.ts'
+import { clientOf, connected, plain, play, refusal, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
@@ -35,6 +26,7 @@ import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { runsConnectionContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
+import { eventually } from '../eventually.ts'
 import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
 import { type NextApps, nextApps } from './next-apps.ts'
 import { chatCases } from './next-chat.ts'
@@ -116,7 +108,7 @@ describe('the gateway in a Node route', () => {
 
   it('has told the log that nobody says the address of its clients', async () => {
     await connected(stock(server))
-    await vi.waitFor(() => expect(server().log()).toContain('limits.no_address'), WAIT)
+    await eventually(() => expect(server().log()).toContain('limits.no_address'))
   })
 
   it('ends the connection of a client that wants a WebSocket and nothing else', async () => {

@@ -1,22 +1,14 @@
 /** Behind the real nginx, configured as docs/deploy.md has it, where Debian's nginx is installed, as it is on CI. */
 import { existsSync } from 'node:fs'
-import { describe, expect, it, vi } from 'vitest'
-import {
-  clientOf,
-  connected,
-  type Plain,
-  plain,
-  play,
-  stock,
-  textOf,
-  WAIT,
-} from '../contracts/gateway/client.ts'
+import { describe, expect, it } from 'vitest'
+import { clientOf, connected, type Plain, plain, play, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectAlive } from '../contracts/http/client.ts'
 import { connectionCases, smokeCases } from '../contracts/http/connections.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
+import { eventually } from '../eventually.ts'
 import { fencesOf } from '../pages.ts'
 import { startNode } from './harness.ts'
 import { NGINX, startNginx } from './nginx.ts'
@@ -100,7 +92,7 @@ describe.skipIf(!isThere)(isThere ? 'behind nginx' : 'behind nginx (skipped: nee
     const from = (localAddress: string, headers: Record<string, string> = {}) =>
       plain(server, { localAddress, headers, connect: {} })
     /** Waits until those of the test before have gone. */
-    const once = (check: () => Promise<void>) => vi.waitFor(check, WAIT)
+    const once = (check: () => Promise<void>) => eventually(check)
 
     it('has more clients than one address may have', async () => {
       const addresses = Array.from(

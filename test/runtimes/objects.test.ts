@@ -2,14 +2,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LogEntry } from '../../src/index.ts'
+import { eventually } from '../eventually.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
 const HOUR = 3_600_000
-const WAIT = { timeout: 30_000, interval: 20 }
-
 let server: Runtime | undefined
 beforeAll(async () => {
   server = await startWorkerd('test/runtimes/entries/objects-workerd.ts')
@@ -161,7 +160,7 @@ describe('the alarm that keepers share', () => {
     await ask('one', 'plan', at, false)
     await ask('one', 'wakeBy', at - 0.25)
     expect(await alarmAt()).toBe(at)
-    await vi.waitFor(async () => expect(await ask('one', 'alarms')).toBeGreaterThan(2), WAIT)
+    await eventually(async () => expect(await ask('one', 'alarms')).toBeGreaterThan(2))
     await ask('one', 'plan', undefined, false)
   })
 
@@ -247,11 +246,11 @@ describe('the keeper of transactions', () => {
     await ask('counts', 'put', 'b', last)
     expect(await alarmAt()).toBe(last)
     await ask('counts', 'put', 'a', first)
-    await vi.waitFor(async () => expect(await ask('counts', 'get', 'a')).toBeNull(), WAIT)
-    await vi.waitFor(async () => expect(await alarmAt()).toBe(last), WAIT)
+    await eventually(async () => expect(await ask('counts', 'get', 'a')).toBeNull())
+    await eventually(async () => expect(await alarmAt()).toBe(last))
     await ask('counts', 'put', 'b', Date.now())
     await ring()
-    await vi.waitFor(async () => expect(await tables()).toEqual([]), WAIT)
+    await eventually(async () => expect(await tables()).toEqual([]))
   })
 
   it('keeps what a plugin of others keeps, and deletes it when it has expired', async () => {

@@ -2,9 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
-import { eventually, hear, own, rpcCall, TONGUES } from '../contracts/a2a/client.ts'
+import { describe, expect, it } from 'vitest'
+import { hear, own, rpcCall, TONGUES } from '../contracts/a2a/client.ts'
 import { type Received, type Receiver, startReceiver } from '../contracts/a2a/receiver.ts'
+import { eventually } from '../eventually.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
 
@@ -127,7 +128,7 @@ describe('push notifications: objects that leave memory between two tries', () =
       for (const id of ids) await worker.evictDurableObject('ServableRun', { id })
       // Nothing but its alarm brings an object back: workerd calls one that was set before an eviction some ten seconds later,
       // and an object that left in the middle of a try waits for the end of its claim before that.
-      await vi.waitFor(async () => expect(await made()).toBe(TASKS * 2), { timeout: 60_000, interval: 25 })
+      await eventually(async () => expect(await made()).toBe(TASKS * 2), 60_000)
       receiver = await startReceiver(before.port)
       await expectTold(receiver, paths)
     } finally {

@@ -1,14 +1,13 @@
 /** What operations cost on Workers: the rows that Durable Objects write are what a deployment pays. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { messageOf, V1 } from '../a2a/requests.ts'
 import { as, own, uuid } from '../contracts/runs/client.ts'
 import { startReceiver } from '../contracts/webhooks/receiver.ts'
+import { eventually } from '../eventually.ts'
 import type { Ledger } from './entries/metered.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 
 const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
-const WAIT = { timeout: 30_000, interval: 20 }
-
 type Fields = Readonly<Record<string, string>>
 
 const post = (url: string, body: unknown, headers: Fields = {}): Promise<Response> =>
@@ -24,11 +23,11 @@ const take = async (url: string): Promise<Ledger> =>
 
 /** What was spent once the last thing that a run's object does is done: its alarm is set to its time to go. */
 async function spent(url: string, told: string, times = 1): Promise<Ledger> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { calls, last } = await look(url)
     expect(calls[told] ?? 0).toBeGreaterThanOrEqual(times)
     expect(last).toBe('ServableRun: setAlarm')
-  }, WAIT)
+  })
   const ledger = await take(url)
   // Where it went: for whoever reads the test's log.
   if (process.env.SHOW_ROWS) console.log(expect.getState().currentTestName, JSON.stringify(ledger, null, 1))
@@ -163,11 +162,11 @@ describe('rows of sessions that are listed', () => {
         const told = count === 1 ? 2 : 1
         const path = `${server.url}/api/agents/burst/stream`
         await (await post(path, { input: 'x', background: true, sessionId }, owner)).text()
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           const { calls, statements } = await look(server.url)
           expect(calls).toMatchObject({ 'ServableIndex.sessions.told': told })
           expect(statements).toMatchObject({ 'ServableRun: setAlarm': 2 })
-        }, WAIT)
+        })
         const page = await (await fetch(`${server.url}/api/sessions`, { headers: owner })).json()
         const lastMessage = expect.stringMatching(/^piece 1 /)
         expect(page).toMatchObject({ sessions: [{ id: sessionId, count, lastMessage }] })
@@ -213,10 +212,10 @@ describe('rows of a budget', () => {
     await take(url())
     const response = await post(`${url()}/api/agents/burst/run`, { input: 'x', ...body }, owner)
     expect(response.status, await response.text()).toBe(200)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { calls } = await look(url())
       expect(calls['ServableIndex.budgets.settle']).toBe(1)
-    }, WAIT)
+    })
     return take(url())
   }
 
@@ -248,7 +247,7 @@ describe('rows of a webhook', () => {
       for (const count of [1, 2]) {
         await take(server.url)
         await followed(server.url, 'burst', owner)
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           expect(receiver.requests('/hook')).toHaveLength(count)
           const { statements } = await look(server.url)
           // The delivery has been claimed, and is settled.
@@ -256,7 +255,7 @@ describe('rows of a webhook', () => {
             'ServableRun: setAlarm': 2,
             'ServableIndex: DELETE FROM object_documents WHERE collection =': 1,
           })
-        }, WAIT)
+        })
       }
       const { rows, calls } = await take(server.url)
       expect(calls).toMatchObject({ 'ServableIndex.webhooks.enqueue': 1 })
@@ -298,11 +297,11 @@ describe('rows of the queue', () => {
     await start('held', owner)
     expect(await start('burst', owner)).toBe('queued')
     await post(`${url()}/release`, {})
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { calls, statements } = await look(url())
       expect(calls).toMatchObject({ 'ServableIndex.core:run.update': 2, 'ServableIndex.queue.done': 1 })
       expect(statements).toMatchObject({ 'ServableRun: setAlarm': 4 })
-    }, WAIT)
+    })
     // The first run of the owner, and the one that waited.
     const { rows } = await take(url())
     expect(rows).toBeLessThanOrEqual(15 + 13 + 24)

@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { platform } from '../../../src/http/platform.ts'
 import { Agent, createHandler, memoryState } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 
 /** What a receiver does with what it is told. */
 type Way = 'hold' | 'take' | 'fail'
@@ -78,7 +79,7 @@ async function startMany(
   for (let index = 0; index < count; index++) await start(ip, urlOf(index))
 }
 
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 50_000, interval: 5 })
+const inTime = (check: () => void) => eventually(check, 50_000)
 
 /** The working status, the artifact and the end. */
 const NOTICES = 3
@@ -91,12 +92,12 @@ describe('a client with four hundred tasks and receivers that do not answer', ()
     const [slow, quick] = [await startReceiver('hold'), await startReceiver('take')]
     const start = make()
     await startMany(start, '192.0.2.1', index => `${slow.url}/${index}`)
-    await eventually(() => expect(slow.held.length).toBeGreaterThan(0))
+    await inTime(() => expect(slow.held.length).toBeGreaterThan(0))
     const many = slow.held.length
     expect(many).toBeLessThan(64)
     for (const path of ['/a', '/b', '/c']) {
       await start(ip, quick.url + path)
-      await eventually(() => expect(quick.asked(path)).toBe(NOTICES))
+      await inTime(() => expect(quick.asked(path)).toBe(NOTICES))
     }
     // None of the slow ones has been answered, and no more of them are asked meanwhile than there may be.
     expect(slow.asked()).toBe(slow.held.length)
@@ -108,7 +109,7 @@ describe('a client with four hundred tasks and receivers that do not answer', ()
     const start = make()
     await startMany(start, undefined, index => `${slow.url}/${index}`)
     await start(undefined, `${quick.url}/other`)
-    await eventually(() => expect(quick.asked('/other')).toBe(NOTICES))
+    await inTime(() => expect(quick.asked('/other')).toBe(NOTICES))
     expect(slow.asked()).toBe(slow.held.length)
   })
 
@@ -116,9 +117,9 @@ describe('a client with four hundred tasks and receivers that do not answer', ()
     const slow = await startReceiver('hold')
     const start = make()
     await startMany(start, '192.0.2.1', index => `${slow.url}/${index}`, 100)
-    await eventually(() => expect(slow.held.length).toBeGreaterThan(0))
+    await inTime(() => expect(slow.held.length).toBeGreaterThan(0))
     slow.become('take')
-    await eventually(() => expect(slow.asked()).toBe(100 * NOTICES))
+    await inTime(() => expect(slow.asked()).toBe(100 * NOTICES))
     for (let index = 0; index < 100; index++) expect(slow.asked(`/${index}`)).toBe(NOTICES)
   })
 })
@@ -128,12 +129,12 @@ describe('receivers that fail', () => {
     const [failing, quick] = [await startReceiver('fail'), await startReceiver('take')]
     const start = make({ retryMs: 1, maxRetryMs: 1, maxTries: 1_000_000 })
     await startMany(start, '192.0.2.1', index => `${failing.url}/${index}`, 100)
-    await eventually(() => expect(failing.asked()).toBeGreaterThan(100))
+    await inTime(() => expect(failing.asked()).toBeGreaterThan(100))
     failing.become('hold')
     for (const path of ['/a', '/b', '/c']) {
       for (const ip of ['192.0.2.1', '192.0.2.2']) {
         await start(ip, `${quick.url}${path}/${ip}`)
-        await eventually(() => expect(quick.asked(`${path}/${ip}`)).toBe(NOTICES))
+        await inTime(() => expect(quick.asked(`${path}/${ip}`)).toBe(NOTICES))
       }
     }
     expect(failing.held.length).toBeLessThanOrEqual(8)

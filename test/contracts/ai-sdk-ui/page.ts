@@ -1,5 +1,6 @@
 /** What a page sees of a chat, and what it waits for. */
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import {
   type Chat,
   type Client,
@@ -12,11 +13,9 @@ import {
 
 export type Server = () => Served
 
-const WAIT = { timeout: 30_000, interval: 5 }
-
 /** Waits for a condition of a chat. */
 export function until(check: () => void): Promise<void> {
-  return vi.waitFor(check, WAIT)
+  return eventually(check)
 }
 
 /** The parts that a page draws, without what tells nothing. */

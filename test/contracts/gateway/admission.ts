@@ -1,5 +1,6 @@
 /** Authentication of clients that connect. */
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { own } from '../runs/client.ts'
 import { secret } from '../secrets.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type Server,
   start,
   stock,
-  WAIT,
   WAYS,
 } from './client.ts'
 
@@ -195,9 +195,9 @@ export function scopedCases(server: Server): void {
     const name = own('late')
     expect(await client.ask('agent.run', { name, input: 'x' })).toMatchObject({ code: 'agent_not_found' })
     await fetch(`${server().url}/probe/register?name=${name}`)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const events = await play(client, 'agent.run', { name, input: 'x' })
       expect(events.at(-1)?.data.output).toEqual({ text: `I am ${name}` })
-    }, WAIT)
+    })
   })
 }

@@ -1,9 +1,10 @@
 /** Runs that wait for someone, and answers to them. */
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { InputRequest, RunRecord } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import { notesOf } from '../http/client.ts'
 import { as, own } from '../runs/client.ts'
-import { type Client, clientOf, connected, ended, play, type Server, stock, textOf, WAIT } from './client.ts'
+import { type Client, clientOf, connected, ended, play, type Server, stock, textOf } from './client.ts'
 
 /** Starts a run that ends with requests. */
 async function startWaiting(client: Client, name: string, input: string) {
@@ -74,7 +75,7 @@ export function answerCases(server: Server, open: () => Promise<Client>): void {
     expect(acks).toEqual([{ runId: expect.any(String) }, ack])
     const done = () =>
       client.got.find(({ event, data }) => event === 'agent.done' && data.runId === ack?.runId)?.data
-    await vi.waitFor(() => expect(done()).toBeDefined(), WAIT)
+    await eventually(() => expect(done()).toBeDefined())
     expect(done()).toMatchObject({
       finishReason: 'input_required',
       requests: [{ message: 'Which colour?' }],
@@ -123,9 +124,9 @@ export function answerRecoveryCases(server: Server): void {
     socket.connect()
     await back
     const { continuedBy = '' } = await recordOf(server, runId, as(user))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await recordOf(server, continuedBy, as(user))).status).not.toBe('running')
-    }, WAIT)
+    })
     expect((await ended(client, continuedBy)).at(-1)?.event).toBe('agent.error')
     const again = await answer(client, runId, { id: approval.id, decision: 'deny' })
     expect(again).toEqual({ runId: continuedBy })

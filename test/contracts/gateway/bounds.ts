@@ -1,10 +1,11 @@
 /** Limits of clients, narrow enough for a test to reach. */
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { eventually } from '../../eventually.ts'
 import { notesOf } from '../http/client.ts'
 import { isNoted, noted, openGate, own } from '../runs/client.ts'
 import { openWire } from '../socket/client.ts'
-import { clientOf, connected, ended, play, refusal, type Server, start, stock, WAIT } from './client.ts'
+import { clientOf, connected, ended, play, refusal, type Server, start, stock } from './client.ts'
 import { NARROW } from './service.ts'
 
 const socketOnly = { transports: ['websocket'], reconnection: false }
@@ -34,9 +35,9 @@ export function boundCases(server: Server): void {
       NARROW.maxEventsPerSecond,
     )
     expect(codes).toContain('rate_limited')
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await client.ask('run.cancel', { runId: 'x' })).toMatchObject({ code: 'run_not_found' })
-    }, WAIT)
+    })
     client.leave()
   })
 
@@ -105,7 +106,7 @@ export function boundCases(server: Server): void {
     const stalled = await settled(progress)
     if (!(await isNoted(server, `${name} stopped`))) {
       socket.resume()
-      await vi.waitFor(async () => expect(await progress()).toBeGreaterThan(stalled), WAIT)
+      await eventually(async () => expect(await progress()).toBeGreaterThan(stalled))
     }
     socket.terminate()
     await noted(server, `${name} stopped`)
@@ -113,7 +114,7 @@ export function boundCases(server: Server): void {
 
   it('refuses a socket too many of one address, where the runtime vouches for it, or in all', async () => {
     const most = server().runtime === 'workerd' ? NARROW.maxSockets : NARROW.maxSocketsPerIp
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const sockets = Array.from({ length: most }, () => stock(server, socketOnly))
       try {
         await Promise.all(sockets.map(connected))
@@ -122,7 +123,7 @@ export function boundCases(server: Server): void {
       } finally {
         for (const socket of sockets) socket.disconnect()
       }
-    }, WAIT)
+    })
   })
 
   it('counts the address that a proxy adds, whatever the client has sent before it', async () => {
@@ -133,7 +134,7 @@ export function boundCases(server: Server): void {
       const url = `${server().url}/socket.io/?EIO=4&transport=polling`
       return (await fetch(url, { headers: headersFor(address) })).status
     }
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const sockets = Array.from({ length: NARROW.maxSocketsPerIp }, () => from('1.1.1.1'))
       try {
         await Promise.all(sockets.map(connected))
@@ -142,7 +143,7 @@ export function boundCases(server: Server): void {
       } finally {
         for (const socket of sockets) socket.disconnect()
       }
-    }, WAIT)
+    })
   })
 
   it('still serves', async () => {
@@ -154,11 +155,11 @@ export function boundCases(server: Server): void {
 /** Waits until a number no longer changes. */
 async function settled(read: () => Promise<number>): Promise<number> {
   let [last, same] = [await read(), 0]
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const now = await read()
     same = now === last ? same + 1 : 0
     last = now
     expect(same).toBe(20)
-  }, WAIT)
+  })
   return last
 }

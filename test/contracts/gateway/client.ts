@@ -1,7 +1,8 @@
 /** Talks to the gateway with the stock client, and with a plain WebSocket. */
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import { eventually } from '../../eventually.ts'
 import type { Deployment } from '../runs/client.ts'
 
 export type Server = () => Deployment
@@ -14,8 +15,6 @@ export const WAYS: readonly [name: string, options: Options][] = [
   ['with WebSocket only', { transports: ['websocket'] }],
   ['with polling only', { transports: ['polling'] }],
 ]
-
-export const WAIT = { timeout: 15_000, interval: 10 }
 
 /** The server's answer to an event that starts a run. */
 export type Answer = { readonly runId: string } | { readonly error: string; readonly code: string }
@@ -45,7 +44,7 @@ export async function start(client: Client, event: string, payload: object): Pro
 export async function ended(client: Client, runId: string): Promise<Got[]> {
   const own = () => client.got.filter(({ data }) => data.runId === runId)
   const isLast = ({ event }: Got) => event === 'agent.done' || event === 'agent.error'
-  await vi.waitFor(() => expect(own().some(isLast)).toBe(true), WAIT)
+  await eventually(() => expect(own().some(isLast)).toBe(true))
   expect(own().filter(isLast)).toHaveLength(1)
   return own()
 }
@@ -163,7 +162,7 @@ export async function plain(
       const id = ++asked
       socket.send(JSON.stringify({ event, data, id }))
       const answer = () => frames.find(frame => frame.event === 'ack' && frame.id === id)
-      await vi.waitFor(() => expect(answer()).toBeDefined(), WAIT)
+      await eventually(() => expect(answer()).toBeDefined())
       return answer()?.data as Answer
     },
     tell: (event, data) => socket.send(JSON.stringify({ event, data })),

@@ -1,33 +1,34 @@
 /** The contract of a WebSocket that speaks only JSON. */
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { noted, own } from '../runs/client.ts'
-import { type Plain, plain, play, type Server, start, WAIT } from './client.ts'
+import { type Plain, plain, play, type Server, start } from './client.ts'
 
 export function plainCases(server: Server): void {
   const open = () => plain(server)
 
   it('answers `connect`', async () => {
     const client = await plain(server, { connect: {} })
-    await vi.waitFor(() => expect(client.frames).toHaveLength(1), WAIT)
+    await eventually(() => expect(client.frames).toHaveLength(1))
     expect(client.frames[0]).toEqual({ event: 'connect', data: { sid: expect.any(String) } })
   })
 
   it('needs no `connect`, and keeps what is sent before it is known who sends it', async () => {
     const client = await open()
     for (const input of ['one', 'two', 'three']) client.tell('agent.run', { name: 'echo', input })
-    await vi.waitFor(() => {
+    await eventually(() => {
       const done = client.frames.filter(({ event }) => event === 'agent.done')
       expect(new Set(done.map(({ data }) => data.output))).toEqual(
         new Set(['one', 'two', 'three'].map(text => ({ text }))),
       )
-    }, WAIT)
+    })
   })
 
   it('answers by the `id` of the event, a number or text', async () => {
     const client = await open()
     client.send('{"event":"agent.run","data":{"name":"echo","input":"x"},"id":"a b"}')
-    await vi.waitFor(() => expect(client.frames[0]).toMatchObject({ event: 'ack', id: 'a b' }), WAIT)
-    await vi.waitFor(() => expect(client.frames.at(-1)?.event).toBe('agent.done'), WAIT)
+    await eventually(() => expect(client.frames[0]).toMatchObject({ event: 'ack', id: 'a b' }))
+    await eventually(() => expect(client.frames.at(-1)?.event).toBe('agent.done'))
   })
 
   it.each<[string, string | Uint8Array]>([

@@ -2,6 +2,7 @@
 import type { Socket } from 'socket.io-client'
 import { describe, expect, it, vi } from 'vitest'
 import type { WebSocket } from 'ws'
+import { eventually } from '../../eventually.ts'
 import { as, isNoted, noted, openGate, own } from '../runs/client.ts'
 import {
   type Client,
@@ -16,7 +17,6 @@ import {
   stock,
   structuredOf,
   textOf,
-  WAIT,
   WAYS,
 } from './client.ts'
 
@@ -55,7 +55,7 @@ async function expectAllOnce(
   const runId = await start(client, 'agent.run', { name: 'counts', input: '2000' })
   for (const length of after) {
     await vi.waitFor(() => expect(textOf(told(client, runId)).length).toBeGreaterThan(length), {
-      ...WAIT,
+      timeout: 15_000,
       interval: 1,
     })
     await breakNow(socket)
@@ -92,9 +92,9 @@ export function recoveryCases(server: Server): void {
         ids.push(await start(client, 'agent.run', { name: 'gated', input: gate }))
         await noted(server, `${gate} started`)
       }
-      await vi.waitFor(() => {
+      await eventually(() => {
         for (const id of ids) expect(textOf(told(client, id))).toBe('before ')
-      }, WAIT)
+      })
       await openGate(server, gates[0]!)
       await ended(client, ids[0]!)
       await stayAway(socket)
@@ -155,10 +155,10 @@ export function recoveryCases(server: Server): void {
     socket.disconnect()
     await noted(server, `${gate} stopped`)
     // The agent is stopped before the run's record shows it.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const response = await fetch(`${server().url}/api/runs/${runId}`)
       expect(await response.json()).toMatchObject({ status: 'cancelled' })
-    }, WAIT)
+    })
   })
 
   it('gives nobody the socket of another identity', async () => {
@@ -166,7 +166,7 @@ export function recoveryCases(server: Server): void {
     const client = clientOf(socket)
     const gate = own('gate')
     const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
-    await vi.waitFor(() => expect(told(client, runId)).toHaveLength(1), WAIT)
+    await eventually(() => expect(told(client, runId)).toHaveLength(1))
     const { _pid: pid, _lastOffset: offset } = socket as unknown as { _pid: string; _lastOffset: string }
     expect(offset).toMatch(/^[\da-f]{8};1;1\.1$/)
     const thief = open({ extraHeaders: as(own('bob')), auth: { pid, offset } })
@@ -201,7 +201,7 @@ export function recoveryCases(server: Server): void {
     const client = clientOf(socket)
     const gate = own('gate')
     const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
-    await vi.waitFor(() => expect(told(client, runId)).toHaveLength(1), WAIT)
+    await eventually(() => expect(told(client, runId)).toHaveLength(1))
     const { _pid: pid, _lastOffset: offset } = socket as unknown as { _pid: string; _lastOffset: string }
     const second = open({ auth: { pid, offset } })
     const again = clientOf(second)
@@ -210,10 +210,10 @@ export function recoveryCases(server: Server): void {
     // The new connection does not know of runs that the old one starts now.
     const late = own('gate')
     const lateId = await start(client, 'agent.run', { name: 'gated', input: late })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const response = await fetch(`${server().url}/api/runs/${lateId}`)
       expect(await response.json()).toMatchObject({ status: 'cancelled' })
-    }, WAIT)
+    })
     // The end of the old connection no longer cancels anything.
     await stayAway(socket)
     await openGate(server, gate)
@@ -246,7 +246,7 @@ export function recoveryCases(server: Server): void {
     const client = clientOf(socket)
     const gate = own('gate')
     const atWork = await start(client, 'agent.run', { name: 'gated', input: gate })
-    await vi.waitFor(() => expect(textOf(told(client, atWork))).toBe('before '), WAIT)
+    await eventually(() => expect(textOf(told(client, atWork))).toBe('before '))
     const { ws } = socket.io.engine.transport as unknown as { ws: WebSocket }
     // Messages are lost from now on, and no side knows it yet.
     ws.onmessage = () => {}
@@ -260,14 +260,14 @@ export function recoveryCases(server: Server): void {
       const some = inputs.slice(sent, sent + 7)
       for (const input of some) socket.emit('agent.run', { name: 'echo', input })
       sent += some.length
-      await vi.waitFor(async () => expect(await completed()).toBe(sent), WAIT)
+      await eventually(async () => expect(await completed()).toBe(sent))
     }
     const back = connected(socket)
     ws.terminate()
     await back
     expect(socket.recovered).toBe(true)
     const ends = () => client.got.filter(({ event }) => event === 'agent.done' || event === 'agent.error')
-    await vi.waitFor(() => expect(ends()).toHaveLength(inputs.length), WAIT)
+    await eventually(() => expect(ends()).toHaveLength(inputs.length))
     const texts = ends().map(({ data }) => (data.output as { text: string } | undefined)?.text)
     expect(new Set(texts)).toEqual(new Set(inputs))
     // The run that was running all the time continues, and there is room for more runs.
@@ -284,10 +284,10 @@ export function recoveryCases(server: Server): void {
     await noted(server, `${gate} started`)
     socket.disconnect()
     await openGate(server, gate)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const response = await fetch(`${server().url}/api/runs/${runId}`)
       expect(await response.json()).toMatchObject({ status: 'completed' })
-    }, WAIT)
+    })
   })
 
   it('ends a run of a shared key with the one who began it, and with nobody else', async () => {

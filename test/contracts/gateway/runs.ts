@@ -1,9 +1,10 @@
 /** Runs over the event socket, the same for every client. */
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { SECRET } from '../fixture/misbehaving.ts'
 import { HISTORY, TOOLS } from '../http/conversations.ts'
 import { noted, openGate, own } from '../runs/client.ts'
-import { type Client, ended, play, type Server, start, structuredOf, textOf, WAIT } from './client.ts'
+import { type Client, ended, play, type Server, start, structuredOf, textOf } from './client.ts'
 
 const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
 
@@ -48,7 +49,7 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
   it('wants no answer where none is asked for', async () => {
     const client = await open()
     client.tell('agent.run', { name: 'shout', input: 'loud' })
-    await vi.waitFor(() => expect(client.got.at(-1)?.event).toBe('agent.done'), WAIT)
+    await eventually(() => expect(client.got.at(-1)?.event).toBe('agent.done'))
     expect(client.got.at(-1)?.data.output).toEqual({ text: 'LOUD' })
   })
 
@@ -130,7 +131,7 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
     const gate = own('gate')
     const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
     const own_ = () => client.got.filter(({ data }) => data.runId === runId)
-    await vi.waitFor(() => expect(textOf(own_())).toBe('before '), WAIT)
+    await eventually(() => expect(textOf(own_())).toBe('before '))
     await openGate(server, gate)
     await ended(client, runId)
   })
@@ -176,12 +177,10 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
     const before = client.got.length
     const answer = await client.ask(event, payload)
     expect(answer).toEqual({ error: expect.any(String), code })
-    await vi.waitFor(
-      () =>
-        expect(client.got.slice(before)).toContainEqual(
-          expect.objectContaining({ event: 'agent.error', data: answer }),
-        ),
-      WAIT,
+    await eventually(() =>
+      expect(client.got.slice(before)).toContainEqual(
+        expect.objectContaining({ event: 'agent.error', data: answer }),
+      ),
     )
     await play(client, 'agent.run', { name: 'echo', input: 'still here' })
   })
@@ -225,7 +224,7 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
     // The run has ended. A repeated request gets its events again.
     const before = client.got.length
     expect(await start(client, 'agent.run', payload)).toBe(runId)
-    await vi.waitFor(() => expect(client.got.slice(before).at(-1)?.event).toBe('agent.done'), WAIT)
+    await eventually(() => expect(client.got.slice(before).at(-1)?.event).toBe('agent.done'))
   })
 
   it('cancels the runs of a client that leaves', async () => {
@@ -247,10 +246,10 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
     await noted(server, `${gate} started`)
     client.leave()
     await openGate(server, gate)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const response = await fetch(`${server().url}/api/runs/${runId}`)
       expect(await response.json()).toMatchObject({ status: 'completed', result: { text: 'before after' } })
-    }, WAIT)
+    })
   })
 
   it('gives a long answer whole and in order', async () => {

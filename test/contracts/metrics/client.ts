@@ -1,13 +1,12 @@
 /** Makes runs over every transport, and counts them. */
 import { io, type Socket } from 'socket.io-client'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { MetricsJson } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import { jsonRequest } from '../http/client.ts'
 import type { Deployment } from '../runs/client.ts'
 
 export type Server = () => Deployment
-
-export const WAIT = { timeout: 30_000, interval: 50 }
 
 /** The intended end of a run. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'cancel'
@@ -104,7 +103,7 @@ export async function readJson(server: Server): Promise<MetricsJson> {
 
 /** Waits until the metrics equal the client's count. */
 export async function expectCounted(server: Server, agent: string, count: Count): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await readJson(server)).byAgent[agent]).toMatchObject({
       runs: count.runs,
       errors: count.errors,
@@ -113,5 +112,5 @@ export async function expectCounted(server: Server, agent: string, count: Count)
       totalTokens: count.used * 42,
       activeRuns: 0,
     })
-  }, WAIT)
+  })
 }

@@ -1,6 +1,7 @@
 /** Every run counts once, over every transport and with every end. */
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { MetricsHistory, MetricsStep } from '../../../src/metrics/history.ts'
+import { eventually } from '../../eventually.ts'
 import { messagesOf } from '../http/client.ts'
 import {
   type Count,
@@ -12,7 +13,6 @@ import {
   type Server,
   type Transport,
   transports,
-  WAIT,
 } from './client.ts'
 
 /** One run in ten fails, one is cancelled, and one calls a tool. */
@@ -70,7 +70,7 @@ export function countingCases(
   })
 
   it('has the same in the steps of the last hour', async () => {
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { stepMs, steps }: MetricsHistory = await (
         await fetch(`${server().url}/api/metrics/history`)
       ).json()
@@ -84,7 +84,7 @@ export function countingCases(
       expect(sum(step => step.cost ?? 0)).toBeCloseTo(global.totalCost ?? 0, 9)
       const [slowest] = steps.toSorted((a, b) => b.p95DurationMs - a.p95DurationMs)
       expect(slowest!.p99DurationMs).toBeGreaterThanOrEqual(slowest!.p50DurationMs)
-    }, WAIT)
+    })
   })
 
   it('counts teams and workflows under their kind', async () => {
@@ -97,7 +97,7 @@ export function countingCases(
         })
       ).text()
     await Promise.all([run('teams/crew'), run('workflows/flow')])
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { byTeam, byWorkflow, byAgent } = await readJson(server)
       expect([byTeam.crew?.runs, byWorkflow.flow?.runs]).toEqual([1, 1])
       // A member's turn does not count as a run.
@@ -105,7 +105,7 @@ export function countingCases(
       const text = await (await fetch(`${server().url}/api/metrics`)).text()
       expect(text).toContain('service_team_runs_total{team="crew"} 1\n')
       expect(text).toContain('service_workflow_runs_total{workflow="flow"} 1\n')
-    }, WAIT)
+    })
   })
 
   it('shows runs at work, and streams and sockets that are open', async () => {
@@ -118,7 +118,7 @@ export function countingCases(
     })
     await response.body?.getReader().read()
     const ways = await transports(server, 'quoted "one"\\', socketBy)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       // On Workers a gauge shows the last batch of an isolate.
       await ways.socket!('answer')
       const text = await (await fetch(`${server().url}/api/metrics`)).text()
@@ -126,9 +126,9 @@ export function countingCases(
       expect(value('service_agent_runs_active\\{agent="worker"\\}')).toBe(1)
       expect(value('service_open_streams')).toBe(1)
       expect(value('service_open_sockets')).toBe(1)
-    }, WAIT)
+    })
     leaving.abort()
-    await vi.waitFor(async () => expect((await readJson(server)).byAgent.worker?.activeRuns).toBe(0), WAIT)
+    await eventually(async () => expect((await readJson(server)).byAgent.worker?.activeRuns).toBe(0))
     expect((await readJson(server)).byAgent['quoted "one"\\']?.runs).toBeGreaterThan(0)
   })
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { vi } from 'vitest'
 import type { RunEvent, RunOptions } from '../../../src/index.ts'
 import type { Follower, IdempotencyKey, RunHost, RunPage, Viewer } from '../../../src/runs/host.ts'
 import type { RunRecord, RunStatus, RunSummary } from '../../../src/runs/record.ts'
 import type { LogEntry } from '../../../src/state/store.ts'
+import { eventually } from '../../eventually.ts'
 import { untimed } from '../../support.ts'
 import { type Act, scripted } from './scripted.ts'
 
@@ -89,8 +89,7 @@ export function until(host: RunHost, id: string, status: RunStatus, viewer: View
 
 /** Waits until it is true. The time-out is long, since the machine may be busy. */
 export async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const look = async () => {
+  await eventually(async () => {
     if (!(await isSo())) throw new Error('it is not so yet')
-  }
-  await vi.waitFor(look, { timeout: 30_000, interval: 5 })
+  })
 }
