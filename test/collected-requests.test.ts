@@ -13,7 +13,7 @@ import { serve } from '../src/runtimes/node.ts'
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Forgets what nobody has. A reference that was looked at is kept for the rest of its turn of the event loop. */
+/** Collects what nobody has any more. It takes several turns of the event loop: a `WeakRef` keeps what it was asked for until its turn ends. */
 async function forget(): Promise<void> {
   for (let time = 0; time < 3; time++) {
     await new Promise(resolve => setTimeout(resolve, 1))

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Milliseconds from one check to the next: an eighth of the time so far, since a check may be a request. */
+/** Milliseconds from one check to the next, which are an eighth of the time so far between these bounds: a check may be a request. */
 const LEAST_MS = 5
 const MOST_MS = 100
 

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../src/index.ts'
 import { type ChatOptions, CLIENTS, inProcess, type Message, open } from '../contracts/ai-sdk-ui/clients.ts'
 import { begun, stopIn } from '../contracts/ai-sdk-ui/leaving.ts'
-import { expectAnswer, fateOf, last, post, said, until } from '../contracts/ai-sdk-ui/page.ts'
+import { expectAnswer, fateOf, last, post, said } from '../contracts/ai-sdk-ui/page.ts'
 import { aiSdkUiHandler, aiSdkUiOptions } from '../contracts/ai-sdk-ui/service.ts'
+import { eventually } from '../eventually.ts'
 
 const own = (): string => `ann-${crypto.randomUUID()}`
 
@@ -102,12 +103,12 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
       await stop()
       await end
       const again = chat.regenerate()
-      await until(() => expect([chat.status, isWaiting()]).toEqual(['streaming', true]))
+      await eventually(() => expect([chat.status, isWaiting()]).toEqual(['streaming', true]))
       expect(chat.messages).toHaveLength(2)
       await stop()
       await again
       expect(chat.error).toBeUndefined()
-      await until(async () => expect(await fateOf(service, name)).toBe('stopped'))
+      await eventually(async () => expect(await fateOf(service, name)).toBe('stopped'))
     })
 
     it('is told that a message is gone which the service does not have', async () => {

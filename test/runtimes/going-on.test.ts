@@ -12,6 +12,8 @@ import { type Runtime, startWorkerd } from './harness.ts'
 import { STARTS, type StartKilled } from './kills.ts'
 
 /** In Durable Objects an alarm brings a run back, some 30 seconds later. */
+const WAIT_MS = 90_000
+
 const TIMEOUT_MS = 120_000
 
 /** Takes the effects of steps. The first one of the name is not answered, so its step does not end. */
@@ -34,7 +36,7 @@ async function receiver(held: string) {
   })
   const { port } = server.address() as AddressInfo
   const seen = (name: string) =>
-    eventually(() => expect(effects.map(each => each.name)).toContain(name), 90_000)
+    eventually(() => expect(effects.map(each => each.name)).toContain(name), WAIT_MS)
   /** All are done once, but for what was held. */
   const expectOnce = (again = 1) => {
     const names = effects.map(({ name }) => name)

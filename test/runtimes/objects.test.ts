@@ -9,6 +9,7 @@ import { type Runtime, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
 const HOUR = 3_600_000
+
 let server: Runtime | undefined
 beforeAll(async () => {
   server = await startWorkerd('test/runtimes/entries/objects-workerd.ts')

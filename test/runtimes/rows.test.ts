@@ -8,6 +8,7 @@ import type { Ledger } from './entries/metered.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 
 const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
+
 type Fields = Readonly<Record<string, string>>
 
 const post = (url: string, body: unknown, headers: Fields = {}): Promise<Response> =>

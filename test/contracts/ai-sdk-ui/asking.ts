@@ -1,11 +1,12 @@
 /** What a page is asked, and what it answers: approvals, questions, and tools of its own. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { type Client, type OpenChat, open, type Part } from './clients.ts'
-import { calls, expectAnswer, last, type Server, said, shown, until } from './page.ts'
+import { calls, expectAnswer, last, type Server, said, shown } from './page.ts'
 
 /** Waits until a chat has sent itself so often, and the last answer has ended. */
 async function sent({ chat, asked }: OpenChat, times: number): Promise<void> {
-  await until(() => {
+  await eventually(() => {
     expect(asked).toHaveLength(times)
     expect(['ready', 'error']).toContain(chat.status)
     expect(asked.at(-1)?.text).toMatch(/\[DONE\]\n\n$|^[^:]+$/)

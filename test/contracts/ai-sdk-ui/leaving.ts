@@ -1,5 +1,6 @@
 /** What happens to a run when its page leaves, stops, and comes back. */
 import { expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { type ChatOptions, type Client, type OpenChat, open, type Served } from './clients.ts'
 import {
   calls,
@@ -10,7 +11,6 @@ import {
   type Server,
   said,
   shown,
-  until,
   withoutComments,
 } from './page.ts'
 
@@ -21,7 +21,7 @@ export async function begun(
   has: () => boolean,
 ): Promise<{ end: Promise<void> }> {
   const end = chat.sendMessage({ text })
-  await until(() => expect(has()).toBe(true))
+  await eventually(() => expect(has()).toBe(true))
   return { end }
 }
 
@@ -39,7 +39,7 @@ export function leavingCases(client: Client, server: Server): void {
     await opened.chat.stop()
     await end
     expect([opened.chat.status, opened.chat.error]).toEqual(['ready', undefined])
-    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+    await eventually(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 
   it('stops the run that goes on with an answer where the page stops', async () => {
@@ -48,10 +48,10 @@ export function leavingCases(client: Client, server: Server): void {
     await chat.sendMessage({ text: gate })
     const toolCallId = String(calls(last(chat))[0]?.toolCallId)
     await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'question', toolCallId, output: 'M' })
-    await until(() => expect(said(last(chat))).toEqual(['I ship. ', 'M: ']))
+    await eventually(() => expect(said(last(chat))).toEqual(['I ship. ', 'M: ']))
     expect(await fateOf(server(), gate)).toBe('started')
     await chat.stop()
-    await until(async () => expect(await fateOf(server(), gate)).toBe('stopped'))
+    await eventually(async () => expect(await fateOf(server(), gate)).toBe('stopped'))
   })
 
   it('has nothing to resume', async () => {
@@ -100,7 +100,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { gate, chat, id } = await left(user)
     const again = openGated({ id, user, messages: chat.messages.slice(0, 1) })
     const end = again.chat.resumeStream()
-    await until(() => expect(isHalf(again)).toBe(true))
+    await eventually(() => expect(isHalf(again)).toBe(true))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
@@ -113,7 +113,7 @@ export function resumingCases(client: Client, server: Server): void {
       const again = openGated({ id, messages: chat.messages })
       const end = again.chat.resumeStream()
       // The page has half of it already, so only the answer says that the run is followed.
-      await until(() => expect(again.asked[0]?.status).toBe(200))
+      await eventually(() => expect(again.asked[0]?.status).toBe(200))
       await openGate(server(), gate)
       await end
       expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
@@ -126,7 +126,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { end } = await begun(first, gate, () => isHalf(first))
     const second = openGated({ id: first.chat.id, messages: first.chat.messages.slice(0, 1) })
     const also = second.chat.resumeStream()
-    await until(() => expect(isHalf(second)).toBe(true))
+    await eventually(() => expect(isHalf(second)).toBe(true))
     await openGate(server(), gate)
     await Promise.all([end, also])
     expect(shown(expectAnswer(first))).toMatchObject(WHOLE)
@@ -152,9 +152,9 @@ export function resumingCases(client: Client, server: Server): void {
     } else {
       await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'question', toolCallId, output: 'M' })
     }
-    await until(() => expect(said(last(chat))).toHaveLength(2))
+    await eventually(() => expect(said(last(chat))).toHaveLength(2))
     await chat.stop()
-    await until(() => expect(chat.status).toBe('ready'))
+    await eventually(() => expect(chat.status).toBe('ready'))
     return { gate, ...opened, id: chat.id }
   }
 
@@ -166,7 +166,7 @@ export function resumingCases(client: Client, server: Server): void {
       isAutomatic: true,
     })
     const end = again.chat.resumeStream()
-    await until(() => expect(said(last(again.chat))).toHaveLength(2))
+    await eventually(() => expect(said(last(again.chat))).toHaveLength(2))
     await openGate(server(), gate)
     await end
     const answer = expectAnswer(again)
@@ -184,7 +184,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { gate, chat, id } = await leftAfter('picked')
     const again = open(client, server(), 'agents/paints', { id, messages: chat.messages.slice(0, 1) })
     const end = again.chat.resumeStream()
-    await until(() => expect(again.asked[0]?.status).toBe(200))
+    await eventually(() => expect(again.asked[0]?.status).toBe(200))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject([
@@ -203,7 +203,7 @@ export function resumingCases(client: Client, server: Server): void {
         isAutomatic: true,
       })
       const end = again.chat.resumeStream()
-      await until(() => expect(again.asked[0]?.status).toBe(200))
+      await eventually(() => expect(again.asked[0]?.status).toBe(200))
       await openGate(server(), gate)
       await end
       expect(shown(expectAnswer(again))).toMatchObject([
@@ -220,7 +220,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
     expect((await stopIn(server(), 'agents/waits', opened.chat.id)).status).toBe(204)
     await end
-    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+    await eventually(async () => expect(await fateOf(server(), name)).toBe('stopped'))
     expect(said(last(opened.chat))).toEqual(['I wait. '])
     expect([opened.chat.status, opened.chat.error]).toEqual(['ready', undefined])
   })
@@ -235,10 +235,10 @@ export function resumingCases(client: Client, server: Server): void {
         messages: opened.chat.messages.slice(0, 1),
       })
       const also = again.chat.resumeStream()
-      await until(() => expect(said(last(again.chat))).toEqual(['I wait. ']))
+      await eventually(() => expect(said(last(again.chat))).toEqual(['I wait. ']))
       await stopIn(server(), 'agents/waits', opened.chat.id)
       await Promise.all([end, also])
-      await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+      await eventually(async () => expect(await fateOf(server(), name)).toBe('stopped'))
     })
 
   it('does not stop it for a page that leaves', async () => {
@@ -249,7 +249,7 @@ export function resumingCases(client: Client, server: Server): void {
     await end
     expect(await fateOf(server(), name)).toBe('started')
     await stopIn(server(), 'agents/waits', opened.chat.id)
-    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+    await eventually(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 
   it('has nothing to resume where nothing runs, or for somebody else', async () => {
@@ -266,7 +266,7 @@ export function resumingCases(client: Client, server: Server): void {
     expect(await resumed({ id })).toBe(204)
     expect(await resumed({ id: crypto.randomUUID(), user: ann })).toBe(204)
     await openGate(server(), gate)
-    await until(async () => expect(await resumed({ id, user: ann }).catch(() => 0)).toBe(204))
+    await eventually(async () => expect(await resumed({ id, user: ann }).catch(() => 0)).toBe(204))
   })
 
   it('stops nothing of somebody else', async () => {
@@ -279,6 +279,6 @@ export function resumingCases(client: Client, server: Server): void {
     expect(await fateOf(server(), name)).toBe('started')
     await stop(user)
     await end
-    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+    await eventually(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 }

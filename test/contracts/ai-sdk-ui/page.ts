@@ -1,6 +1,5 @@
 /** What a page sees of a chat, and what it waits for. */
 import { expect } from 'vitest'
-import { eventually } from '../../eventually.ts'
 import {
   type Chat,
   type Client,
@@ -12,11 +11,6 @@ import {
 } from './clients.ts'
 
 export type Server = () => Served
-
-/** Waits for a condition of a chat. */
-export function until(check: () => void): Promise<void> {
-  return eventually(check)
-}
 
 /** The parts that a page draws, without what tells nothing. */
 export function shown(message: Message | undefined): Part[] {

@@ -1,5 +1,5 @@
 /** Limits of clients, narrow enough for a test to reach. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { eventually } from '../../eventually.ts'
 import { notesOf } from '../http/client.ts'
@@ -152,14 +152,15 @@ export function boundCases(server: Server): void {
   })
 }
 
-/** Waits until a number no longer changes. */
+/** Waits until a number has not changed for 20 looks, 10 ms or more from one to the next. */
 async function settled(read: () => Promise<number>): Promise<number> {
   let [last, same] = [await read(), 0]
-  await eventually(async () => {
+  const look = async () => {
     const now = await read()
     same = now === last ? same + 1 : 0
     last = now
     expect(same).toBe(20)
-  })
+  }
+  await vi.waitFor(look, { timeout: 15_000, interval: 10 })
   return last
 }
