@@ -5,7 +5,9 @@
  */
 
 import type { Message } from '@a2a-js/sdk'
+import { abortWith } from '../agents/abort.ts'
 import { passed } from '../agents/step.ts'
+import { isRetired } from '../retired.ts'
 import { failed, isLost, isUnknownMethod, reasonOf } from './failure.ts'
 import type { Payload, RemoteService } from './service.ts'
 import type { Translator } from './translator.ts'
@@ -33,9 +35,20 @@ export class Hearing {
     this.#hasStreams = service.hasStreams
   }
 
-  /** Sends a message, once, and hears what comes of it. */
-  async *send(message: Message): AsyncGenerator<Payload> {
-    yield* this.#hear(this.#send(message))
+  /**
+   * Sends a message, once, and hears what comes of it. If the caller leaves before the answer, nobody knows the task. So the
+   * answer, which names it, may still take `patienceMs`.
+   */
+  async *send(message: Message, patienceMs: number): AsyncGenerator<Payload> {
+    const sending = untilAnswered(this.#signal, patienceMs)
+    try {
+      for await (const payload of this.#hear(this.#send(message, sending.signal))) {
+        sending.answered()
+        yield payload
+      }
+    } finally {
+      sending.end()
+    }
   }
 
   /** Hears a task that is known. */
@@ -64,9 +77,9 @@ export class Hearing {
     }
   }
 
-  async *#send(message: Message): AsyncGenerator<Payload> {
+  async *#send(message: Message, signal: AbortSignal): AsyncGenerator<Payload> {
     if (this.#hasStreams) {
-      const stream = this.#service.stream(message, this.#signal)
+      const stream = this.#service.stream(message, signal)
       const first = await stream.next().catch(error => {
         // Another way does not send it twice then.
         if (!isUnknownMethod(error)) throw error
@@ -75,7 +88,7 @@ export class Hearing {
       if (first?.done === false) yield* withFirst(first.value, stream)
       if (this.#hasStreams) return
     }
-    yield await this.#service.send(message, this.#signal)
+    yield await this.#service.send(message, signal)
     yield* this.#look()
   }
 
@@ -117,6 +130,31 @@ export async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, p
       if (!isLost(error) || tries >= MAX_TRIES) throw error
     }
     await passed(waitFor(tries, pollMs), signal)
+  }
+}
+
+/** A signal that fires with the caller's, but before the answer so many milliseconds later. */
+function untilAnswered(caller: AbortSignal, ms: number) {
+  const controller = new AbortController()
+  let isAnswered = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stop = () => abortWith(controller, caller.reason)
+  const leave = () => {
+    // Another worker looks for the task.
+    if (isAnswered || isRetired(caller)) stop()
+    else timer = setTimeout(stop, ms)
+  }
+  if (caller.aborted) stop()
+  else caller.addEventListener('abort', leave)
+  return {
+    signal: controller.signal,
+    answered() {
+      isAnswered = true
+    },
+    end() {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', leave)
+    },
   }
 }
 

@@ -90,9 +90,11 @@ class Turn {
     try {
       if (isCut && state !== undefined) this.#begin(state)
       else await this.#prepare()
-      const payloads = isCut ? this.#goOn() : this.#hearing.send(await this.#message())
+      const { cancelTimeoutMs } = this.#remote.settings
+      const payloads = isCut ? this.#goOn() : this.#hearing.send(await this.#message(), cancelTimeoutMs)
       for await (const payload of payloads) {
         const events = [...this.#translator!.see(payload)]
+        this.#context.signal.throwIfAborted()
         await this.#hear()
         yield* events
         if (this.#translator!.end !== undefined) break
