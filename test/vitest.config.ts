@@ -4,24 +4,22 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+const root = fileURLToPath(new URL('../', import.meta.url))
+
 /** Tests that use real servers, each with a port and a folder of its own. */
 const contracts = ['test/runtimes/**/*.test.ts', 'test/frameworks/**/*.test.ts']
 
-/** Files that are no unit tests of ours: contracts, and what a run that was killed left behind. */
+/** Files that are no unit tests: contracts, and what a run that was killed left behind. */
 const noUnits = [...contracts, 'test/.tmp/**']
 
-/** The words of a test that changes or watches its whole process: its clock, globals, console, memory, folder or default registry. */
+/** The words of tests that change or watch their whole process: its clock, globals, console, memory, folder or default registry. */
 const WHOLE_PROCESS =
   /useFakeTimers|stubGlobal|stubEnv|spyOn\((console|globalThis|process|performance|Date|JSON|Array)|process\.(on|chdir)\(|setFlagsFromString|defaultRegistry/
 
 /** Unit tests that each need a process of their own. All others share processes, which saves a fifth of their time. */
-function unitsAlone(): string[] {
-  const cwd = fileURLToPath(new URL('../', import.meta.url))
-  const files = globSync('test/**/*.test.ts', { cwd, exclude: noUnits })
-  return files.filter(file => WHOLE_PROCESS.test(readFileSync(`${cwd}${file}`, 'utf8')))
-}
-
-const alone = unitsAlone()
+const alone = globSync('test/**/*.test.ts', { cwd: root, exclude: noUnits }).filter(file =>
+  WHOLE_PROCESS.test(readFileSync(`${root}${file}`, 'utf8')),
+)
 
 /** The longest tests. Vitest itself knows them only after a first run. */
 const LONGEST = [
@@ -106,7 +104,7 @@ if (process.env.TMPDIR === undefined && hasMemory()) {
 }
 
 export default defineConfig({
-  root: fileURLToPath(new URL('../', import.meta.url)),
+  root,
   test: {
     pool: 'forks',
     globalSetup: ['test/before-all.ts'],

@@ -20,6 +20,8 @@ export interface RemoteFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
   /** The credentials that were sent so far. */
   readonly secrets: ReadonlySet<string>
+  /** How many requests were sent so far. One that waits for its credentials was not. */
+  sent(): number
 }
 
 /** Most redirects that a request without a body follows. */
@@ -39,6 +41,7 @@ export function remoteFetch(
 ): RemoteFetch {
   const secrets = new Set<string>()
   const resolve = nameResolver()
+  let sent = 0
   let left = settings.maxStreamBytes
   const take = (bytes: number) => {
     left -= bytes
@@ -65,6 +68,7 @@ export function remoteFetch(
     const limit = timeLimit(init.signal ?? undefined, settings.requestTimeoutMs)
     try {
       const headers = await headersFor(url, method, init, limit.signal)
+      sent++
       const response = await settings
         .fetch(url, { ...init, headers, redirect: 'manual', signal: limit.signal })
         .catch(limit.explain)
@@ -88,7 +92,10 @@ export function remoteFetch(
       limit.clear()
     }
   }
-  return Object.assign((url: string | URL, init?: RequestInit) => call(url, init), { secrets })
+  return Object.assign((url: string | URL, init?: RequestInit) => call(url, init), {
+    secrets,
+    sent: () => sent,
+  })
 }
 
 async function headersIn(request: RemoteRequest, { headers }: RemoteSettings): Promise<HeadersInit> {

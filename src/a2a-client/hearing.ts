@@ -37,10 +37,12 @@ export class Hearing {
 
   /**
    * Sends a message, once, and hears what comes of it. If the caller leaves before the answer, nobody knows the task. So the
-   * answer, which names it, may still take `patienceMs`.
+   * request goes on until its answer names the task, for at most `patienceMs`.
    */
   async *send(message: Message, patienceMs: number): AsyncGenerator<Payload> {
-    const sending = untilAnswered(this.#signal, patienceMs)
+    const before = this.#service.sent()
+    const isSent = () => this.#service.sent() > before
+    const sending = untilAnswered(this.#signal, patienceMs, isSent)
     try {
       for await (const payload of this.#hear(this.#send(message, sending.signal))) {
         sending.answered()
@@ -87,6 +89,7 @@ export class Hearing {
       })
       if (first?.done === false) yield* withFirst(first.value, stream)
       if (this.#hasStreams) return
+      this.#signal.throwIfAborted()
     }
     yield await this.#service.send(message, signal)
     yield* this.#look()
@@ -133,15 +136,15 @@ export async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, p
   }
 }
 
-/** A signal that fires with the caller's, but before the answer so many milliseconds later. */
-function untilAnswered(caller: AbortSignal, ms: number) {
+/** The signal of a message: it fires with the caller's. While a message that was sent has no answer, it fires `ms` after that. */
+function untilAnswered(caller: AbortSignal, ms: number, isSent: () => boolean) {
   const controller = new AbortController()
   let isAnswered = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const stop = () => abortWith(controller, caller.reason)
   const leave = () => {
-    // Another worker looks for the task.
-    if (isAnswered || isRetired(caller)) stop()
+    // Of a run that retires, another worker looks for the task.
+    if (!isSent() || isAnswered || isRetired(caller)) stop()
     else timer = setTimeout(stop, ms)
   }
   if (caller.aborted) stop()

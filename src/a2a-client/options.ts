@@ -77,7 +77,7 @@ export interface RemoteAgentOptions {
   readonly silenceMs?: number
   /** Milliseconds before a task is looked at again, where there is no stream. Each further look waits longer, up to five times. Default: 1,000. */
   readonly pollMs?: number
-  /** Most milliseconds for cancelling a task, and before that for an answer that names the task. Default: 5,000. */
+  /** Most milliseconds for cancelling a task, and before that as many for the answer that names it. Default: 5,000. */
   readonly cancelTimeoutMs?: number
   /** Sends the requests, in tests. Default: the runtime's `fetch`. */
   readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>

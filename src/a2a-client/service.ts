@@ -24,6 +24,8 @@ export type Payload = NonNullable<StreamResponse['payload']>
 /** A remote service. Every method rejects with what the client or the fetch throws. */
 export interface RemoteService {
   readonly hasStreams: boolean
+  /** How many requests were sent so far. */
+  sent(): number
   /** Sends a message. Answers with the task as it is now, or with a message. */
   send(message: Message, signal: AbortSignal): Promise<Payload>
   /** Sends a message and reads what comes of it. */
@@ -44,7 +46,7 @@ export async function openService(
   { tenant = named, extensions }: RemoteSettings,
   fetch: RemoteFetch,
 ): Promise<RemoteService> {
-  const fetchImpl = answering(fetch) as typeof globalThis.fetch
+  const fetchImpl = answering(fetch)
   const common = { fetchImpl, legacyCompat: { enabled: true } }
   const transports = [new JsonRpcTransportFactory(common), new RestTransportFactory(common)]
   const factory = new ClientFactory({ transports })
@@ -65,6 +67,7 @@ export async function openService(
   })
   return {
     hasStreams,
+    sent: fetch.sent,
     async send(message, signal) {
       const answer = await client.sendMessage(request(message, true), withSignal(signal))
       return 'messageId' in answer ? { $case: 'message', value: answer } : { $case: 'task', value: answer }
@@ -85,7 +88,7 @@ export async function openService(
 }
 
 /** Refuses answers that are neither A2A nor one of its errors, of which the client would repeat all. */
-function answering(fetch: RemoteFetch): RemoteFetch {
+function answering(fetch: RemoteFetch): typeof globalThis.fetch {
   const call = async (url: string | URL, init?: RequestInit) => {
     const response = await fetch(url, init)
     const { status, ok, headers } = response
@@ -97,7 +100,7 @@ function answering(fetch: RemoteFetch): RemoteFetch {
         : `The remote agent answered ${status}`,
     )
   }
-  return Object.assign(call, { secrets: fetch.secrets })
+  return call as typeof globalThis.fetch
 }
 
 /** `TASK_STATE_UNSPECIFIED`: the package's own names would bring half of it with them. */

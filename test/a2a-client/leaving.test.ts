@@ -86,4 +86,45 @@ describe('a run that is cancelled before its message was answered', () => {
     served.answering.resolve()
     expect(served.methods()).not.toContain('CancelTask')
   })
+
+  it('sends nothing where the credentials were not there yet', async () => {
+    const { fetch: ask, methods } = noting(service(() => 'x'))
+    const fetch: typeof ask = async (url, init) => {
+      init?.signal?.throwIfAborted()
+      return ask(url, init)
+    }
+    const asked = Promise.withResolvers<void>()
+    const given = Promise.withResolvers<HeadersInit>()
+    const headers = ({ method }: { readonly method: string }) => {
+      if (method !== 'POST') return {}
+      asked.resolve()
+      return given.promise
+    }
+    const leaving = new AbortController()
+    const run = eventsOf(remote({ fetch, headers, cancelTimeoutMs: 50 }), 'hi', { signal: leaving.signal })
+    run.catch(() => {})
+    await asked.promise
+    leaving.abort()
+    given.resolve({})
+    await expect(run).rejects.toThrow()
+    expect(methods()).not.toContain('SendStreamingMessage')
+  })
+
+  it('sends no second message to a service that then says that it has no streams', async () => {
+    const served = slow()
+    const { fetch, methods } = noting(service(() => 'x'))
+    const refusing: typeof fetch = async (url, init) => {
+      const body = String(init?.body)
+      if (!body.includes('SendStreamingMessage')) return fetch(url, init)
+      served.sent.resolve()
+      await served.answering.promise
+      const error = { code: -32_601, message: 'no such method' }
+      return Response.json({ jsonrpc: '2.0', id: JSON.parse(body).id, error })
+    }
+    const left = leave(served, { fetch: refusing, cancelTimeoutMs: 30_000 })
+    await served.sent.promise
+    served.answering.resolve()
+    await left
+    expect(methods()).not.toContain('SendMessage')
+  })
 })
