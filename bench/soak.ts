@@ -1,7 +1,7 @@
 /**
  * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd: `node bench/soak.ts [minutes]
- * [node|neighbours|workerd|cluster] [pause]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be
- * notified of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
+ * [node|neighbours|workerd|cluster] [pause]`. A hostile client sends malformed bodies, slow uploads, texts that patterns and Markdown take
+ * long for, and upgrades of streams. It lets slow and broken receivers be notified of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
  * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit
  * code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or what the clients count differs from a counter of the
  * metrics, from a budget, or from what webhooks told.

@@ -10,6 +10,15 @@ declare const process: {
   getBuiltinModule?(name: string): unknown
 }
 
+declare const Deno:
+  | { readonly permissions: { querySync(permission: { readonly name: string }): Permission } }
+  | undefined
+
+interface Permission {
+  readonly state: string
+  readonly partial?: boolean
+}
+
 /**
  * Whether this is production: everything but `NODE_ENV` `development` and `test`, so that a deployment that says
  * nothing is masked. Written so that bundlers can put the value in; Deno without the permission to read it counts
@@ -63,6 +72,77 @@ export function nameResolver(): ((host: string) => Promise<readonly string[]>) |
   } catch {
     return undefined
   }
+}
+
+/** A request that is being sent. */
+export interface HttpRequest {
+  on(event: 'response', hear: (answer: HttpAnswer) => void): unknown
+  on(event: 'error', hear: (cause: unknown) => void): unknown
+  on(event: 'close' | 'timeout', hear: () => void): unknown
+  end(body: Uint8Array | undefined): unknown
+  destroy(): unknown
+}
+
+/** An answer whose head has come. */
+export interface HttpAnswer {
+  readonly statusCode?: number
+  readonly statusMessage?: string
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[]
+  on(event: 'data', hear: (chunk: Uint8Array) => void): unknown
+  on(event: 'error', hear: (cause: unknown) => void): unknown
+  on(event: 'close' | 'end', hear: () => void): unknown
+  pause(): unknown
+  resume(): unknown
+}
+
+/** Gives the addresses of a host: all, or one with its family (4, 6). */
+export type Lookup = (
+  host: string,
+  options: { readonly all?: boolean },
+  done: (
+    error: null,
+    found: string | readonly { readonly address: string; readonly family: number }[],
+    family?: number,
+  ) => void,
+) => void
+
+/** A client of HTTP whose caller chooses the addresses. */
+export interface HttpClient {
+  request(
+    url: URL,
+    options: {
+      readonly method: string
+      readonly headers: Readonly<Record<string, string>>
+      /** Each request has a connection of its own. */
+      readonly agent: false
+      /** Milliseconds without a byte until `timeout`. */
+      readonly timeout: number
+      readonly lookup?: Lookup
+    },
+  ): HttpRequest
+}
+
+/** The client for a protocol (`https:`) where the runtime has one whose caller may choose the addresses. Elsewhere there is only `fetch`. */
+export function httpClient(protocol: string): HttpClient | undefined {
+  try {
+    // In a Worker, the module of this name chooses addresses by itself.
+    if (process.getBuiltinModule?.('cloudflare:workers') !== undefined || !mayReachAll()) return undefined
+    const name = protocol === 'https:' ? 'node:https' : 'node:http'
+    const client = process.getBuiltinModule?.(name) as HttpClient | undefined
+    return typeof client?.request === 'function' ? client : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Deno lets its client connect to hosts of some names alone, and agree on keys, only with all of these permissions. */
+function mayReachAll(): boolean {
+  if (typeof Deno === 'undefined') return true
+  return ['env', 'net', 'read', 'sys'].every(name => {
+    const { state, partial } = Deno!.permissions.querySync({ name })
+    return state === 'granted' && partial !== true
+  })
 }
 
 /** The part of a Worker's own module that is used. */

@@ -14,8 +14,23 @@ function takeAll(share: FairShare, claims: readonly Claim[]): number {
 describe('FairShare', () => {
   it('gives one alone half of it, and each newcomer a part of what is left', () => {
     const share = new FairShare(16)
-    expect(['a', 'b', 'c', 'd', 'e'].map(name => takeAll(share, of(name)))).toEqual([8, 4, 2, 1, 1])
+    expect(['a', 'b', 'c', 'd', 'e'].map(name => takeAll(share, of(name)))).toEqual([8, 4, 1, 1, 1])
   })
+
+  it.each([
+    [16, 6],
+    [48, 20],
+    [48, 36],
+  ])(
+    'of %i places, of which %i who want ten each take what they get, leaves a quarter for others',
+    (size, count) => {
+      const share = new FairShare(size)
+      const greedy = Array.from({ length: count }, (_, at) => of(`greedy ${at}`, 3))
+      for (let turn = 0; turn < 10; turn++) for (const claims of greedy) share.change(claims, 0, 1)
+      const newcomers = Array.from({ length: size }, (_, at) => share.change(of(`new ${at}`), 0, 1))
+      expect(newcomers.filter(Boolean)).toHaveLength(size / 4)
+    },
+  )
 
   it('lets two who come by turns have a third each', () => {
     const share = new FairShare(48)

@@ -43,7 +43,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   ],
   socket: ['socket'],
   state: ['sqlite', 'sqlite-opening', 'object-store'],
-  web: ['node'],
+  web: ['node', 'outbound'],
   webhooks: ['webhooks', 'webhooks-interrupted'],
 }
 

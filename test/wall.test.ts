@@ -78,7 +78,7 @@ const KNOWS: Record<string, readonly string[]> = {
   schemas: ['validation'],
   environment: [],
   'key-text': [],
-  web: ['errors'],
+  web: ['errors', 'environment'],
   agents: ['errors', 'defaults', 'environment', 'wake', 'canonical-json'],
   state: ['errors', 'wake'],
   runs: ['errors', 'validation', 'wake', 'retired', 'canonical-json', 'agents', 'state'],

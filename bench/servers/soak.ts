@@ -165,8 +165,12 @@ const limits = budgets([
   },
 ])
 
+/** Patterns that take quadratic and exponential time where they are tried at each character. */
+const COSTLY = { mask: [{ pattern: /[\w.]+@[\w.]+\w/ }, { pattern: /(a+)+b/ }] }
+
 const guarding = guards({
   agents: {
+    [HOSTILE]: { onInput: COSTLY, onOutput: COSTLY },
     guarded: {
       onInput: ({ input }) =>
         JSON.stringify(input).includes(FORBIDDEN) ? refuse('That is forbidden') : undefined,

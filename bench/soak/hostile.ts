@@ -1,7 +1,7 @@
 /** Hostile clients beside the others, who must not notice them. */
 
 import { connect } from 'node:net'
-import { HOSTILE } from './orders.ts'
+import { HOSTILE, writeOrder } from './orders.ts'
 import type { Receivers } from './receivers.ts'
 import { type Act, expect, PATIENCE_MS, sleep } from './traffic.ts'
 
@@ -56,11 +56,11 @@ const hostileBody: Act = async (url, ledger) => {
   await sleep(200)
 }
 
-/** Sends tasks whose receivers are slow, four hundred at a time. */
-const slowReceivers =
-  ({ slowUrl }: Receivers): Act =>
+/** Sends so many tasks, each with a receiver of its own at the address, and then rests. */
+const tasksTo =
+  (receiver: string, tasks: number): Act =>
   async (url, ledger) => {
-    for (let count = 0; count < 400; count++) {
+    for (let count = 0; count < tasks; count++) {
       const message = {
         kind: 'message',
         messageId: crypto.randomUUID(),
@@ -69,7 +69,7 @@ const slowReceivers =
       }
       const params = {
         message: { ...message, metadata: { agentName: HOSTILE } },
-        configuration: { blocking: false, pushNotificationConfig: { url: `${slowUrl}/${count}` } },
+        configuration: { blocking: false, pushNotificationConfig: { url: `${receiver}/${count}` } },
       }
       const response = await fetch(`${url}/`, {
         method: 'POST',
@@ -78,11 +78,59 @@ const slowReceivers =
         signal: AbortSignal.timeout(PATIENCE_MS),
       })
       await response.text()
-      expect(response.status < 500, 'a 5xx for a task with a slow receiver', () => `${response.status}`)
+      expect(response.status < 500, 'a 5xx for a task with a hostile receiver', () => `${response.status}`)
       ledger.hostile++
     }
     await sleep(10_000)
   }
+
+/** What patterns of guards, and readers of Markdown, take longest for: the service masks it twice, and sends it back. */
+const TEXTS: readonly string[] = [
+  'a'.repeat(900_000),
+  `${'a'.repeat(999)}@`.repeat(900),
+  `${'|a'.repeat(400)}\n${'|-'.repeat(400)}${'\n|a'.repeat(10_000)}`,
+]
+
+let texts = 0
+
+/** Runs the guarded agent with a hostile text, which it says. */
+const hostileText: Act = async (url, ledger) => {
+  const tag = TEXTS[texts++ % TEXTS.length]!
+  const response = await fetch(`${url}/api/agents/${HOSTILE}/run`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...WHO },
+    body: JSON.stringify({ input: writeOrder({ tag, pieces: 1, pauseMs: 0, fate: 'answer' }) }),
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  })
+  const text = await response.text()
+  expect(
+    response.ok,
+    'no answer to a hostile text',
+    () => `${response.status} ${text.slice(0, 300)} for ${tag.slice(0, 60)}`,
+  )
+  ledger.hostile++
+  await sleep(1000)
+}
+
+/** Asks fifty times for a stream with the head of a WebSocket, reads what comes for a second, and leaves. */
+const upgradesOfStreams: Act = async (url, ledger) => {
+  const { port } = new URL(url)
+  const head = [
+    'GET /api/metrics/stream HTTP/1.1',
+    'host: 127.0.0.1',
+    `x-client: ${HOSTILE}`,
+    ...['connection: Upgrade', 'upgrade: websocket', 'sec-websocket-version: 13'],
+    `sec-websocket-key: ${btoa('sixteen bytes 16')}`,
+  ].join('\r\n')
+  const sockets = Array.from({ length: 50 }, () => {
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(`${head}\r\n\r\n`))
+    socket.on('error', () => socket.destroy()).resume()
+    return socket
+  })
+  await sleep(1000)
+  for (const socket of sockets) socket.destroy()
+  ledger.hostile += sockets.length
+}
 
 /** Sends sixteen uploads of 928 bytes in all, byte by byte. */
 const slowUploads: Act = async (url, ledger) => {
@@ -117,6 +165,13 @@ function slowUpload(url: string): Promise<void> {
 }
 
 /** The hostile clients, each with its acts. */
-export function hostileClients(receivers: Receivers): readonly (readonly Act[])[] {
-  return [[hostileBody], [slowReceivers(receivers)], [slowUploads]]
+export function hostileClients({ slowUrl, brokenUrl }: Receivers): readonly (readonly Act[])[] {
+  return [
+    [hostileBody],
+    [tasksTo(slowUrl, 400)],
+    [tasksTo(brokenUrl, 10)],
+    [slowUploads],
+    [hostileText],
+    [upgradesOfStreams],
+  ]
 }

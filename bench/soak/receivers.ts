@@ -1,12 +1,18 @@
-/** Receivers of push notifications: a quick one, and one that takes nearly the allowed time; and one of webhooks, which fails at times. */
+/**
+ * Receivers of push notifications: a quick one, one that takes nearly the allowed time, and one whose answers no client can decode; and one
+ * of webhooks, which fails at times.
+ */
 
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { WEBHOOK_SECRET } from './orders.ts'
 
 /** Milliseconds of the slow receiver. The limit is ten seconds. */
 const SLOW_MS = 9500
+
+/** An answer with more codings than a client accepts. `fetch` of some versions of Node ends its process on it. */
+const TOO_MANY_CODINGS = `HTTP/1.1 200 OK\r\ncontent-encoding: ${Array(7).fill('gzip').join(', ')}\r\n\r\n`
 
 /** A notification about a task, in protocol version 0.3. */
 export interface ToldTask {
@@ -32,6 +38,7 @@ export interface Receivers {
   readonly hookUrl: string
   readonly hooks: Hooks
   readonly slowUrl: string
+  readonly brokenUrl: string
   readonly quickUrl: string
   /** The notifications at a path of the quick receiver, as soon as `isAll` accepts them. */
   heard(path: string, isAll: (told: readonly ToldTask[]) => boolean): Promise<readonly ToldTask[]>
@@ -60,10 +67,11 @@ export async function startReceivers(): Promise<Receivers> {
     response.writeHead(204).end()
     waiting.get(path)?.()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const broken = brokenServer()
+  const [url, brokenUrl] = await Promise.all([listening(server), listening(broken)])
   return {
     slowUrl: `${url}/slow`,
+    brokenUrl,
     quickUrl: url,
     hookUrl: `${url}/hook`,
     hooks,
@@ -76,11 +84,31 @@ export async function startReceivers(): Promise<Receivers> {
       told.delete(path)
       waiting.delete(path)
     },
-    stop() {
+    async stop() {
       server.closeAllConnections()
-      return new Promise(resolve => server.close(() => resolve()))
+      await Promise.all([server, broken].map(each => new Promise(resolve => each.close(resolve))))
     },
   }
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Answers in too many codings. Of two connections, one is closed then, and one goes on without a word. */
+function brokenServer(): Server {
+  let count = 0
+  return createTcpServer(socket => {
+    const isSilent = count++ % 2 === 1
+    socket.on('error', () => socket.destroy())
+    socket.once('data', () => {
+      if (isSilent) socket.write(TOO_MANY_CODINGS)
+      else socket.end(TOO_MANY_CODINGS)
+    })
+    // A client that has given up closes its side.
+    socket.on('end', () => socket.destroy())
+  })
 }
 
 const webhook = new Webhook(WEBHOOK_SECRET)

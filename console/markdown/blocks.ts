@@ -5,7 +5,16 @@
  * @module
  */
 
-import { Lexer, type Links, type MarkedToken, type Token, type Tokens } from 'marked'
+import {
+  getDefaults,
+  Lexer,
+  type Links,
+  type MarkedToken,
+  type Token,
+  Tokenizer,
+  type Tokens,
+  type TokensList,
+} from 'marked'
 
 /** Text that is shown as it is. */
 export interface Plain {
@@ -31,6 +40,30 @@ const MAX_QUOTES = 16
 /** Most signs of emphasis in a paragraph: the lexer looks for the end of each. */
 const MAX_SIGNS = 2000
 
+/** A line with which all of the paragraph may be read again counts as so many. */
+const SIGNS_OF_START = 64
+
+/** The line below the head of a table. */
+const DELIMITER = /^(?=.*-)(?=.*[|:])[ \t>|:-]+$/
+
+/** Most characters that are read for what stands within a line, since signs in it may be looked for up to its end. */
+const MAX_PIECE = 2048
+
+/** Most signs of emphasis in that. */
+const MAX_PIECE_SIGNS = 200
+
+/** Most characters of an item of a list, times its lines. */
+const MAX_ITEM = 4_000_000
+
+/** Cells that a table may have beyond its characters. A row that is shorter than the head is filled up. */
+const MAX_EMPTY_CELLS = 64
+
+/** What was read, and the addresses that are known after it. */
+interface Lexed {
+  readonly blocks: readonly Block[]
+  readonly links: Links
+}
+
 /** What a line begins with. */
 const BEGINNING = /^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/
 
@@ -46,6 +79,8 @@ export class Growing {
   #paragraph = 0
   /** The signs of emphasis in that paragraph. */
   #signs = 0
+  /** The last whole line of it is in a quote. */
+  #isQuoted = false
   /** The last line, while it has no end. */
   #line = ''
   /** The fence of the code that the last line is in. */
@@ -70,17 +105,21 @@ export class Growing {
 
   /** The blocks after the closed ones, as they are so far. */
   rest(): readonly Block[] {
-    if (this.#isPlain) return [{ type: 'plain', raw: this.#line }]
-    if (this.#isTooMuch(this.#line)) {
-      const before = lex(this.#open.slice(0, this.#paragraph), this.#links).blocks
-      return [...before, { type: 'plain', raw: this.#open.slice(this.#paragraph) + this.#line }]
-    }
-    return lex(this.#open + this.#line, this.#links).blocks
+    return this.#read().blocks
   }
 
   /** The addresses that it has defined so far. */
   get links(): Links {
-    return this.#open === '' ? this.#links : lex(this.#open + this.#line, this.#links).links
+    return this.#open === '' ? this.#links : this.#read().links
+  }
+
+  #read(): Lexed {
+    if (!this.#isPlain && !this.#isTooMuch(this.#line)) return lex(this.#open + this.#line, this.#links)
+    const { blocks, links } = lex(this.#open.slice(0, this.#paragraph), this.#links)
+    return {
+      blocks: [...blocks, { type: 'plain', raw: this.#open.slice(this.#paragraph) + this.#line }],
+      links,
+    }
   }
 
   #take(line: string): void {
@@ -99,15 +138,22 @@ export class Growing {
       if (this.#isPlain || isLong) this.#close(this.#paragraph, true)
     }
     this.#fence = fenceAfter(line, this.#fence)
-    if (this.#fence === '') this.#signs += signsIn(line)
+    if (this.#fence === '') this.#signs += this.#signsIn(line)
+    this.#isQuoted = isQuoted(line)
     this.#open += line
   }
 
   /** Whether the last paragraph is too much for the lexer with this line. */
   #isTooMuch(line: string): boolean {
     const isLong = this.#open.length - this.#paragraph + line.length > MAX_LENGTH
-    const isFull = this.#fence === '' && this.#signs + signsIn(line) > MAX_SIGNS
+    const isFull = this.#fence === '' && this.#signs + this.#signsIn(line) > MAX_SIGNS
     return isLong || isFull || isDeep(line, this.#fence)
+  }
+
+  /** The same in a line. It may begin a table, or a quote again after a line that went on without its sign. */
+  #signsIn(line: string): number {
+    const isStart = DELIMITER.test(line.trimEnd()) || (isQuoted(line) && !this.#isQuoted)
+    return signsIn(line) + (isStart ? SIGNS_OF_START : 0)
   }
 
   /** Closes all blocks up to a place, but the last one, which may go on. */
@@ -157,11 +203,20 @@ function tagsIn(block: Token | Block): string[] {
 }
 
 function signsIn(line: string): number {
-  return line.split(/[*_]/).length - 1
+  return line.split(/[*_~]/).length - 1
+}
+
+/** What a line begins with, as far as it counts. */
+function beginningOf(line: string): string {
+  return BEGINNING.exec(line.slice(0, 2 * MAX_CODE_INDENT))?.[0] ?? ''
+}
+
+function isQuoted(line: string): boolean {
+  return beginningOf(line).includes('>')
 }
 
 function isDeep(line: string, fence: string): boolean {
-  const beginning = BEGINNING.exec(line.slice(0, 2 * MAX_CODE_INDENT))?.[0] ?? ''
+  const beginning = beginningOf(line)
   const columns = beginning.length + 3 * (beginning.split('\t').length - 1)
   const isFar = columns > (fence === '' ? MAX_INDENT : MAX_CODE_INDENT) && line.trim() !== ''
   return isFar || beginning.split('>').length - 1 > MAX_QUOTES
@@ -175,9 +230,45 @@ function fenceAfter(line: string, fence: string): string {
   return isEnd ? '' : fence
 }
 
+/** A line that begins no item of a list. */
+const PLAIN_LINE = /\n(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S)/g
+
+/** Reads what stands within lines piece by piece, and no item of a list with too many lines. */
+class BoundedLexer extends Lexer {
+  override blockTokens(text: string, tokens: Token[] = [], isClipped?: boolean): TokensList {
+    // Of an item the lexer reads one line at a time, and looks from each to the end.
+    const lines = this.state.top ? 0 : (text.match(PLAIN_LINE)?.length ?? 0)
+    if (lines * text.length > MAX_ITEM) tokens.push({ type: 'plain', raw: text })
+    else super.blockTokens(text, tokens, isClipped)
+    return tokens as TokensList
+  }
+
+  override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    for (let rest = text; rest !== ''; ) {
+      const end = rest.length > MAX_PIECE ? rest.slice(0, MAX_PIECE).search(/\s\S*$/) : -1
+      const piece = rest.slice(0, end > 0 ? end : MAX_PIECE)
+      rest = rest.slice(piece.length)
+      if (signsIn(piece) > MAX_PIECE_SIGNS) tokens.push({ type: 'text', raw: piece, text: piece })
+      else super.inlineTokens(piece, tokens)
+    }
+    return tokens
+  }
+}
+
+/** Makes no table whose cells are empty for the most part. */
+class TableTokenizer extends Tokenizer {
+  override table(text: string): Tokens.Table | undefined {
+    const [raw = '', head = '', , rows = ''] = this.rules.block.table.exec(text) ?? []
+    const cells = head.split('|').length * rows.split('\n').length
+    if (cells <= raw.length + MAX_EMPTY_CELLS) return super.table(text)
+    const plain: Plain = { type: 'plain', raw }
+    return plain as unknown as Tokens.Table
+  }
+}
+
 /** Reads Markdown. What the lexer cannot read is plain text. */
-function lex(text: string, links: Links): { blocks: readonly Block[]; links: Links } {
-  const lexer = new Lexer()
+function lex(text: string, links: Links): Lexed {
+  const lexer = new BoundedLexer({ ...getDefaults(), tokenizer: new TableTokenizer() })
   lexer.tokens.links = Object.assign(Object.create(null), links)
   try {
     return { blocks: lexer.lex(text) as MarkedToken[], links: lexer.tokens.links }

@@ -52,7 +52,9 @@ const handler = createHandler({
     schedules([schedule(counter, { cron: '0 9 * * MON-FRI', input: 'Good morning', owner: 'ada' })], {
       authenticate: isAdmin,
     }),
-    guards({ onInput: { mask: [{ pattern: /\b\d{4}([ -]?)(?:\d{4}\1){2}\d{4}\b/, with: '[card]' }] } }),
+    guards({
+      onInput: { mask: [{ pattern: /\b\d{4}(?:\d{12}|(?: \d{4}){3}|(?:-\d{4}){3})\b/, with: '[card]' }] },
+    }),
     auditLog(),
     runLog(),
     ...(OTEL_EXPORTER_OTLP_ENDPOINT ? [tracesTo(OTEL_EXPORTER_OTLP_ENDPOINT)] : []),

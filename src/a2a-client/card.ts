@@ -40,18 +40,19 @@ export function cardKeeper(settings: RemoteSettings): CardKeeper {
   let kept: Kept | undefined
   return {
     async read(fetch, signal) {
-      if (kept !== undefined && kept.freshUntil > Date.now()) return kept.chosen
+      if (kept !== undefined && kept.freshUntil > performance.now()) return kept.chosen
       const { response, url } = await find(kept, settings, fetch, signal)
       const freshMs = freshFor(response.headers)
       if (response.status === 304 && kept !== undefined) {
-        kept = { ...kept, freshUntil: Date.now() + (freshMs ?? 0) }
+        kept = { ...kept, freshUntil: performance.now() + (freshMs ?? 0) }
         return kept.chosen
       }
       const card = await verified(cardIn(await response.text()), settings)
       const chosen = chooseInterface(card, url, settings.origins)
       const etag = response.headers.get('etag')
       // What must not be stored is used for this run alone.
-      kept = freshMs === undefined ? undefined : { chosen, url, etag, freshUntil: Date.now() + freshMs }
+      kept =
+        freshMs === undefined ? undefined : { chosen, url, etag, freshUntil: performance.now() + freshMs }
       return chosen
     },
   }
@@ -60,7 +61,7 @@ export function cardKeeper(settings: RemoteSettings): CardKeeper {
 /** Where the card of a service may be. */
 export function addressesOf(url: URL): readonly URL[] {
   if (url.pathname.endsWith('.json')) return [url]
-  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  const base = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`
   return WELL_KNOWN.map(path => new URL(`${base}${path}${url.search}`))
 }
 

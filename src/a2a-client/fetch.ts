@@ -6,9 +6,10 @@
 
 import { nameResolver } from '../environment.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
-import { checkAddress } from '../web/address.ts'
 import { parseJson } from '../web/json.ts'
+import { wayTo } from '../web/outbound.ts'
 import { discard } from '../web/reply.ts'
+import { MIN_SECRET, partsOf, secretsIn } from '../web/secrets.ts'
 import { failed, LostError, unfit } from './failure.ts'
 import type { RemoteRequest, RemoteSettings } from './options.ts'
 
@@ -18,8 +19,10 @@ export type Asker = Omit<RemoteRequest, 'url' | 'method' | 'signal'>
 /** The fetch of one run. */
 export interface RemoteFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
-  /** The credentials that were sent so far. */
-  readonly secrets: ReadonlySet<string>
+  /** What the headers held that were sent so far, and the secrets. */
+  values(): readonly string[]
+  /** The secrets in these headers and in the address. Another list once there are others. */
+  secrets(): readonly string[]
   /** How many requests were sent so far. One that waits for its credentials was not. */
   sent(): number
 }
@@ -27,8 +30,8 @@ export interface RemoteFetch {
 /** Most redirects that a request without a body follows. */
 const MAX_REDIRECTS = 3
 
-/** A short value may be a word of any text. */
-const MIN_SECRET = 6
+/** Most values that are remembered. The oldest make room: they are those of the first requests. */
+const MAX_VALUES = 50
 
 /** Answers that say that the service is overloaded, or that what stands before it cannot reach it. */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504])
@@ -39,7 +42,10 @@ export function remoteFetch(
   asker: Asker,
   traceparent: string | undefined,
 ): RemoteFetch {
-  const secrets = new Set<string>()
+  let values: readonly string[] = []
+  let secrets: readonly string[] = []
+  // Not called as a member of the settings: runtimes refuse their `fetch` another `this`.
+  const { fetch } = settings
   const resolve = nameResolver()
   let sent = 0
   let left = settings.maxStreamBytes
@@ -52,26 +58,25 @@ export function remoteFetch(
     const headers = new Headers(init.headers)
     if (traceparent !== undefined) headers.set('traceparent', traceparent)
     const own = new Headers(await headersIn({ ...asker, url: url.href, method, signal }, settings))
-    own.forEach((value, name) => {
-      headers.set(name, value)
-      for (const each of [value, ...value.split(' ')]) if (each.length >= MIN_SECRET) secrets.add(each)
-    })
+    for (const [name, value] of own) headers.set(name, value)
+    const pieces = [...own.values()].flatMap(value => [value, ...value.split(' ')])
+    const found = secretsIn([...partsOf(settings.url), ...own])
+    values = withNews(values, [...pieces.filter(({ length }) => length >= MIN_SECRET), ...found])
+    secrets = withNews(secrets, found)
     return headers
   }
 
   const call = async (address: string | URL, init: RequestInit = {}, redirects = 0): Promise<Response> => {
     const url = new URL(address)
     checkOrigin(url, settings)
-    const policy = { allow: settings.allow, resolve }
-    await checkAddress(url, policy)
+    const send = await wayTo(url, { allow: settings.allow, resolve }, 'invalid_agent_response').catch(refused)
     const { method = 'GET' } = init
     const limit = timeLimit(init.signal ?? undefined, settings.requestTimeoutMs)
     try {
       const headers = await headersFor(url, method, init, limit.signal)
       sent++
-      const response = await settings
-        .fetch(url, { ...init, headers, redirect: 'manual', signal: limit.signal })
-        .catch(limit.explain)
+      const request: RequestInit = { ...init, headers, redirect: 'manual', signal: limit.signal }
+      const response = await (fetch?.(url, request) ?? send(request)).catch(limit.explain)
       const next = response.headers.get('location')
       if (response.status >= 300 && response.status < 400 && response.status !== 304) {
         discard(response)
@@ -93,9 +98,16 @@ export function remoteFetch(
     }
   }
   return Object.assign((url: string | URL, init?: RequestInit) => call(url, init), {
-    secrets,
+    values: () => values,
+    secrets: () => secrets,
     sent: () => sent,
   })
+}
+
+/** The same list where nothing is new. */
+function withNews(known: readonly string[], found: readonly string[]): readonly string[] {
+  const news = found.filter(each => !known.includes(each))
+  return news.length === 0 ? known : [...known, ...news].slice(-MAX_VALUES)
 }
 
 async function headersIn(request: RemoteRequest, { headers }: RemoteSettings): Promise<HeadersInit> {
@@ -109,13 +121,18 @@ async function headersIn(request: RemoteRequest, { headers }: RemoteSettings): P
   }
 }
 
-/** Throws `address_refused` for an origin to which no credentials may go. */
+/** Throws `provider_failed` for an origin to which no credentials may go. */
 function checkOrigin({ origin }: URL, { origins }: RemoteSettings): void {
   if (origins.includes(origin)) return
-  throw new ServableError(
-    'address_refused',
-    `The card of the remote agent names the origin \`${origin.slice(0, 200)}\`: to allow it, add it to \`origins\``,
+  const shown = origin.slice(0, 200)
+  throw failed(
+    `The card of the remote agent names the origin \`${shown}\`: to allow it, add it to \`origins\``,
   )
+}
+
+/** A client cannot mend where the requests of an agent go, and is not told: in production the text is for the log alone. */
+function refused(cause: unknown): never {
+  throw failed(`The remote agent is not reached: ${messageOf(cause)}`, cause)
 }
 
 /** A signal that fires with the caller's, and after so many milliseconds. */

@@ -45,7 +45,7 @@ export interface RemoteAgentOptions {
   readonly description?: string
   /**
    * Headers for each request, such as `authorization`. Called before each request. They are sent to the origin of `url`, and to those of
-   * `origins`. What they hold is cut out of errors. Default: none.
+   * `origins`. What they hold is cut out of errors, and the secrets among it out of answers, too. Default: none.
    */
   readonly headers?: (
     request: RemoteRequest,
@@ -79,7 +79,7 @@ export interface RemoteAgentOptions {
   readonly pollMs?: number
   /** Most milliseconds for cancelling a task, and before that as many for the answer that names it. Default: 5,000. */
   readonly cancelTimeoutMs?: number
-  /** Sends the requests, in tests. Default: the runtime's `fetch`. */
+  /** Sends the requests, in tests. Default: the runtime's own client. */
   readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** As with `Agent`: `false` keeps it out of the registry. Default: the default registry. */
   readonly register?: RegisterOption
@@ -87,10 +87,8 @@ export interface RemoteAgentOptions {
 
 /** The options with their defaults. */
 export interface RemoteSettings
-  extends Required<
-      Pick<RemoteAgentOptions, 'name' | 'origins' | 'allow' | 'extensions' | 'fetch' | keyof Limits>
-    >,
-    Optional<Pick<RemoteAgentOptions, 'headers' | 'tenant' | 'agentName' | 'skillId' | 'verify'>> {
+  extends Required<Pick<RemoteAgentOptions, 'name' | 'origins' | 'allow' | 'extensions' | keyof Limits>>,
+    Optional<Pick<RemoteAgentOptions, 'headers' | 'tenant' | 'agentName' | 'skillId' | 'verify' | 'fetch'>> {
   readonly url: URL
 }
 
@@ -158,16 +156,24 @@ const OptionsSchema = v.strictObject({
 /** Checks options and fills in defaults. Throws `invalid_options` that names each wrong one. */
 export function settingsOf(options: RemoteAgentOptions): RemoteSettings {
   validate(OptionsSchema, options, 'invalid_options', 'remoteAgent')
-  const { origins = [], allow = [], extensions = [], headers, tenant, agentName, skillId, verify } = options
+  const {
+    origins = [],
+    allow = [],
+    extensions = [],
+    headers,
+    tenant,
+    agentName,
+    skillId,
+    verify,
+    fetch,
+  } = options
   const url = new URL(options.url)
   const given = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined)
   return {
     url,
     name: options.name ?? url.host,
     origins: [url.origin, ...origins],
-    ...{ allow, extensions, headers, tenant, agentName, skillId, verify },
-    // Not bound to the options: runtimes refuse their `fetch` another `this`.
-    fetch: options.fetch ?? ((address, init) => fetch(address, init)),
+    ...{ allow, extensions, headers, tenant, agentName, skillId, verify, fetch },
     ...DEFAULTS,
     ...(Object.fromEntries(given) as Partial<Limits>),
   }

@@ -26,6 +26,8 @@ export interface RemoteService {
   readonly hasStreams: boolean
   /** How many requests were sent so far. */
   sent(): number
+  /** The secrets that were sent so far. Another list once there are others. */
+  secrets(): readonly string[]
   /** Sends a message. Answers with the task as it is now, or with a message. */
   send(message: Message, signal: AbortSignal): Promise<Payload>
   /** Sends a message and reads what comes of it. */
@@ -68,6 +70,7 @@ export async function openService(
   return {
     hasStreams,
     sent: fetch.sent,
+    secrets: fetch.secrets,
     async send(message, signal) {
       const answer = await client.sendMessage(request(message, true), withSignal(signal))
       return 'messageId' in answer ? { $case: 'message', value: answer } : { $case: 'task', value: answer }

@@ -11,8 +11,10 @@ import type { RunContext, Yielded } from '../agents/perform.ts'
 import { keepAlive } from '../environment.ts'
 import { isRetired } from '../retired.ts'
 import { deferred } from '../wake.ts'
+import { withoutSecrets } from '../web/secrets.ts'
 import type { CardKeeper } from './card.ts'
 import type { Contexts } from './contexts.ts'
+import { CutEvents } from './cut-events.ts'
 import { DEPTH, nextDepth } from './depth.ts'
 import { failed, isLost, told, unknowable } from './failure.ts'
 import { remoteFetch } from './fetch.ts'
@@ -52,7 +54,7 @@ export async function* runTurn(
     const service = await openService(chosen, remote.settings, fetch)
     return yield* new Turn(input, context, remote, service, found, depth).run()
   } catch (error) {
-    throw context.signal.aborted ? error : told(error, fetch.secrets)
+    throw context.signal.aborted ? error : told(error, fetch.values())
   } finally {
     over.resolve()
   }
@@ -87,6 +89,7 @@ class Turn {
   async *run(): AsyncGenerator<Yielded, RunOutcome> {
     const { state, isCut } = this.#found
     let isOver = false
+    const cut = new CutEvents(this.#service.secrets)
     try {
       if (isCut && state !== undefined) this.#begin(state)
       else await this.#prepare()
@@ -96,12 +99,16 @@ class Turn {
         const events = [...this.#translator!.see(payload)]
         this.#context.signal.throwIfAborted()
         await this.#hear()
-        yield* events
+        for (const event of events) yield* cut.take(event)
         if (this.#translator!.end !== undefined) break
       }
+      yield* cut.end()
       const outcome = yield* this.#end(this.#translator!.end!)
       isOver = true
       return outcome
+    } catch (error) {
+      yield* cut.end()
+      throw error
     } finally {
       // A task that works on for nobody is cancelled. One that another worker goes on with is not.
       if (!isOver && !isRetired(this.#context.signal)) await this.#cancel()
@@ -228,7 +235,8 @@ class Turn {
     await this.#remote.contexts.keep(this.#context, { contextId, ...(taskId !== undefined && { taskId }) })
   }
 
-  async *#end({ state, parts, mark }: RemoteEnd): AsyncGenerator<Yielded, RunOutcome> {
+  async *#end({ state, parts: sent, mark }: RemoteEnd): AsyncGenerator<Yielded, RunOutcome> {
+    const parts = withoutSecrets(sent, this.#service.secrets())
     const message = toInput(parts)
     const said = message === undefined ? {} : { message }
     switch (state) {

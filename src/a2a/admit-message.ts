@@ -49,7 +49,8 @@ export async function admittedMessage<T>(
   const target = message.target ?? (task && targetOf(skillOf(task)))
   // Of a task that is not there.
   if (target === undefined) return begin(message)
-  const run = { id: next, target, options: { identity: owner ?? undefined }, client }
+  const input = toRunInput(message.message)
+  const run = { id: next, target, input, options: { identity: owner ?? undefined }, client }
   const options = { ...message.options, runId: next }
   return admitted(admit, run, () => begin({ ...message, options }), isRun)
 }

@@ -191,5 +191,5 @@ function addressOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new ServableError('invalid_options', '`url` must be an absolute http or https address')
   }
-  return url.replace(/\/+$/, '')
+  return url.replace(/(?<!\/)\/+$/, '')
 }

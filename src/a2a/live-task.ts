@@ -83,9 +83,10 @@ export class LiveTask {
     })
   }
 
-  /** Cancels the run. */
-  stop(): void {
-    this.#run.cancel()
+  /** Cancels the run. With a reason, it fails. */
+  stop(why?: unknown): void {
+    if (why === undefined) this.#run.cancel()
+    else this.#run.fail(why)
   }
 
   /** Cancels the run and waits until its end is stored. Rejects if the store cannot be written now. */

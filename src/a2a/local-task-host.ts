@@ -39,6 +39,7 @@ import type {
 import {
   AT_WORK,
   forgetTask,
+  permitted,
   type StoredTask,
   skillOf,
   statusNow,
@@ -107,7 +108,7 @@ class LocalTaskHost implements TaskHost {
       atWork: AT_WORK,
       isAtWork: task => task.isAtWork,
       logOf,
-      stop: live => live.stop(),
+      stop: (live, why) => live.stop(why),
       conclude: (tx, id) => failTask(tx, id, CUT_OFF, this.#ending),
       onConcluded: id => this.#tell(id),
       missing: taskNotFound,
@@ -193,6 +194,10 @@ class LocalTaskHost implements TaskHost {
     await this.#expire()
   }
 
+  async close(): Promise<void> {
+    await this.#push?.deliverer.close()
+  }
+
   /** Ends the tasks whose approvals have expired, or goes on with them. */
   #expire(): Soon<void> {
     return this.#options.settings.approvals?.expireTasks({
@@ -219,10 +224,10 @@ class LocalTaskHost implements TaskHost {
     throw new ServableError('push_not_supported', 'Push notifications are not supported here')
   }
 
-  /** Throws `task_not_found` for a task that is another owner's or another tenant's. */
-  #find(tx: Reader, id: string, { owner, tenant }: TaskViewer): StoredTask {
+  /** Throws `task_not_found` for a task that is another owner's or another tenant's, and `insufficient_scope`. */
+  #find(tx: Reader, id: string, { owner, tenant, only }: TaskViewer): StoredTask {
     const task = this.#work.find(tx, id, owner)
-    if (task.tenant === tenant) return task
+    if (task.tenant === tenant) return permitted(task, only)
     throw taskNotFound()
   }
 
@@ -386,11 +391,7 @@ class LocalTaskHost implements TaskHost {
 
   /** The owner of a task, or null if the task is gone. Without an owner the log does not contain whole ids. */
   async #ownerOf(id: string): Promise<Viewer> {
-    try {
-      return (await this.#store.read(tx => tx.get<StoredTask>(TASKS, id)))?.value.owner ?? null
-    } catch {
-      return null
-    }
+    return (await this.#readStatus(id))?.owner ?? null
   }
 }
 

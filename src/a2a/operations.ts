@@ -111,9 +111,10 @@ export function createOperations(given: OperationsOptions): Operations {
       const { task } = await host.get(id, viewer)
       return { value: wire.encode.task(withHistory(task, historyLength)) }
     },
-    cancel: async ({ wire, params, viewer }) => {
+    cancel: async ({ wire, params, viewer, asker }) => {
       const { id } = wire.decode.cancel(params)
-      const { task, wasCanceled } = await host.cancel(id, viewer)
+      const only = await options.permit?.(asker)
+      const { task, wasCanceled } = await host.cancel(id, { ...viewer, ...(only && { only }) })
       // Since 1.0 it is not an error to cancel a task twice.
       if (wasCanceled && wire.version !== '1.0')
         throw new ServableError('task_not_cancelable', 'The task is canceled')
@@ -279,13 +280,14 @@ async function decide(
 /** Sets, gets, lists or deletes push notification configs of a task. */
 async function push(
   act: PushRequest['act'],
-  { wire, params, viewer, state }: Call,
-  { host, hasPush, storedClientOf }: OperationParts,
+  { wire, params, viewer, asker, state }: Call,
+  { host, hasPush, storedClientOf, permit }: OperationParts,
 ): Promise<Answer> {
   if (!hasPush) throw noPush()
   const asked = wire.push.decode(act, params)
   const request = asked.act === 'set' ? { ...asked, client: await storedClientOf(state) } : asked
-  const configs = await host.push(viewer, request)
+  const only = act === 'set' || act === 'delete' ? await permit?.(asker) : undefined
+  const configs = await host.push({ ...viewer, ...(only && { only }) }, request)
   if (asked.act === 'list') return { value: wire.push.encodeList(asked.taskId, pageOf(configs, asked)) }
   const [config] = configs
   return { value: config === undefined ? wire.push.deleted : wire.push.encode(request.taskId, config) }

@@ -194,6 +194,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
     findWork: ref => host.find(ref),
     forget: what => forgetTasks(host, what),
     describe: build => describeA2A(settings, build),
+    close: () => host.close?.(),
   }
 }
 

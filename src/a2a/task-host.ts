@@ -34,6 +34,8 @@ export interface TaskSettings extends HostSettings {
 export interface TaskViewer {
   readonly owner: Viewer
   readonly tenant?: string | undefined
+  /** What alone it may change, as `agent:NAME`. Undefined: everything. */
+  readonly only?: readonly string[] | undefined
 }
 
 /** A message on its way to an agent. */
@@ -134,4 +136,6 @@ export interface TaskHost {
   resume?(): Promise<void>
   /** Ends the tasks of processes that have died, in stores where this is not automatic. Never rejects. */
   lookAfter?(): Promise<void>
+  /** Called when the last server has closed. Never rejects. */
+  close?(): Promise<void>
 }

@@ -6,6 +6,7 @@
 
 import type { Kind } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { checkPermit } from '../runs/permit.ts'
 import { partitionOf } from '../runs/record.ts'
 import { dropWaiting } from '../runs/waiting.ts'
 import { sizeOfText } from '../state/size.ts'
@@ -43,6 +44,12 @@ export interface StoredTask {
 /** What works on a task. */
 export function skillOf({ kind = 'agent', agent }: Pick<StoredTask, 'kind' | 'agent'>): Skill {
   return { kind, name: agent }
+}
+
+/** The task, for who may change it. Throws `insufficient_scope`. */
+export function permitted(task: StoredTask, only: readonly string[] | undefined): StoredTask {
+  checkPermit(only, skillOf(task))
+  return task
 }
 
 /** Converts a task for an administrator. */

@@ -12,7 +12,7 @@ import { asPlugin } from '../core/built-in.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
-import { gate } from '../http/gate.ts'
+import { operatorsGate } from '../http/gate.ts'
 import type { Log } from '../http/log.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { checkOptions } from '../schemas.ts'
@@ -65,7 +65,10 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
           findRuns: finderOf(core),
           checkServed: core.checkShared('Tool servers need'),
         }),
-        base: { path: adminPath(prefix), guard: gate(authenticate, OPEN_WARNING) },
+        base: {
+          path: adminPath(prefix),
+          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production),
+        },
         cors: null,
         describe: build => ({
           ...describeAdmin(build),

@@ -39,6 +39,8 @@ export interface AgentConfig<
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
+  /** Most tokens of one answer of its model: your function asks for no more. Budgets reserve by it. 1 at the least. */
+  readonly maxOutputTokens?: number
   /** The agent's tools. If a tool's `parameters` is a Standard Schema, the arguments of `execute` have its type. */
   readonly tools?: ToolsOf<Schemas>
   /**
@@ -99,6 +101,7 @@ export class Agent<
   readonly name: Name
   readonly description: string | undefined
   readonly model: { readonly provider: string; readonly id: string } | undefined
+  readonly maxOutputTokens: number | undefined
   readonly tools: readonly Tool[]
   readonly output: Output | undefined
   readonly capabilities: readonly string[]
@@ -121,9 +124,15 @@ export class Agent<
     if (config.answers !== undefined && config.answers !== 'message') {
       throw new ServableError('invalid_options', `agent \`${config.name}\`: \`answers\` must be 'message'`)
     }
+    const { maxOutputTokens: most } = config
+    if (most !== undefined && !(Number.isSafeInteger(most) && most > 0)) {
+      const text = `agent \`${config.name}\`: \`maxOutputTokens\` must be a whole number, 1 or more`
+      throw new ServableError('invalid_options', text)
+    }
     this.name = config.name
     this.description = config.description
     this.model = config.model
+    this.maxOutputTokens = config.maxOutputTokens
     // Each takes what its own schema gives: whoever calls one by its name has that checked.
     this.tools = (config.tools ?? []) as readonly Tool[]
     this.output = config.output

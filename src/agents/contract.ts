@@ -143,6 +143,8 @@ export interface ServableAgent extends Runnable, InputHints {
   readonly description?: string | undefined
   /** The model behind the agent. The part of `provider` before its first dot chooses the key of a request. */
   readonly model?: { readonly provider: string; readonly id: string } | undefined
+  /** Most tokens of one answer of its model. Budgets reserve by it. */
+  readonly maxOutputTokens?: number | undefined
   /** Tools that the agent may call. Lists show their names only. */
   readonly tools?: readonly Tool[] | undefined
   /** A schema of the structured output, if there is one. */

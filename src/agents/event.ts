@@ -5,7 +5,16 @@
  */
 
 import { isErrorCode, ServableError } from '../errors.ts'
-import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './run-types.ts'
+import type {
+  ErrorEvent,
+  EventFacts,
+  FinishEvent,
+  FinishReason,
+  ModelUsage,
+  RunEvent,
+  Usage,
+} from './run-types.ts'
+import { partsOf } from './usage.ts'
 
 /** Every reason with which a run may finish. */
 export const FINISH_REASONS: readonly FinishReason[] = [
@@ -119,10 +128,69 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
   ['error', event => typeof event.error === 'string' && typeof event.code === 'string'],
 ])
 
-/** Whether `value` has the shape of a run event. Unknown extra fields are let through. */
+/** Whether `value` has the shape of a run event. It may have more members: {@link knownOf} drops them. */
 export function isRunEvent(value: unknown): value is RunEvent {
   // An object that says itself how to become JSON could become another event.
   return isObject(value) && checks.get(value.type)?.(value) === true && value.toJSON === undefined
+}
+
+/** The members of `T`, each of which must be named. */
+type Named<T, Shared extends PropertyKey = never> = Readonly<Record<Exclude<keyof T, Shared>, 1>>
+
+const setOf = (...all: readonly object[]): ReadonlySet<string> => new Set(all.flatMap(Object.keys))
+
+type Fact = 'type' | keyof EventFacts
+
+const FACTS: Readonly<Record<Fact, 1>> = { type: 1, at: 1, agent: 1, parentId: 1 }
+
+const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { type: T }>, Fact> } = {
+  text: { text: 1 },
+  thinking: { text: 1 },
+  tool_call_start: { toolCall: 1, isClientTool: 1 },
+  tool_call_delta: { toolCallId: 1, argumentsDelta: 1 },
+  tool_call_ready: { toolCallId: 1, args: 1 },
+  tool_call_end: { toolCallId: 1, result: 1, error: 1, code: 1 },
+  model_call: { model: 1, usage: 1, finishReason: 1, durationMs: 1 },
+  step: { id: 1, name: 1, status: 1, index: 1, text: 1, durationMs: 1, error: 1 },
+  artifact: {
+    ...{ artifactId: 1, name: 1, description: 1, parts: 1, append: 1, lastChunk: 1 },
+    ...{ metadata: 1, extensions: 1 },
+  },
+  message: { parts: 1, metadata: 1, extensions: 1 },
+  resumed: {},
+  finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1 },
+  error: { error: 1, code: 1 },
+}
+
+const known: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(MEMBERS).map(([type, members]) => [type, setOf(FACTS, members)]),
+)
+
+const TOKENS = { promptTokens: 1, completionTokens: 1, totalTokens: 1, cost: 1 } as const
+const USAGE = setOf({ ...TOKENS, models: 1 } satisfies Named<Usage>)
+const OF_MODEL = setOf({ ...TOKENS, model: 1 } satisfies Named<ModelUsage>)
+
+/** An event with the members that the contract has, alone: no guard looks for others. */
+export function knownOf<E extends RunEvent>(event: E): E {
+  const told = only(event, known.get(event.type)!)
+  if (told.type === 'tool_call_start') {
+    const { id, name } = told.toolCall
+    return { ...told, toolCall: { id, name } }
+  }
+  if ((told.type !== 'finish' && told.type !== 'model_call') || told.usage === undefined) return told
+  const usage = only(told.usage, USAGE)
+  const models = usage.models && partsOf(usage).map(each => only(each, OF_MODEL))
+  return { ...told, usage: models ? { ...usage, models } : usage }
+}
+
+/** The same object where all of its members have these names. */
+function only<T extends object>(value: T, names: ReadonlySet<string>): T {
+  for (const name in value) {
+    if (names.has(name)) continue
+    const there = [...names].filter(each => each in value)
+    return Object.fromEntries(there.map(each => [each, value[each as keyof T]])) as T
+  }
+  return value
 }
 
 /** Whether an event ends its run. */

@@ -11,6 +11,7 @@ import { encoded, ofLogs } from '../encoders/encoder.ts'
 import { isServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
 import type { SseSource } from '../web/sse.ts'
@@ -67,6 +68,7 @@ export class Chats {
 
   /** Cancels the runs that a chat has at work. */
   async stop(chatId: string, { target, state }: Asking): Promise<void> {
+    await checkPermitOf(this.#core.runs.permit, state, () => target)
     for (const { id } of await this.#running(chatId, target, state, PAGE)) {
       await this.#core.host.cancel(id, state.owner).catch(error => {
         if (!isServableError(error) || error.code !== 'run_ended') throw error

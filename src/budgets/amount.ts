@@ -60,11 +60,6 @@ export function smaller(a: Amount, b: Amount): Amount {
   return both(a, b, Math.min)
 }
 
-/** Whether both numbers are below those of another amount. */
-export function isBelow(a: Amount, b: Amount): boolean {
-  return a[0] < b[0] && a[1] < b[1]
-}
-
 /** What a usage costs, and whether somebody knows that. */
 export interface Spent {
   readonly amount: Amount

@@ -41,9 +41,12 @@ export interface BudgetOptions {
    * run.
    */
   readonly key: 'owner' | 'agent' | 'all' | ((run: BudgetRun) => string | undefined)
-  /** USD that are held for a run when it starts, and again each time that it has used them up. Default: 1 % of `maxCostUsd`. */
+  /**
+   * USD that one call of a model costs at most: each run reserves as much before each of its calls. 0 reserves nothing. Default: what
+   * the agent's `maxOutputTokens` allows, else the largest call of it that was seen, and a tenth of `maxCostUsd` before the first one.
+   */
   readonly reserveUsd?: number | undefined
-  /** The same in tokens. Default: 1 % of `maxTokens`. */
+  /** The same in tokens. */
   readonly reserveTokens?: number | undefined
   /**
    * What becomes of agents whose cost nobody knows, where there is `maxCostUsd`. `refuse`: such an agent is `invalid_options` when the
@@ -54,7 +57,7 @@ export interface BudgetOptions {
 
 /** Options of the plugin. */
 export interface BudgetsOptions {
-  /** Who may see all budgets at `GET /budgets/all`. Default: requests from this machine alone. */
+  /** Who may see all budgets at `GET /budgets/all`. Default: nobody in production, and elsewhere requests from this machine alone. */
   readonly authenticate?: Authenticate | undefined
 }
 
@@ -62,7 +65,8 @@ export interface BudgetsOptions {
 export interface Budget extends Pick<BudgetOptions, 'windowMs' | 'key'> {
   readonly name: string
   readonly max: Amount
-  readonly reserve: Amount
+  /** What a call costs at most, of each number that somebody says. */
+  readonly reserve: readonly [usd: number | undefined, tokens: number | undefined]
   /** It refuses what nobody knows the cost of. */
   readonly needsPrices: boolean
 }
@@ -121,21 +125,16 @@ function toBudget(options: BudgetOptions): Budget {
   const name = options.name ?? (typeof key === 'string' ? key : 'custom')
   if (maxCostUsd === undefined && maxTokens === undefined)
     throw wrong(`\`${name}\` has no limit: give \`maxCostUsd\` or \`maxTokens\``)
-  const reserveUsd = reserveOf(maxCostUsd, options.reserveUsd)
-  const reserveTokens = reserveOf(maxTokens, options.reserveTokens)
-  if (reserveUsd > (maxCostUsd ?? 0) || reserveTokens > (maxTokens ?? 0))
+  const { reserveUsd, reserveTokens } = options
+  const reserve = amountOf(reserveUsd, reserveTokens)
+  if ((reserveUsd ?? 0) > (maxCostUsd ?? 0) || (reserveTokens ?? 0) > (maxTokens ?? 0))
     throw wrong(`the reserve of \`${name}\` is more than its limit, so that no run could start`)
   return {
     ...{ name, windowMs, key },
     max: both(amountOf(maxCostUsd, maxTokens), NOTHING, max => max || Number.POSITIVE_INFINITY),
-    reserve: amountOf(reserveUsd, Math.floor(reserveTokens)),
+    reserve: [reserveUsd && reserve[0], reserveTokens && reserve[1]],
     needsPrices: maxCostUsd !== undefined && unpriced !== 'ignore',
   }
-}
-
-/** One hundredth of the limit where nobody says otherwise. */
-function reserveOf(max: number | undefined, reserve: number = (max ?? 0) / 100): number {
-  return reserve
 }
 
 function wrong(what: string): ServableError {

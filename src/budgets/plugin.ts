@@ -8,7 +8,7 @@ import { asPlugin } from '../core/built-in.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { CoreSettings } from '../core/options.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { gate } from '../http/gate.ts'
+import { operatorsGate } from '../http/gate.ts'
 import { joinPath } from '../http/router.ts'
 import { describeBudgets } from './describe.ts'
 import { type BudgetOptions, type BudgetsOptions, NAME, resolveBudgets } from './options.ts'
@@ -67,7 +67,10 @@ export function budgets(
       spending.working = core.working
       return {
         routes: budgetRoutes(core, spending, authenticate !== undefined),
-        base: { path: allPath(core.prefix), guard: gate(authenticate, REFUSAL) },
+        base: {
+          path: allPath(core.prefix),
+          guard: operatorsGate(authenticate, REFUSAL, core.settings.production),
+        },
         links: { budgets: joinPath(core.prefix, 'budgets') },
         describe: build => describeBudgets(build, authenticate !== undefined),
         begin() {

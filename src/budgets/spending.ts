@@ -18,11 +18,21 @@ import type { WorkingRuns } from '../runs/working.ts'
 import { later } from '../wake.ts'
 import { sha256 } from '../web/digest.ts'
 import { type Amount, NOTHING } from './amount.ts'
+import { askOf, callsOf, largest as largestOf, type Seen } from './need.ts'
 import { type Budget, type BudgetRun, NAME } from './options.ts'
-import { type Entry, exceeded, Ticket, type TicketParts, unpriced } from './ticket.ts'
+import {
+  type Entry,
+  exceeded,
+  type PayingRun,
+  promptOf,
+  Ticket,
+  type TicketParts,
+  unpriced,
+} from './ticket.ts'
 import {
   BUDGET_TRANSACTIONS,
   type BudgetCalls,
+  type Call,
   type Held,
   type KeyBudget,
   type ListedKey,
@@ -42,6 +52,9 @@ const KEEP_WINDOWS = 60
 /** Most characters of a key. */
 const MAX_KEY = 200
 
+/** Most names of which a process knows the largest call. */
+const MAX_SEEN = 1000
+
 /** Where the list of all keys is. */
 const LIST = NAME
 
@@ -57,14 +70,15 @@ export class Spending {
   readonly #settings: CoreSettings
   readonly #tickets: Map<string, Ticket>
   readonly #timeoutMs: number
+  /** The largest calls that were seen here, by what was run. */
+  readonly #seen = new Map<string, Seen>()
   /** The handler's, once it is made. */
   costOf: CostOf = ({ cost }) => cost
   working: Pick<WorkingRuns, 'keep'> | undefined
   readonly #parts: TicketParts = {
     costOf: (usage, model) => this.costOf(usage, model),
-    grow: ({ at, startsAt, budget }, id, used) =>
-      this.calls.grow(placeOf(at), at, startsAt, id, used, budget.reserve),
-    settle: (ticket, used) => this.#settle(ticket, used),
+    grow: ({ at, startsAt }, id, used, need) => this.calls.grow(placeOf(at), at, startsAt, id, used, need),
+    settle: (ticket, used, largest) => this.#settle(ticket, used, largest),
   }
 
   constructor(
@@ -97,7 +111,7 @@ export class Spending {
     if (known !== undefined) return async () => {}
     this.check(run.target)
     const { target, options, client, id } = run
-    const entries = await this.#holdAll(this.of({ target, owner: options.identity, client }), id, false)
+    const entries = await this.#holdAll(run, this.of({ target, owner: options.identity, client }), false)
     const ticket = new Ticket(
       run,
       entries.map(({ entry }) => entry),
@@ -176,14 +190,14 @@ export class Spending {
   }
 
   /** Of a run that was not admitted here: it goes on after it was cut off, or is started in a way of its own. */
-  async #ticketOf({ target, options }: AroundRun): Promise<Ticket> {
+  async #ticketOf({ target, input, options }: AroundRun): Promise<Ticket> {
     const { runId: id = '', identity, signal } = options
     const known = this.#tickets.get(id)
     if (known !== undefined) return known
     this.check(target)
-    const held = await this.#holdAll(this.of({ target, owner: identity, client: NOBODY }), id, true)
+    const run = { id, target, input }
+    const held = await this.#holdAll(run, this.of({ target, owner: identity, client: NOBODY }), true)
     const before = held[0]?.used ?? NOTHING
-    const run = { id, target }
     const ticket = new Ticket(
       run,
       held.map(({ entry }) => entry),
@@ -196,17 +210,21 @@ export class Spending {
   }
 
   async #holdAll(
+    { id, target, input }: PayingRun,
     budgets: readonly { readonly budget: Budget; readonly at: KeyBudget }[],
-    id: string,
     seeks: boolean,
   ): Promise<{ readonly entry: Entry; readonly used: Amount }[]> {
     const held: { readonly entry: Entry; readonly used: Amount }[] = []
     try {
       for (const { budget, at } of budgets) {
-        const answer = await this.calls.hold(placeOf(at), at, id, budget.reserve, seeks)
+        const ask = {
+          ...askOf(target, budget, promptOf(input), this.costOf),
+          seen: this.#seen.get(callsOf(target)),
+        }
+        const answer = await this.calls.hold(placeOf(at), at, id, ask, seeks)
         if (answer.hold === undefined) throw exceeded(budget, answer)
-        const { startsAt } = answer
-        held.push({ entry: { budget, at, startsAt, held: answer.hold.held }, used: answer.hold.used })
+        const { startsAt, seen } = answer
+        held.push({ entry: { budget, at, startsAt, seen, held: answer.hold.held }, used: answer.hold.used })
         if (answer.isNew) await this.#enlist(at, answer)
       }
       return held
@@ -226,14 +244,22 @@ export class Spending {
     }
   }
 
-  #settle({ entries, id }: Ticket, used: Amount): void {
-    for (const entry of entries) this.#keep(this.#settleOne(entry, id, used))
+  #settle({ entries, id, target }: Ticket, used: Amount, largest?: Seen): void {
+    const call = largest && { of: callsOf(target), largest }
+    if (call !== undefined) this.#note(call)
+    for (const entry of entries) this.#keep(this.#settleOne(entry, id, used, call))
   }
 
-  async #settleOne({ at, startsAt }: Entry, id: string, used: Amount): Promise<void> {
+  #note({ of, largest }: Call): void {
+    const before = this.#seen.get(of)
+    if (before === undefined && this.#seen.size >= MAX_SEEN) this.#seen.clear()
+    this.#seen.set(of, largestOf(before, largest) ?? largest)
+  }
+
+  async #settleOne({ at, startsAt }: Entry, id: string, used: Amount, call?: Call): Promise<void> {
     for (const wait of [...SETTLE_WAITS, undefined]) {
       try {
-        return await this.calls.settle(placeOf(at), at, startsAt, id, used)
+        return await this.calls.settle(placeOf(at), at, startsAt, id, used, call)
       } catch (error) {
         if (wait === undefined) return this.#tell(error)
         await later(wait)

@@ -9,7 +9,8 @@ import type { Calls, Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import { type Amount, isBelow, larger, minus, NOTHING, smaller, sum } from './amount.ts'
+import { type Amount, larger, minus, NOTHING, smaller, sum } from './amount.ts'
+import { type Ask, fits, furtherOf, largest, needOf, type Seen } from './need.ts'
 
 /** The collections: of windows, and of the keys that have one, for lists. */
 export const WINDOWS = 'budget'
@@ -17,6 +18,9 @@ const KEYS = 'budget-key'
 
 /** Most runs for which a window holds something. */
 const MAX_HOLDS = 1000
+
+/** Most names of which a window keeps the largest call. */
+const MAX_SEEN = 100
 
 /** Windows in which a run is looked for. */
 const MAX_WINDOWS = 100
@@ -42,6 +46,14 @@ interface Hold {
 interface Window {
   readonly spent: Amount
   readonly holds: Readonly<Record<string, Hold>>
+  /** The largest calls that were counted in it, by what was run. */
+  readonly calls?: Readonly<Record<string, Seen>>
+}
+
+/** The largest call of what is run. */
+export interface Call {
+  readonly of: string
+  readonly largest: Seen
 }
 
 /** Where a key stands in a window. */
@@ -58,6 +70,10 @@ export interface Standing {
 /** What became of a question: where the key stands, and what is held for the run; undefined where it was refused. */
 export interface Held extends Standing {
   readonly hold: Hold | undefined
+  /** The largest call that was seen of what is run. */
+  readonly seen?: Seen | undefined
+  /** It was refused for what is held for others alone. */
+  readonly mayFit?: boolean
   /** Nothing was kept of the window before. */
   readonly isNew?: true
 }
@@ -72,12 +88,12 @@ export interface BudgetTransactions extends Transactions {
     list(tx: Reader, query: { readonly cursor?: string | undefined; readonly limit: number }): Page<ListedKey>
   }
   readonly writes: {
-    /** Holds something for a run that begins; what is held for it stays. With `seeks` it may have begun in an earlier window. */
-    hold(tx: Transaction, budget: KeyBudget, run: string, amount: Amount, seeks?: boolean): Held
-    /** Holds more for a run: `step` more than it has used, as far as that is left. */
-    grow(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, step: Amount): Held
+    /** Holds a call for a run that begins; what is held for it stays. With `seeks` it may have begun in an earlier window. */
+    hold(tx: Transaction, budget: KeyBudget, run: string, ask: Ask, seeks?: boolean): Held
+    /** Holds `need` more for a run than it has used, and some more as far as that is left. */
+    grow(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, need: Amount): Held
     /** Counts what a run used, in place of what was held for it. Does nothing for a run that was settled. */
-    settle(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount): void
+    settle(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, call?: Call): void
     /** Lists a key until its window is gone. Its id is one that a cursor can hold. */
     enlist(tx: Transaction, id: string, key: ListedKey, expiresAt: number): void
   }
@@ -96,16 +112,18 @@ export const BUDGET_TRANSACTIONS: BudgetTransactions = {
 /** Calls of them. */
 export type BudgetCalls = Calls<BudgetTransactions>
 
-function hold(tx: Transaction, budget: KeyBudget, run: string, amount: Amount, seeks: boolean = false): Held {
+function hold(tx: Transaction, budget: KeyBudget, run: string, ask: Ask, seeks: boolean = false): Held {
   const earlier = seeks ? find(tx, budget, run) : undefined
   const [startsAt, known] = earlier ?? current(tx, budget)
-  const standing = standingOf(budget, startsAt, known)
+  const seen = largest(seenOf(tx, budget, startsAt, ask.of), ask.seen)
+  const standing = { ...standingOf(budget, startsAt, known), seen }
   const before = holdOf(known, run)
   if (before !== undefined) return { ...standing, hold: before }
-  const { left } = standing
-  const fits = isBelow(NOTHING, left) && larger(amount, left).join() === left.join()
-  if (!fits) return { ...standing, hold: undefined }
-  const own = { held: amount, used: NOTHING, at: tx.now }
+  const need = needOf(budget.max, ask, seen)
+  if (!fits(NOTHING, need, standing.left)) {
+    return { ...standing, hold: undefined, mayFit: fits(standing.spent, need, budget.max) }
+  }
+  const own = { held: need, used: NOTHING, at: tx.now }
   const window = known === undefined ? undefined : withRoom(known, tx.now - budget.keepMs)
   put(tx, budget, startsAt, withHold(window, run, own))
   return { ...standing, hold: own, ...(known === undefined && { isNew: true }) }
@@ -117,28 +135,49 @@ function grow(
   startsAt: number,
   run: string,
   used: Amount,
-  step: Amount,
+  need: Amount,
 ): Held {
   const window = read(tx, budget, startsAt)
   const before = holdOf(window, run)
   const standing = standingOf(budget, startsAt, window)
   // The window is long over, so that nothing is counted in it any more.
-  if (before === undefined) return { ...standing, hold: { held: sum(used, step), used, at: tx.now } }
+  if (before === undefined) return { ...standing, hold: { held: sum(used, need), used, at: tx.now } }
   // What is left beside what is held for this run.
   const room = others(budget.max, window, run)
-  const mayGoOn = isBelow(used, room)
-  const held = mayGoOn ? smaller(sum(used, step), room) : used
+  const mayGoOn = fits(used, need, room)
+  const held = mayGoOn ? smaller(sum(sum(used, need), furtherOf(budget.max)), room) : used
   const own = { ...before, held: larger(before.held, held), used: larger(before.used, used) }
   const after = withHold(window, run, own)
   put(tx, budget, startsAt, after)
-  return { ...standingOf(budget, startsAt, after), hold: mayGoOn ? own : undefined }
+  const mayFit = fits(sum(after.spent, used), need, budget.max)
+  return { ...standingOf(budget, startsAt, after), hold: mayGoOn ? own : undefined, mayFit }
 }
 
-function settle(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount): void {
+function settle(
+  tx: Transaction,
+  budget: KeyBudget,
+  startsAt: number,
+  run: string,
+  used: Amount,
+  call?: Call,
+): void {
   const window = read(tx, budget, startsAt)
   if (window === undefined || holdOf(window, run) === undefined) return
   const { [run]: _, ...holds } = window.holds
-  put(tx, budget, startsAt, { spent: sum(window.spent, used), holds })
+  const spent = sum(window.spent, used)
+  put(tx, budget, startsAt, { ...window, spent, holds, ...(call && { calls: withCall(window.calls, call) }) })
+}
+
+/** The largest call that was seen in a window, or in the one before it. */
+function seenOf(tx: Reader, budget: KeyBudget, startsAt: number, of: string): Seen | undefined {
+  const own = read(tx, budget, startsAt)?.calls?.[of]
+  return own ?? read(tx, budget, startsAt - budget.windowMs)?.calls?.[of]
+}
+
+function withCall(calls: Window['calls'] = {}, { of, largest: call }: Call): NonNullable<Window['calls']> {
+  const { [of]: before, ...others } = calls
+  const kept = Object.entries(others).slice(1 - MAX_SEEN)
+  return { ...Object.fromEntries(kept), [of]: largest(before, call) ?? call }
 }
 
 function enlist(tx: Transaction, id: string, value: ListedKey, expiresAt: number): void {
@@ -170,8 +209,8 @@ function holdOf(window: Window | undefined, run: string): Hold | undefined {
   return window !== undefined && Object.hasOwn(window.holds, run) ? window.holds[run] : undefined
 }
 
-function withHold({ spent, holds }: Window = EMPTY, run: string, hold: Hold): Window {
-  return { spent, holds: { ...holds, [run]: hold } }
+function withHold(window: Window = EMPTY, run: string, hold: Hold): Window {
+  return { ...window, holds: { ...window.holds, [run]: hold } }
 }
 
 /** The window with a place for one more: what is held for runs that ended long ago, untold, is spent. Throws `too_many_runs`. */
@@ -181,7 +220,8 @@ function withRoom(window: Window, endedBy: number): Window {
   const isOver = ([, { at }]: (typeof entries)[number]) => at <= endedBy
   const over = Object.fromEntries(entries.filter(isOver))
   const holds = Object.fromEntries(entries.filter(entry => !isOver(entry)))
-  if (Object.keys(holds).length < MAX_HOLDS) return { spent: sum(window.spent, total(over)), holds }
+  if (Object.keys(holds).length < MAX_HOLDS)
+    return { ...window, spent: sum(window.spent, total(over)), holds }
   throw new ServableError('too_many_runs', `Too many runs of one budget: ${MAX_HOLDS} are already at work`)
 }
 

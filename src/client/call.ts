@@ -137,7 +137,7 @@ function baseOf(text: string): string {
   const message = '`baseUrl` must be an http(s) address without a query'
   return attempt(message, () => {
     const { href, origin, pathname } = new URL(text, location?.href)
-    if (/^http/.test(href) && href === origin + pathname) return href.replace(/\/+$/, '')
+    if (/^http/.test(href) && href === origin + pathname) return href.replace(/(?<!\/)\/+$/, '')
     throw message
   })
 }

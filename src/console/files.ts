@@ -50,12 +50,10 @@ export function filesOf(
 
 /** Whether a client takes gzip (RFC 9110, section 12.5.3). */
 export function takesGzip(accepted: string | null): boolean {
-  const codings = (accepted ?? '').split(',').map(each =>
-    each
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/),
-  )
+  const codings = (accepted ?? '')
+    .toLowerCase()
+    .split(',')
+    .map(each => each.split(';').map(part => part.trim()))
   const found = codings.find(([name]) => name === 'gzip') ?? codings.find(([name]) => name === '*')
   return found !== undefined && !/^q=0(\.0*)?$/.test(found[1] ?? '')
 }

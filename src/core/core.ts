@@ -17,6 +17,7 @@ import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
+import { CHANGES, scopeOf } from '../http/scopes.ts'
 import { type AskedRun, createStartRun, type StartedRun } from '../http/start-run.ts'
 import { aroundBy } from '../runs/around.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
@@ -132,12 +133,13 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
     return {
       ...rest,
       ...(base && { base: { ...base, path: joinPath(base.path) } }),
-      routes: routes.map(route => ({
-        ...own,
-        ...route,
-        path: joinPath(route.path),
-        part: partOf(route) ?? name,
-      })),
+      routes: routes.map(route => {
+        const known = partOf(route)
+        const part = known ?? name
+        // The table has what is of this package.
+        const scope = scopeOf({ ...route, part }) ?? (known === undefined ? CHANGES[route.method] : undefined)
+        return { ...own, ...route, path: joinPath(route.path), part, scope }
+      }),
     }
   } catch (cause) {
     if (isServableError(cause) && cause.code === 'invalid_options') throw cause

@@ -19,6 +19,7 @@ import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
 import { type ListParts, listRoutes } from '../http/routes/list-routes.ts'
 import { runRoutes } from '../http/routes/run-routes.ts'
 import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
+import { checkScopes } from '../http/scopes.ts'
 import { withLife } from '../runs/life.ts'
 import { peerAddress } from '../web/ip-address.ts'
 import type { Core, MountedPlugin } from './built-in.ts'
@@ -70,11 +71,17 @@ export function createHandler<
   return serve(createCore(options))
 }
 
+/** All routes of a core and its plugins but the first page. */
+export function routesOf(core: Core, own: readonly Route[] = coreRoutes(core)): readonly Route[] {
+  return [...own, ...core.mounted.flatMap(({ routes = [] }) => routes)]
+}
+
 /** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
 export function serve<Names extends Served>(core: Core): Handler<Names> {
   const { settings, mounted, log, life } = core
   const own = coreRoutes(core)
-  const named = [...own, ...mounted.flatMap(({ routes = [] }) => routes)]
+  const named = routesOf(core, own)
+  checkScopes(named)
   const links = linksTo(namedPaths(core), named)
   const index = hasIndex(core) ? joinPath(core.prefix) : undefined
   const routes = index === undefined ? named : [...named, indexRoute(index, links)]
@@ -98,6 +105,8 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     publicUrl: settings.publicUrl,
     fallback: settings.fallback,
     production: settings.production,
+    // Where middleware may ask who it is, a page has no credentials: they belong to another name.
+    allowedHosts: settings.production && settings.middleware.length > 0 ? undefined : settings.allowedHosts,
     log,
     addressOf: core.addressOf ?? peerAddress,
     logSeat: settings.logSeat,
@@ -144,7 +153,7 @@ function coreRoutes(core: Core): Route[] {
       readUpload: uploads,
       countStream,
     }),
-    ...storedRunRoutes({ prefix, host, listAnonymous, countStream }),
+    ...storedRunRoutes({ prefix, host, listAnonymous, countStream, permit: core.runs.permit }),
     answerRoute({ prefix, host, answerRun: core.answer, readKeys, maxBodyBytes, countStream }),
     ...againRoutes({ prefix, host, again: core.again, readKeys, maxBodyBytes, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog, listParts(core))),

@@ -23,6 +23,7 @@ import type { LocalState } from '../runs/local-state.ts'
 import type { SessionsOptions } from '../runs/session-options.ts'
 import { count, flag, func, isFunction, isOrigin, path, record, registry, strings } from '../schemas.ts'
 import { headerName, validate } from '../validation.ts'
+import { isHost } from '../web/host.ts'
 import type { HostedState } from './hosted.ts'
 import { guarded, type LogSeat, logSeatOf } from './log-seat.ts'
 import { type NoState, noState } from './no-state.ts'
@@ -78,6 +79,12 @@ export interface CoreOptions {
    * as the service's own, also behind a proxy that changes `Host`. Default: the request's.
    */
   readonly publicUrl?: string
+  /**
+   * Hosts by which requests of this machine may ask for the service, with a port or without, besides loopback names, addresses and
+   * the host of `publicUrl`: `['tunnel.example']`. Any other is answered 403, since a page may have its own name resolved to this
+   * machine (DNS rebinding). In production that is checked where there is no `middleware`, so no authentication. Default: none.
+   */
+  readonly allowedHosts?: readonly string[]
   /** Plugins of the handler. Each has a name of its own. Two routes with one method and path are an error. */
   readonly plugins?: readonly Plugin[]
 }
@@ -161,6 +168,12 @@ const OptionsSchema = v.strictObject({
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
   ),
+  allowedHosts: v.optional(
+    v.pipe(
+      strings,
+      v.check(hosts => hosts.every(isHost), 'must be hosts such as agents.example.com'),
+    ),
+  ),
   plugins: v.optional(v.array(plugin, 'must be an array of plugins')),
 })
 
@@ -195,7 +208,14 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
     state: options.state ?? noState(),
     publicUrl: options.publicUrl,
+    allowedHosts: hostsOf(options),
   }
+}
+
+/** In one notation. */
+function hostsOf({ allowedHosts = [], publicUrl = 'null' }: CoreOptions): readonly string[] {
+  const own = publicUrl === 'null' ? [] : [new URL(publicUrl).host]
+  return [...allowedHosts.map(host => host.toLowerCase()), ...own]
 }
 
 type Plain = 'agents' | 'teams' | 'workflows' | 'serve' | 'prefix' | 'middleware' | 'plugins'

@@ -57,6 +57,8 @@ export interface PluginRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** An absolute path. `:name` is a parameter, found in `context.params`. The handler's prefix is `core.prefix`. */
   readonly path: string
+  /** The scope that a key of `servable/keys` needs for it. Default: `read` for GET, `run` for POST, else `all`. */
+  readonly scope?: 'read' | 'run' | 'all'
   readonly endpoint: (request: Request, context: Context) => Response | Promise<Response>
 }
 

@@ -13,8 +13,8 @@ import { validate } from '../validation.ts'
 
 /** What a client tells. */
 export interface Conversation {
-  /** The newest message of the user, and the client's id of it. */
-  readonly input: RunInput
+  /** The newest message of the user, and the client's id of it. Undefined: what was said before holds it. */
+  readonly input: RunInput | undefined
   readonly messageId?: string | undefined
   /** What was said before, oldest first; asked for where the client remembers. */
   readonly history: () => readonly HistoryMessage[]
@@ -34,11 +34,16 @@ export function toldBy(
   target: Target,
   isKept = false,
 ): AskedRun {
+  const told = isKept ? [] : history()
+  const at = input === undefined ? told.findLastIndex(({ role }) => role === 'user') : -1
+  const newest = told[at]
+  const asked = input ?? (newest?.role === 'user' ? newest.content : '')
+  const before = told.filter((_, index) => index !== at)
   return {
-    ...{ target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId },
+    ...{ target, input: validate(RunInputSchema, asked, 'invalid_body', 'message'), messageId },
     ...parseConversation({
       clientTools,
-      ...(!isKept && { history: fitting(history()), memory: 'client' }),
+      ...(!isKept && { history: fitting(before), memory: 'client' }),
     }),
   }
 }

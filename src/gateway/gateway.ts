@@ -82,6 +82,7 @@ function namespaceOf(reception: Reception): Namespace {
     onRecover(socket) {
       socket.data = sessions.get(socket)?.renew(socket.data as SessionData)
     },
+    onPong: socket => void sessions.get(socket)?.checkKey(() => socket.disconnect()),
     onEvent: (socket, event, [payload], ack) => sessions.get(socket)?.take(event, payload, ack),
     onDisconnect(socket, reason) {
       const session = sessions.get(socket)

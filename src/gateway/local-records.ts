@@ -1,5 +1,5 @@
 import type { RunHost } from '../runs/host.ts'
-import type { Store } from '../state/store.ts'
+import type { Store, Transaction } from '../state/store.ts'
 import { createSchedule } from '../wake.ts'
 import {
   addRun,
@@ -34,7 +34,8 @@ export function createLocalRecords({
   timeoutMs,
   onError,
 }: LocalRecordsOptions): SocketRecords {
-  const latest = () => Date.now() + timeoutMs + maxMs
+  /** Times are the store's: the clock of this process may be another one. */
+  const latest = (tx: Transaction) => tx.now + timeoutMs + maxMs
   const watch = createSchedule(() => void sweep())
   const sweep = async () => {
     try {
@@ -45,21 +46,22 @@ export function createLocalRecords({
     }
   }
   const lookAfter = async () => {
-    const { expired, soonest } = await store.write(tx => {
+    const { expired, inMs } = await store.write(tx => {
       const expired = takeExpired(tx, tx.now)
-      return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
+      const soonest = tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
+      return { expired, inMs: soonest && soonest - tx.now }
     })
     for (const record of expired) void cancelRuns(host, record)
-    if (soonest !== undefined) watch(soonest + 1)
+    if (inMs !== undefined) watch(Date.now() + inMs + 1)
   }
 
   return {
     begin: async (pid, socket, run, open) =>
-      store.write(tx => addRun(tx, pid, socket, run, { open, expiresAt: latest() })),
-    take: async (pid, owner) => store.write(tx => takeRecord(tx, pid, owner, latest())),
+      store.write(tx => addRun(tx, pid, socket, run, { open, expiresAt: latest(tx) })),
+    take: async (pid, owner) => store.write(tx => takeRecord(tx, pid, owner, latest(tx))),
     async away(pid, generation) {
-      const until = Date.now() + maxMs
-      if (await store.write(tx => expireRecord(tx, pid, generation, until))) watch(until + 1)
+      const isOurs = await store.write(tx => expireRecord(tx, pid, generation, tx.now + maxMs))
+      if (isOurs) watch(Date.now() + maxMs + 1)
     },
     async drop(pid, generation) {
       await store.write(tx => expireRecord(tx, pid, generation, 0))

@@ -87,8 +87,11 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
     onMessage(connection, message) {
       const frame = typeof message === 'string' ? frameOf(message) : undefined
       if (frame === undefined) return connection.close('parse error')
-      if (frame.event === 'pong') return connection.pong()
       const client = clientOf(connection)
+      if (frame.event === 'pong') {
+        void client?.session?.checkKey(() => connection.close())
+        return connection.pong()
+      }
       if (client === undefined) return void join(connection, frame)
       if (client.waiting === undefined) return deliver(connection, client, frame)
       if (client.waiting.push(frame) > MAX_WAITING) connection.close('parse error')

@@ -6,7 +6,7 @@
 
 import { Counter } from '../counter.ts'
 import { isUntold, redact, reportError, ServableError } from '../errors.ts'
-import { type Identity, isIdentity } from '../http/platform.ts'
+import { type Identity, isIdentity, keptOf } from '../http/platform.ts'
 import { credentialsIn } from '../http/secrets.ts'
 import type { Handshake } from '../socket/engine/connection.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
@@ -69,7 +69,7 @@ export function createReception(parts: ReceptionParts): Reception {
       const identity = await identify(handshake, settings)
       const { requestId } = handshake
       const data = {
-        ...(identity && { identity }),
+        ...(identity && { identity: keptOf(identity) }),
         ...(apiKey !== undefined && { apiKey }),
         ...(requestId !== undefined && { requestId }),
       }

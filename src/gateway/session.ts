@@ -9,10 +9,12 @@ import { isServableError, isUntold, redact, reportError, ServableError } from '.
 import type { Identity } from '../http/platform.ts'
 import type { Asker, StartedRun } from '../http/start-run.ts'
 import type { Follower } from '../runs/host.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import { EventSender } from './event-sender.ts'
+import { KeyWatch } from './key-watch.ts'
 import type { GatewayLimits } from './options.ts'
 import {
   bodyOf,
@@ -70,9 +72,10 @@ export class GatewaySession {
   readonly #runs = new Map<string, OpenRun>()
   #place: Place
   readonly #connection: SessionConnection
+  readonly #key: KeyWatch
   /** How many runs have begun or are about to begin. */
   #count = 0
-  /** Set once the client is gone. `away` means that it may come back. */
+  /** Set once the client is gone; `away`: it may come back. */
   #left: 'away' | 'gone' | undefined
 
   constructor(room: GatewayRoom, peer: Peer, data: SessionData, connection: SessionConnection) {
@@ -81,6 +84,7 @@ export class GatewaySession {
     this.#data = data
     this.#place = new Place(data.private?.id ?? '', data.begun)
     this.#connection = connection
+    this.#key = new KeyWatch(room.runs.permit)
   }
 
   get identity(): Identity | undefined {
@@ -110,6 +114,9 @@ export class GatewaySession {
       this.#peer.send('agent.error', { error, code }, undefined)
     }
   }
+
+  /** The client is still there: it is let go once its key is not good any more. */
+  readonly checkKey = (letGo: () => void): Promise<void> => this.#key.check(this.identity, letGo)
 
   /**
    * Sends what the client has missed, and nothing twice. Many runs may have ended meanwhile, so only some are read at a
@@ -190,9 +197,12 @@ export class GatewaySession {
   }
 
   async #cancel(runId: string): Promise<Begun> {
-    const own = this.#runs.get(runId)
-    if (own?.cancel !== undefined) own.cancel()
-    else await this.#room.host.cancel(runId, this.#owner)
+    const { host, runs } = this.#room
+    const own = this.#runs.get(runId)?.cancel
+    // What this session has started may be stored nowhere: its key may run that.
+    const find = () => host.get(runId, this.#owner)
+    await (own ? runs.permit?.(this.#asker()) : checkPermitOf(runs.permit, this.#asker(), find))
+    await (own ? own() : host.cancel(runId, this.#owner))
     return { runId, tell() {} }
   }
 
@@ -282,7 +292,7 @@ export class GatewaySession {
       transport: 'socket',
       // Isolated clients were refused when they connected.
       isIsolated: false,
-      apiKeys: apiKey => this.#room.readKeys(NO_HEADERS, apiKey),
+      apiKeys: apiKey => this.#room.readKeys(new Headers(), apiKey),
       credentials: () => [],
       secrets,
     }
@@ -383,8 +393,6 @@ export class GatewaySession {
     return this.#data.identity?.id ?? null
   }
 }
-
-const NO_HEADERS = new Headers()
 
 function tooFast({ maxEventsPerSecond }: Required<GatewayLimits>): ServableError {
   return new ServableError('rate_limited', `A socket may send at most ${maxEventsPerSecond} events a second`)

@@ -4,13 +4,18 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
+import { compilePattern, type Finder, type Found, type Pattern } from './pattern.ts'
+import { PatternError } from './pattern-syntax.ts'
 import { Refusal } from './refusal.ts'
 
 /** A pattern, and what takes its place. */
 export interface MaskRule {
   /**
-   * What to find. A match, with what it looks ahead at, must be no longer than `holdback` characters. A match that may go on is held
-   * until it ends, 16,384 characters at the most. The flag `g` may be left out. The flag `y` is refused.
+   * What to find, in time linear in the text. In a stream, a match must be no longer than `holdback` characters. A match that may go on is
+   * held until it ends, 16,384 characters at the most. It may look around itself at one character: `(?<!\d)\d{9}(?!\d)`. The flag `g` may
+   * be left out. Throws `invalid_options` for looking around at more, for `\1`, for the flags `v` and `y`, and for counts so large that it
+   * would need too many states.
    */
   readonly pattern: RegExp
   /** What is told instead: a text as it is, a function of the match, or a refusal. Default: `[redacted]`. */
@@ -24,32 +29,29 @@ const REDACTED = '[redacted]'
 const MAX_OPEN = 16_384
 
 interface Rule {
-  readonly regex: RegExp
+  readonly pattern: Pattern
   readonly with: NonNullable<MaskRule['with']>
 }
 
-interface Match {
-  readonly start: number
-  readonly end: number
-  readonly found: string
+interface Match extends Found {
   readonly rule: Rule
 }
+
+/** The rules that may match in one text, and what finds their matches there. */
+type Finders = readonly (readonly [rule: Rule, find: Finder])[]
 
 /** Rules in use. */
 export class Masks {
   readonly rules: readonly Rule[]
 
   constructor(rules: readonly MaskRule[]) {
-    this.rules = rules.map(({ pattern, with: by = REDACTED }) => {
-      const flags = pattern.flags.includes('g') ? pattern.flags : `${pattern.flags}g`
-      return { regex: new RegExp(pattern.source, flags), with: by }
-    })
+    this.rules = rules.map(({ pattern, with: by = REDACTED }) => ({ pattern: compiled(pattern), with: by }))
   }
 
   /** A whole text with its matches replaced. Throws a {@link Refusal}. */
   readonly mask = (text: string): string => {
-    const scanner = new Scanner(this, 1)
-    return scanner.push(text, true)
+    const finders = findersIn(text, this.rules)
+    return finders.length === 0 ? text : new Scanner(this, 1).push(text, true, finders)
   }
 }
 
@@ -76,31 +78,32 @@ export class Scanner {
     this.#due = dueAfter(holdback)
   }
 
-  /** Takes a piece in. Gives what may be told by now; with `isBreak` that is all. */
-  push(piece: string, isBreak = false): string {
+  /** Takes a piece in. Gives what may be told by now; with `isBreak` that is all. `known` is what finds matches in a first piece. */
+  push(piece: string, isBreak = false, known?: Finders): string {
     this.#text += piece
     if (!isBreak && this.#text.length - this.#at < this.#due) return ''
-    const told = this.#decide(isBreak)
+    const told = this.#decide(isBreak, known ?? findersIn(this.#text, this.#rules))
     if (isBreak) this.#begin()
     else this.#forget()
     this.#due = dueAfter(Math.max(this.#text.length - this.#at, this.#holdback))
     return told
   }
 
-  #decide(isBreak: boolean): string {
+  #decide(isBreak: boolean, finders: Finders): string {
     const text = this.#text
     let limit = isBreak ? text.length : text.length - this.#holdback
     let told = ''
-    const next = new Map<Rule, Match | undefined>()
+    const overBreak = findersIn(this.#before + text, this.#before === '' ? [] : this.#rules)
+    const next: (Found | undefined)[] = finders.map(([, find]) => find(this.#at))
     for (;;) {
-      const match = this.#overBreak() ?? this.#first(next)
+      const match = this.#overBreak(overBreak) ?? this.#first(finders, next)
       if (match === undefined || match.start >= limit) break
-      const { start, end, found } = match
+      const { start, end, rule } = match
       if (!isBreak && end === text.length && end - Math.max(start, this.#at) <= MAX_OPEN) {
         limit = start
         break
       }
-      told += text.slice(this.#at, Math.max(start, this.#at)) + replaced(found, match.rule)
+      told += text.slice(this.#at, Math.max(start, this.#at)) + replaced(this.#between(start, end), rule)
       this.#at = end
       this.#before = ''
     }
@@ -112,33 +115,36 @@ export class Scanner {
     return told
   }
 
-  /** A match that begins before the break, and goes on after it. */
-  #overBreak(): Match | undefined {
-    const before = this.#before
-    if (before === '') return undefined
-    for (const rule of this.#rules) {
-      for (let from = 0; from < before.length; ) {
-        const match = matchOf(rule, before + this.#text, from)
-        if (match === undefined || match.start >= before.length) break
-        const { start, end } = match
-        if (end > before.length) return { ...match, start: start - before.length, end: end - before.length }
-        from = start + 1
+  /** What was said between two places. Those before the break are negative. */
+  #between(start: number, end: number): string {
+    return start < 0 ? this.#before.slice(start) + this.#text.slice(0, end) : this.#text.slice(start, end)
+  }
+
+  /** A match that begins before the break, where it has a negative place, and goes on after it. */
+  #overBreak(finders: Finders): Match | undefined {
+    const { length } = this.#before
+    for (const [rule, find] of finders) {
+      for (let from = 0; from < length; ) {
+        const match = find(from)
+        if (match === undefined || match.start >= length) break
+        if (match.end > length) return { start: match.start - length, end: match.end - length, rule }
+        from = match.start + 1
       }
     }
     return undefined
   }
 
-  /** The first match of what is not told, of the first rule of several. What is known of each rule is in `next`. */
-  #first(next: Map<Rule, Match | undefined>): Match | undefined {
-    let first: Match | undefined
-    for (const rule of this.#rules) {
-      const known = next.get(rule)
-      const isKnown = next.has(rule) && (known === undefined || known.start >= this.#at)
-      const match = isKnown ? known : matchOf(rule, this.#text, this.#at)
-      next.set(rule, match)
-      if (match !== undefined && (first === undefined || match.start < first.start)) first = match
+  /** The first match of what is not told, of the first rule of several. `next` has that of each rule. */
+  #first(finders: Finders, next: (Found | undefined)[]): Match | undefined {
+    let first = -1
+    for (let index = 0; index < next.length; index++) {
+      if (next[index] === undefined) continue
+      if (next[index]!.start < this.#at) next[index] = finders[index]![1](this.#at)
+      const { start } = next[index] ?? { start: Number.POSITIVE_INFINITY }
+      if (start < (next[first]?.start ?? Number.POSITIVE_INFINITY)) first = index
     }
-    return first
+    const found = next[first]
+    return found && { start: found.start, end: found.end, rule: finders[first]![0] }
   }
 
   /** Another text begins. What a match was replaced in is no part of another one. */
@@ -163,16 +169,21 @@ function dueAfter(open: number): number {
   return open + (open >> 2) + 1
 }
 
-/** The first match from there on that is not empty. */
-function matchOf(rule: Rule, text: string, from: number): Match | undefined {
-  const { regex } = rule
-  regex.lastIndex = from
-  for (let match = regex.exec(text); match !== null; match = regex.exec(text)) {
-    const [found] = match
-    if (found !== '') return { start: match.index, end: match.index + found.length, found, rule }
-    regex.lastIndex = match.index + 1
+function findersIn(text: string, rules: readonly Rule[]): Finders {
+  return rules.flatMap(rule => {
+    const find = rule.pattern.in(text)
+    return find === undefined ? [] : [[rule, find] as const]
+  })
+}
+
+function compiled(pattern: RegExp): Pattern {
+  try {
+    return compilePattern(pattern)
+  } catch (cause) {
+    if (!(cause instanceof PatternError)) throw cause
+    const shown = pattern.source.length > 100 ? `${pattern.source.slice(0, 100)}…` : pattern.source
+    throw new ServableError('invalid_options', `The pattern \`/${shown}/\` ${cause.message}`, { cause })
   }
-  return undefined
 }
 
 function replaced(found: string, rule: Rule): string {

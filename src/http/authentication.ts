@@ -13,7 +13,7 @@ import { isResponse } from '../web/response.ts'
 import { type Context, type Middleware, RequestState } from './context.ts'
 import { type Credential, schemeNameOf, withCredential } from './credential.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
-import { type Identity, isIdentity } from './platform.ts'
+import { IDENTITY_RULE, type Identity, isIdentity } from './platform.ts'
 
 /**
  * Checks a token or key. Undefined and a throw refuse. If a socket's client gave it in `auth.token`, `request` is the first
@@ -125,6 +125,7 @@ export async function identifyBy(
     throw new ServableError('unauthorized', 'Not authorized', { cause })
   }
   if (isResponse(answer) || isIdentity(answer)) return answer
+  tellNone(answer, request, context)
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
@@ -147,8 +148,12 @@ export function refusingThrown(verify: VerifyCredential): CheckCredential {
   }
 }
 
-/** The middleware of a credential. What `verify` throws, the client is told. */
-export function authenticating(verify: CheckCredential, credential: Credential): Middleware {
+/** The middleware of a credential. What `verify` throws, the client is told. `watch` may change what is answered to whom it lets in. */
+export function authenticating(
+  verify: CheckCredential,
+  credential: Credential,
+  watch: (response: Response, context: Context) => Response = response => response,
+): Middleware {
   const middleware: Middleware = async (request, context, next) => {
     if (context.isOpen) return next()
     const given = credential.read(request.headers)
@@ -158,8 +163,9 @@ export function authenticating(verify: CheckCredential, credential: Credential):
     const identity = given === undefined ? undefined : await verify(given, request, context)
     if (isIdentity(identity)) {
       context.identity = identity
-      return next()
+      return watch(await next(), context)
     }
+    tellNone(identity, request, context)
     const error = new ServableError('unauthorized', 'Not authorized')
     return problemResponse(error, {
       requestId: context.requestId,
@@ -168,6 +174,12 @@ export function authenticating(verify: CheckCredential, credential: Credential):
     })
   }
   return withCredential(middleware, credential)
+}
+
+/** Tells the log of an identity whose id cannot be one. */
+function tellNone(answer: unknown, request: Request, context: Context): void {
+  if (isObject(answer))
+    tellThrown(new TypeError(`The \`id\` of an identity ${IDENTITY_RULE}`), request, context)
 }
 
 /** Whoever cannot be let in is refused; why that is, an operator reads in the log. */
@@ -189,12 +201,12 @@ const TokensSchema = v.pipe(
   // Not field by field: an error must not name a token.
   v.check(
     tokens => Object.values(tokens).every(isSomebody),
-    'must give each token an id, or an identity with an `id`',
+    `must give each token an identity, or its id, which ${IDENTITY_RULE}`,
   ),
 )
 
 function isSomebody(who: unknown): boolean {
-  return typeof who === 'string' ? who !== '' : isObject(who) && isIdentity(who)
+  return isIdentity(typeof who === 'string' ? { id: who } : who)
 }
 
 const CredentialSchema = v.strictObject({

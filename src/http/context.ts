@@ -13,8 +13,9 @@ import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
 import type { KeyReader } from './key-headers.ts'
 import type { Log } from './log.ts'
-import { type Identity, isIdentity, type Platform, platform } from './platform.ts'
+import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Findable, Match } from './router.ts'
+import { type Scope, scopeOf } from './scopes.ts'
 import { credentialsIn } from './secrets.ts'
 import { continueTrace } from './trace.ts'
 
@@ -62,9 +63,9 @@ export function isProbe(request: Request, { part }: Context): boolean {
   return part === 'health' && !request.url.includes('?')
 }
 
-/** The address of whoever is connected, be it a proxy's. */
-export function peerOf(context: Context): string | undefined {
-  return context instanceof RequestState ? context.peer : context.ip
+/** What is known of whoever is connected, be it a proxy. */
+export function connectionOf(context: Context): Pick<RequestState, 'peer' | 'unproven'> {
+  return context instanceof RequestState ? context : { peer: context.ip, unproven: undefined }
 }
 
 /** Wraps every request of every part: answers itself, or calls `next` and passes its response on. */
@@ -80,6 +81,8 @@ export type Endpoint = (request: Request, context: RequestState) => Answer | Pro
 /** A route: what it answers, where, and for which part. */
 export interface Route extends Findable {
   readonly part: Part
+  /** What a key needs for it. Default: what the table of `scopes.ts` says of its part and method. */
+  readonly scope?: Scope | undefined
   /** Ready-made authentication asks nobody here, whatever the method: no answer tells what is to be kept. */
   readonly isOpen?: boolean
   /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
@@ -90,6 +93,8 @@ export interface Route extends Findable {
   readonly corsOption?: string
   /** A `GET` opens a connection: from a page of another origin it is refused as what changes something is. */
   readonly opensConnection?: boolean
+  /** Hosts under which it is reached, besides those of the handler. In lower case. */
+  readonly hosts?: readonly string[] | undefined
   /** It has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself?: boolean
   /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
@@ -235,6 +240,11 @@ export class RequestState implements Context {
     return this.match?.found === 'route' ? this.match.route : undefined
   }
 
+  /** What a key needs for the request. What leads nowhere is refused like what reads. */
+  get scope(): Scope {
+    return (this.#route && scopeOf(this.#route)) ?? 'read'
+  }
+
   get params(): Readonly<Record<string, string>> {
     return this.match?.found === 'route' ? this.match.params : {}
   }
@@ -246,7 +256,7 @@ export class RequestState implements Context {
   /** Throws `internal_error` for what is none. */
   set identity(identity: Identity | undefined) {
     if (identity !== undefined && !isIdentity(identity)) {
-      throw new ServableError('internal_error', '`context.identity` must have an `id` of non-empty text')
+      throw new ServableError('internal_error', `The \`id\` of \`context.identity\` ${IDENTITY_RULE}`)
     }
     this.#identity = identity
   }
@@ -264,6 +274,10 @@ export class RequestState implements Context {
   /** The address of whoever is connected, be it a proxy's. */
   get peer(): string | undefined {
     return this.#platform.ip
+  }
+
+  get unproven(): Platform['unproven'] {
+    return this.#platform.unproven
   }
 
   get isIsolated(): boolean {

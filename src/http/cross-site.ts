@@ -1,13 +1,15 @@
 /**
- * Cross-site request forgery: a page of another origin makes its visitor's browser send a request, with cookies and without a
- * preflight.
+ * What pages make their visitors' browsers send: a page of another origin sends a request with cookies and without a preflight
+ * (cross-site request forgery), and a page has its own name resolved to this machine (DNS rebinding).
  *
  * @module
  */
 
 import { ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
-import type { Route } from './context.ts'
+import { askedHost, isAmong } from '../web/host.ts'
+import { addressIn, LOOPBACK_ADDRESS } from '../web/ip-address.ts'
+import type { RequestState, Route } from './context.ts'
 
 /** What the check needs to know of the deployment. */
 export interface CrossSiteOptions {
@@ -75,6 +77,37 @@ function letsIn(cors: Cors, { headers }: Request): boolean {
   if (cors.isOpen) return !headers.has('cookie') && !headers.has('authorization')
   const origin = headers.get('origin')
   return origin !== null && cors.allows(origin)
+}
+
+/** What the check of hosts needs to know of the deployment. */
+export interface HostOptions {
+  /** Hosts of the service, besides names of this machine, in lower case; undefined where any will do. */
+  readonly allowedHosts: readonly string[] | undefined
+  readonly production: boolean
+}
+
+/**
+ * Throws `forbidden` where whoever is connected is on this machine and asks for a host by an unknown name: the browser takes a page
+ * under that name for one of the service. An address is no name, so it passes, and every browser sends `Host`. In production
+ * `trustProxy` may say that the client is elsewhere.
+ */
+export function checkHost(
+  request: Request,
+  state: RequestState,
+  { allowedHosts, production }: HostOptions,
+): void {
+  if (allowedHosts === undefined || !request.headers.get('host')) return
+  const asked = askedHost(request)
+  const { peer, unproven, match } = state
+  const { hosts = [] } = match?.found === 'route' ? match.route : {}
+  const isKnown = /(^|\.)localhost$/.test(asked.name) || addressIn(asked.name) !== undefined
+  if (isKnown || isAmong(asked, [...allowedHosts, ...hosts])) return
+  const addresses = production ? [peer, state.ip] : [peer]
+  if ((production || !unproven) && !addresses.every(ip => LOOPBACK_ADDRESS.test(ip ?? ''))) return
+  throw new ServableError(
+    'forbidden',
+    `The host \`${asked.name}\` is unknown: if it is the service's own, add it to \`allowedHosts\``,
+  )
 }
 
 const NO_CORS = 'These routes refuse other origins: they have no CORS'

@@ -1,5 +1,5 @@
 /**
- * Takes a request through the service: route ▸ CORS preflight ▸ cross-site check ▸ middleware ▸ endpoint ▸ errors ▸ headers.
+ * Takes a request through the service: route ▸ host ▸ CORS preflight ▸ cross-site check ▸ middleware ▸ endpoint ▸ errors ▸ headers.
  *
  * @module
  */
@@ -22,14 +22,14 @@ import {
   type RouteMatch,
   type Territory,
 } from './context.ts'
-import { checkCrossSite } from './cross-site.ts'
+import { checkCrossSite, checkHost, type HostOptions } from './cross-site.ts'
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
 import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */
-export interface DispatchOptions extends RequestTools {
+export interface DispatchOptions extends RequestTools, HostOptions {
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
   /** Who may call a route across origins that says nothing of it; undefined for nobody. */
@@ -59,6 +59,7 @@ export function createDispatch(
       if (!isAddressed(request))
         throw new ServableError('invalid_header', '`Host` must be a host, with an optional port')
       state.match = find(request.method, pathnameOf(request.url))
+      checkHost(request, state, options)
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }
@@ -99,12 +100,18 @@ function inForm(answer: Answer, toError: NonNullable<Route['toError']>): Answer 
   return isProblem ? toError(answer) : answer
 }
 
+const CACHES = 'cache-control'
+
 /** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */
 function finish(answer: Answer, request: Request, state: RequestState, cors: Cors | undefined): Response {
   const { requestId, setHeaders } = state
-  const isHead = request.method === 'HEAD'
+  const { method } = request
+  const isHead = method === 'HEAD'
+  // Whoever else asks gets no answer of this one, where the answer itself says nothing of caches (RFC 9111, section 5.2.2).
+  const caching = (isHead || method === 'GET') && (answer.status < 400 ? 'private' : 'no-store')
   if (answer instanceof Reply && !isHead && setHeaders === undefined && cors === undefined) {
-    return state.respond(answer.with({ 'x-request-id': requestId }))
+    const isSilent = caching && answer.headers[CACHES] === undefined
+    return state.respond(answer.with({ 'x-request-id': requestId, ...(isSilent && { [CACHES]: caching }) }))
   }
   let response = answer instanceof Reply ? state.respond(answer) : answer
   // It is a WebSocket's: a copy of it would be none.
@@ -112,6 +119,7 @@ function finish(answer: Answer, request: Request, state: RequestState, cors: Cor
   if (isHead) response = withoutBody(response)
   return withHeaders(response, headers => {
     headers.set('x-request-id', requestId)
+    if (caching && !headers.has(CACHES)) headers.set(CACHES, caching)
     for (const [name, value] of setHeaders ?? []) {
       if (name === 'set-cookie') headers.append(name, value)
       else headers.set(name, value)

@@ -4,23 +4,43 @@ const BRAND = Symbol.for('servable.platform')
 
 /** An authenticated user, as middleware or an `authenticate` found it. */
 export interface Identity {
-  /** A stable id. It owns the runs, tasks and sessions that it starts, and takes the place of `userId`. */
+  /**
+   * A stable id of 1 to 256 characters, without control characters, halves of surrogate pairs and white space at its ends. It owns the runs,
+   * tasks and sessions that it starts, and takes the place of `userId`.
+   */
   readonly id: string
   readonly scopes?: readonly string[]
   /** The id of the key that it came with, of the plugin `keys`. */
   readonly keyId?: string
 }
 
+/** The ids that an identity may have: logs, pages and stores show and keep each as it is. */
+export const IDENTITY_ID: RegExp = /^(?!\s)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_C}]{1,256}(?<!\s)$/u
+
+/** What an id that is none should be. */
+export const IDENTITY_RULE =
+  'must have 1 to 256 characters, no control characters, and no white space at its ends'
+
 /** Whether other code's value is an identity: one without an id would own what everyone owns. */
 export function isIdentity(value: unknown): value is Identity {
   const { id } = Object(value) as Partial<Identity>
-  return typeof id === 'string' && id !== ''
+  return typeof id === 'string' && IDENTITY_ID.test(id)
+}
+
+/** What is kept of an identity for as long as a socket is open. Further members live for the request alone. */
+export function keptOf({ id, scopes, keyId }: Identity): Identity {
+  return { id, ...(scopes && { scopes }), ...(keyId !== undefined && { keyId }) }
 }
 
 /** What a runtime knows of a request beyond the request itself. Made by the entries of `runtimes/`. */
 export interface Platform {
   /** The client's address, where the runtime itself vouches for it. */
   readonly ip?: string | undefined
+  /**
+   * Of a server for development that vouches for no address: whoever is connected may be on this machine. `header` is where it
+   * tells one, though clients may send that too.
+   */
+  readonly unproven?: { readonly header?: string } | undefined
   /** Who asks, where whoever passes the request on has found that out. */
   readonly identity?: Identity | undefined
   /** The id of the request, where whoever passes the request on has given it one. */

@@ -99,7 +99,7 @@ export function createStartRun(parts: StartParts): StartRun {
       if (runs.admit === undefined) return begin()
       const id = crypto.randomUUID()
       return storedClientOf(asker).then(client =>
-        admitted(runs.admit, { id, target, options, client }, () => begin(id)),
+        admitted(runs.admit, { id, target, input, options, client }, () => begin(id)),
       )
     }
     if (why !== undefined) throw new ServableError('runs_not_stored', why)

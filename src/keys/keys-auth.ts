@@ -20,6 +20,7 @@ import { type Context, type Middleware, RequestState } from '../http/context.ts'
 import { checkOptions } from '../schemas.ts'
 import type { KeyCheck } from './check.ts'
 import { looksLikeKey } from './codec.ts'
+import { isEventStream, whileGood } from './streams.ts'
 
 /** The checks of each handler that has the plugin, by what stands for the handler. */
 export const CHECKS: unique symbol = Symbol.for('servable.keys')
@@ -56,7 +57,8 @@ export function keysAuth(keys: CallerKeys, options: KeysAuthOptions = {}): Middl
   const admit: CheckCredential = async (text, request, context) => {
     if (others !== undefined && !looksLikeKey(text)) return others(text, request, context)
     try {
-      return await checkIn(checks, handlerOf(context)).admit(text, request, context)
+      const state = stateOf(context)
+      return await checkIn(checks, state.handler).admit(text, state)
     } catch (error) {
       // RFC 6750, section 3.1.
       if (header === undefined && isServableError(error) && error.code === 'insufficient_scope')
@@ -64,7 +66,12 @@ export function keysAuth(keys: CallerKeys, options: KeysAuthOptions = {}): Middl
       throw error
     }
   }
-  return authenticating(admit, { ...credential, check: plugins => checkThere(keys, plugins) })
+  const watch = (response: Response, context: Context) => {
+    const { identity } = context
+    if (identity?.keyId === undefined || !isEventStream(response)) return response
+    return whileGood(response, () => checkIn(checks, stateOf(context).handler).isGood(identity))
+  }
+  return authenticating(admit, { ...credential, check: plugins => checkThere(keys, plugins) }, watch)
 }
 
 /** The check of a handler. Throws `internal_error` where it has none: in doubt nobody is let in. */
@@ -85,9 +92,9 @@ function checksOf(keys: CallerKeys): WeakMap<object, KeyCheck> {
   throw new ServableError('invalid_options', '`keysAuth` takes what `callerKeys()` gives')
 }
 
-/** What stands for the handler. Throws for a look-alike of its context. */
-function handlerOf(context: Context): object {
-  if (context instanceof RequestState) return context.handler
+/** The context as the handler keeps it. Throws for a look-alike. */
+function stateOf(context: Context): RequestState {
+  if (context instanceof RequestState) return context
   throw new ServableError(
     'internal_error',
     'Give `keysAuth` the `context` that the middleware got, not a copy of it',

@@ -11,7 +11,7 @@ import { stateFor } from '../core/no-state.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { sharedCount, WINDOW_TRANSACTIONS } from '../core/shared-count.ts'
 import { ServableError } from '../errors.ts'
-import { type Authenticate, gate } from '../http/gate.ts'
+import { type Authenticate, operatorsGate } from '../http/gate.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { createLocalCount } from '../http/rate-limit.ts'
 import { checkOptions, count, flag, func } from '../schemas.ts'
@@ -133,7 +133,10 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
           decidesItself: authenticate !== undefined,
           checkShared: core.checkShared('Keys need'),
         }),
-        base: { path: keysPath(prefix), guard: gate(authenticate, OPEN_WARNING) },
+        base: {
+          path: keysPath(prefix),
+          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production),
+        },
         cors: null,
         describe: build => ({
           ...describeKeys(build),

@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import { IDENTITY_ID, IDENTITY_RULE } from '../http/platform.ts'
 import { queryOf } from '../http/router.ts'
 import { count, duration } from '../schemas.ts'
 import { list, moment, paging, validate } from '../validation.ts'
@@ -18,9 +19,8 @@ const MAX_BYTES = 32_768
 /** Milliseconds for which a key may stay good after its rotation, at the most: 30 days. */
 const MAX_GRACE_MS = 30 * 24 * 60 * 60 * 1000
 
-/** Most scopes of a key, and most characters of an owner. */
+/** Most scopes of a key. */
 const MAX_SCOPES = 100
-const MAX_OWNER = 256
 
 const textOf = (max: number) =>
   v.pipe(
@@ -29,7 +29,13 @@ const textOf = (max: number) =>
     v.maxLength(max, `must have at most ${max} characters`),
   )
 
-const NAME = textOf(100)
+/** The id of an identity. */
+const OWNER = v.pipe(v.string('must be text'), v.regex(IDENTITY_ID, IDENTITY_RULE))
+
+const NAME = v.pipe(
+  textOf(100),
+  v.regex(IDENTITY_ID, 'must have no control characters, and no white space at its ends'),
+)
 
 const RATE = v.strictObject({ max: count, windowMs: v.optional(duration, 60_000) })
 
@@ -51,7 +57,7 @@ const RotationSchema: v.GenericSchema<unknown, { readonly graceMs: number }> = v
 })
 
 const QuerySchema: v.GenericSchema<unknown, KeyQuery> = v.object({
-  owner: v.optional(textOf(MAX_OWNER)),
+  owner: v.optional(textOf(256)),
   ...paging,
 })
 
@@ -78,7 +84,7 @@ export function createKeyReader(own: readonly string[], maxBodyBytes: number): K
     v.minLength(1, `must have at least one of ${known}`),
   )
   const issue: v.GenericSchema<unknown, AskedKey> = v.strictObject({
-    owner: textOf(MAX_OWNER),
+    owner: OWNER,
     name: NAME,
     scopes,
     expiresAt: v.optional(EXPIRES_AT),

@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import type { KeptDefinition, ToolServerDefinition } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
 import { headerName, isObject, list, misfit, validate } from '../validation.ts'
+import { isTokenLike, type NamedValue, partsOf, secretsIn } from '../web/secrets.ts'
 
 /** How to reach a tool server, with all secrets. */
 export type Reach =
@@ -161,60 +162,14 @@ export function secretsOf(reach: Reach): string[] {
   const named =
     reach.transport === 'stdio'
       ? [...Object.entries(reach.env), ...argumentsOf(reach.args)]
-      : [
-          ...Object.entries(reach.headers),
-          ...new URL(reach.url).searchParams,
-          ...new URL(reach.url).pathname.split('/').map((segment): Named => ['', segment]),
-        ]
-  const values = named.filter(isSecret).flatMap(([, value]) => [value, ...piecesOf(value)])
-  return [...new Set(values)].filter(({ length }) => length >= MIN_SECRET)
-}
-
-type Named = readonly [name: string, value: string]
-
-/** Shorter values may be common words or numbers. */
-const MIN_SECRET = 6
-
-const SECRET_NAME =
-  /auth|key|token|secret|pass|pwd|cookie|cred|sign|sig$|session|dsn|(database|connection).*url/i
-
-/**
- * Whether a value is a secret, by its name or its form. Regions, paths and flags are not secrets, so that the server's
- * messages about them stay readable.
- */
-function isSecret([name, value]: Named): boolean {
-  return SECRET_NAME.test(name) || isTokenLike(value)
-}
-
-/** Whether the text is long, has no spaces, and mixes letters and digits. */
-function isTokenLike(text: string): boolean {
-  return text.length >= 16 && /^[\w.+=~-]+$/.test(text) && /[A-Za-z]/.test(text) && /\d/.test(text)
+      : [...Object.entries(reach.headers), ...partsOf(new URL(reach.url))]
+  return secretsIn(named)
 }
 
 /** Arguments by the names of their flags: `--token abc` and `--token=abc`. */
-function argumentsOf(args: readonly string[]): Named[] {
+function argumentsOf(args: readonly string[]): NamedValue[] {
   return args.flatMap((arg, index) => {
     const [, flag = '', value] = /^--?([\w-]+)=(.*)$/s.exec(arg) ?? []
     return value === undefined ? [[args[index - 1] ?? '', arg] as const] : [[flag, value] as const]
   })
-}
-
-/**
- * The parts of a value that may appear alone: the credentials after `Bearer`, the values of cookies, the password of an
- * address.
- */
-function piecesOf(value: string): string[] {
-  const [, credentials] = /^\w+ +(\S.*)$/.exec(value) ?? []
-  const cookies = value.split(/;\s*/).map(pair => pair.slice(pair.indexOf('=') + 1))
-  const password = URL.canParse(value) ? new URL(value).password : ''
-  return [credentials ?? '', ...cookies, password, decoded(password)]
-}
-
-/** The text without percent-encoding, if it is valid: a URL accepts any `%` in a password. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

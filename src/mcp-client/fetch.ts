@@ -5,7 +5,8 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { type AddressPolicy, checkAddress } from '../web/address.ts'
+import type { AddressPolicy } from '../web/address.ts'
+import { wayTo } from '../web/outbound.ts'
 
 /** The limits of the fetch. */
 export interface GuardOptions extends AddressPolicy {
@@ -23,12 +24,10 @@ export function guardedFetch(
   options: GuardOptions,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init = {}) => {
-    const target = new URL(url)
-    await checkAddress(target, options)
+    const send = await wayTo(new URL(url), options, 'tool_server_failed')
     const { method = 'GET', headers, body, signal } = init
-    const response = await fetch(target, {
+    const response = await send({
       method,
-      redirect: 'manual',
       ...(headers && { headers }),
       ...(body && { body }),
       ...(signal && { signal }),
@@ -49,12 +48,12 @@ export function guardedFetch(
 function bounded(response: Response, maxBytes: number): Response {
   if (response.body === null) return response
   const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream')
-  let since = Date.now()
+  let since = performance.now()
   let size = 0
   const counter = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      if (isStream && Math.abs(Date.now() - since) > WINDOW_MS) {
-        since = Date.now()
+      if (isStream && performance.now() - since > WINDOW_MS) {
+        since = performance.now()
         size = 0
       }
       size += chunk.byteLength

@@ -10,9 +10,10 @@ import type {
   ToolServer,
   ToolServerStatus,
 } from '../agents/tool-servers.ts'
-import { messageOf, redact, ServableError, spellings } from '../errors.ts'
+import { messageOf, redact, ServableError } from '../errors.ts'
 import { unrefed } from '../wake.ts'
 import { plain } from '../web/plain.ts'
+import { withoutSecrets } from '../web/secrets.ts'
 import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
 import { type Reach, secretsOf } from './definition.ts'
 import type { RemoteTool } from './tool-list.ts'
@@ -140,7 +141,7 @@ export class Link {
     this.#error = null
   }
 
-  /** Calls a tool, after connecting. Throws the errors that the contract of tool servers names. */
+  /** Calls a tool, after connecting. What it gives has no secrets, since it reaches events and logs. Throws the errors that the contract of tool servers names. */
   async call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
     try {
       return withoutSecrets(await this.#call(toolName, args, options), this.#secrets)
@@ -238,23 +239,6 @@ export class Link {
   #tell(error: unknown, maxLength: number): string {
     return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, maxLength)
   }
-}
-
-/** The value without secrets. A server may send secrets back, and they must not reach events and logs. Names of members stay. */
-function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
-  if (secrets.length === 0) return value
-  const text = JSON.stringify(value) ?? ''
-  const isIn = (secret: string) =>
-    spellings(secret).some(each => text.includes(JSON.stringify(each).slice(1, -1)))
-  const found = secrets.filter(isIn)
-  return found.length === 0 ? value : (walk(value, found) as T)
-}
-
-function walk(value: unknown, secrets: readonly string[]): unknown {
-  if (typeof value === 'string') return redact(value, secrets)
-  if (Array.isArray(value)) return value.map(each => walk(each, secrets))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, walk(each, secrets)]))
 }
 
 function failed(why: string): ServableError {

@@ -213,7 +213,7 @@ class LocalToolServers implements ToolServers {
 
   /** Throws if the deployment does not allow this way to reach a server. */
   async #check(reach: Reach): Promise<void> {
-    if (reach.transport !== 'stdio') return checkAddress(new URL(reach.url), this.#policy)
+    if (reach.transport !== 'stdio') return void (await checkAddress(new URL(reach.url), this.#policy))
     const { policy, openStdio } = this.#options
     if (openStdio === undefined) {
       throw misfit(

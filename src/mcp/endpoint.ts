@@ -7,7 +7,9 @@
 import { isServableError, isUntold, messageOf, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Answer, Endpoint, RequestState } from '../http/context.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import { readJson, requireJson } from '../web/body.ts'
+import { askedHost, isAmong } from '../web/host.ts'
 import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../web/ip-address.ts'
 import { problemResponse } from '../web/problem.ts'
 import { jsonReply } from '../web/reply.ts'
@@ -81,19 +83,18 @@ function asUnparsed(cause: unknown): never {
  * is not a loopback name. Programs send no `Origin`.
  */
 function checkHost(
-  { headers, url }: Request,
+  request: Request,
   { peer = '' }: RequestState,
-  { core: { production, publicUrl }, allowedHosts }: EndpointParts,
+  { core: { production, publicUrl, settings }, allowedHosts }: EndpointParts,
 ): void {
-  const host = headers.get('host') ?? new URL(url).host
-  const name = host.replace(/:\d*$/, '')
-  const isNamed = (hosts: readonly string[]) => hosts.includes(host) || hosts.includes(name)
-  const isPage = headers.has('origin')
+  const asked = askedHost(request)
   const isOwn = allowedHosts
-    ? isNamed(allowedHosts)
-    : !isPage || (publicUrl ? isNamed([new URL(publicUrl).host]) : production && !LOOPBACK_ADDRESS.test(peer))
-  if (isOwn || LOOPBACK_NAME.test(name)) return
-  throw new ServableError('forbidden', `The host \`${name}\` must be in \`mcp.allowedHosts\``)
+    ? isAmong(asked, allowedHosts)
+    : !request.headers.has('origin') ||
+      isAmong(asked, settings.allowedHosts) ||
+      (!publicUrl && production && !LOOPBACK_ADDRESS.test(peer))
+  if (isOwn || LOOPBACK_NAME.test(asked.name)) return
+  throw new ServableError('forbidden', `The host \`${asked.name}\` must be in \`mcp.allowedHosts\``)
 }
 
 const accepted = (): Answer => new Response(null, { status: 202 })
@@ -148,10 +149,12 @@ async function takeResponse(
   const [, handle = '', key = ''] = /^([^/]+)\/(.*)$/s.exec(String(id)) ?? []
   const runId = await seal.open(handle, { owner: state.owner, tool: '' })
   if (runId === undefined) return accepted()
-  const { requests = [] } = await core.host.get(runId, state.owner)
+  const { requests = [], ...record } = await core.host.get(runId, state.owner)
   const { answers, isRefused } = givenTo(requests, { [key]: result ?? { action: 'cancel' } })
-  if (isRefused) await core.host.cancel(runId, state.owner)
-  else if (answers.length > 0)
+  if (isRefused) {
+    await checkPermitOf(core.runs.permit, state, () => record)
+    await core.host.cancel(runId, state.owner)
+  } else if (answers.length > 0)
     await core.answer(
       { id: runId, answers, isBackground: true },
       new RequestAsker(request, state, core.readKeys),

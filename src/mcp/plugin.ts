@@ -135,7 +135,8 @@ export function mcp(options: McpOptions): Plugin {
 }
 
 function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
-  const { tools = [], directTools: direct, tasks, auth, instructions, allowedHosts, secret } = options
+  const { tools = [], directTools: direct, tasks, auth, instructions, secret } = options
+  const allowedHosts = options.allowedHosts?.map(host => host.toLowerCase())
   const { name = 'servable', version = VERSION, title } = options
   const place = joinPath(options.path ?? '/mcp')
   const guard = auth?.guard(place, core)
@@ -155,7 +156,8 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
     sessions: new SessionCalls(),
   })
   const decidesItself = guard?.decidesItself === true
-  const routes: Route[] = [{ method: 'POST', path: place, part: NAME, decidesItself, toError, endpoint }]
+  const own = { part: NAME, decidesItself, hosts: allowedHosts, toError }
+  const routes: Route[] = [{ method: 'POST', path: place, ...own, endpoint }]
   return {
     base: { path: place, toError },
     routes: [...routes, ...(guard?.routes ?? [])],

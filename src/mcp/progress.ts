@@ -28,7 +28,7 @@ export interface StreamedCall {
 export function streamOf({ reading, last, token, asked, leave }: StreamedCall): SseSource {
   let progress = 0
   let moves = 0
-  let toldAt = Date.now() - MIN_GAP_MS
+  let toldAt = performance.now() - MIN_GAP_MS
   let ended: object | undefined
   let isOver = false
   let wake = () => {}
@@ -38,7 +38,7 @@ export function streamOf({ reading, last, token, asked, leave }: StreamedCall): 
     wake()
   })
   const tellProgress = () => {
-    toldAt = Date.now()
+    toldAt = performance.now()
     moves = reading.moves
     const params = { progressToken: token, progress: ++progress, message: reading.news || 'Works' }
     return { jsonrpc: '2.0', method: 'notifications/progress', params }
@@ -49,7 +49,7 @@ export function streamOf({ reading, last, token, asked, leave }: StreamedCall): 
     isOver = ended !== undefined
     if (ended !== undefined) return ended
     const hasNews = reading.moves > moves
-    const since = token === undefined ? 0 : Date.now() - toldAt
+    const since = token === undefined ? 0 : performance.now() - toldAt
     const gap = (hasNews ? MIN_GAP_MS : MAX_GAP_MS) - since
     if (gap <= 0) return tellProgress()
     await pause(gap, resolve => {

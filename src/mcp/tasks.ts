@@ -11,6 +11,7 @@ import { ignoring } from '../encoders/ignoring.ts'
 import { ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import { StartedRun } from '../http/start-run.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { checkOptions, count, duration } from '../schemas.ts'
 import { isObject } from '../validation.ts'
@@ -122,7 +123,12 @@ async function find(rpc: McpRequest, { core: { host }, offer }: CallParts): Prom
 }
 
 /** Cancels a run, or the one that has gone on from it meanwhile. */
-async function cancel(id: string, { state }: McpRequest, { host }: Pick<Core, 'host'>): Promise<void> {
+async function cancel(
+  id: string,
+  { state }: McpRequest,
+  { host, runs }: Pick<Core, 'host' | 'runs'>,
+): Promise<void> {
+  await checkPermitOf(runs.permit, state, () => host.get(id, state.owner))
   const cancelled = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
   if (cancelled) return
   const last = await lastOf(host, await host.get(id, state.owner), state.owner)

@@ -98,7 +98,7 @@ export class ModelAgent<
   constructor(config: ModelAgentConfig<Output, Name, Schemas>) {
     const { name, description, output, capabilities, corrections, resume, version, register, events, tools } =
       config
-    const { input, examples } = config
+    const { input, examples, maxOutputTokens } = config
     super({
       name,
       ...(input !== undefined && { input }),
@@ -111,6 +111,7 @@ export class ModelAgent<
       ...(register !== undefined && { register }),
       ...(events !== undefined && { events }),
       ...(output !== undefined && { output }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       model: modelInfo(config),
       tools: typeof tools === 'function' ? [] : (tools ?? []),
       run: (input, context) => answer(this, config, input, context),

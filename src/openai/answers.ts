@@ -13,12 +13,7 @@ import type { RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
 import { misfit, validate } from '../validation.ts'
 import { approvalIdOf, callIdOf, runOf } from './ids.ts'
-
-/** An answer, by the id that the client knows its request by. */
-export interface Given {
-  readonly id: string
-  readonly answer: object
-}
+import type { Said } from './messages.ts'
 
 /** Answers to a run that waits. */
 export interface Answers {
@@ -30,24 +25,34 @@ export interface Answers {
 }
 
 /** The id that a client knows a request by. */
-function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
+export function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
   return (kind === 'approval' ? approvalIdOf : callIdOf)(runId, toolCallId)
+}
+
+/** What a client tells in one request. */
+export interface Telling extends Pick<Said, 'earlier' | 'given'> {
+  readonly target: Target
+  /** The run of the response that the request goes on from. */
+  readonly previousId?: string | undefined
 }
 
 /**
  * The answers to a run: the one that the last answer is for. Answers to others were given before. All that it asks is to be answered
- * at once. Throws `run_not_found` and `request_not_found` for what nobody asked this client, and `invalid_body`.
+ * at once. Undefined if the last one is the result of a call that another model made in this conversation: the client has handed the
+ * conversation over, and the result is a part of it. Throws `run_not_found` and `request_not_found` for what nobody asked this client,
+ * and `invalid_body`.
  */
 export async function answersTo(
-  given: readonly Given[],
-  target: Target,
+  { given, earlier, target, previousId }: Telling,
   host: Pick<RunHost, 'get'>,
   viewer: Viewer,
-): Promise<Answers> {
+): Promise<Answers | undefined> {
   const last = given.at(-1)?.id ?? ''
   const id = runOf(last)
   if (id === undefined) throw new ServableError('run_not_found', `No run waits for \`${last.slice(0, 100)}\``)
   const record = await host.get(id, viewer)
+  const isHandedOver = !isOf(record, target) && given.every(({ answer }) => 'result' in answer)
+  if (isHandedOver && (id === previousId || isCalled(last, earlier))) return undefined
   checkTarget(record, target)
   const asked = askedBy(record)
   const byId = new Map(asked.map(request => [idFor(id, request), request]))
@@ -65,9 +70,19 @@ export async function answersTo(
 }
 
 /** Throws `request_not_found` for a run of another model. */
-export function checkTarget(record: RunRecord, { kind, name }: Target): void {
-  if (record.kind !== kind || record.name !== name)
-    throw new ServableError('request_not_found', 'Another model asked this')
+export function checkTarget(record: RunRecord, target: Target): void {
+  if (!isOf(record, target)) throw new ServableError('request_not_found', 'Another model asked this')
+}
+
+function isOf(record: RunRecord, { kind, name }: Target): boolean {
+  return record.kind === kind && record.name === name
+}
+
+/** Whether the messages tell the call itself. */
+function isCalled(id: string, messages: Said['earlier']): boolean {
+  return messages.some(
+    message => message.role === 'assistant' && message.toolCalls?.some(call => call.toolCallId === id),
+  )
 }
 
 /** What a run has asked, also what was answered by now. */

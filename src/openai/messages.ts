@@ -8,7 +8,6 @@ import type { HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { HistoryToolCall } from '../agents/run-types.ts'
 import { givenIn, parsed } from '../encoders/history.ts'
 import { misfit } from '../validation.ts'
-import type { Given } from './answers.ts'
 import type { Fields } from './body.ts'
 import { contentOf } from './parts.ts'
 
@@ -43,6 +42,12 @@ export function textIn(value: unknown, path: string): string {
   throw misfit(path, 'must be text')
 }
 
+/** An answer, by the id that the client knows its request by. */
+export interface Given {
+  readonly id: string
+  readonly answer: object
+}
+
 /** What people decide, by the id of what they are asked. */
 export interface Decision extends Given {
   readonly role: 'decision'
@@ -71,6 +76,7 @@ export type Told = Message | Decision | Reference
 export interface Said {
   /** The newest message of the user; undefined where answers come after it. */
   readonly input: RunInput | undefined
+  /** All other messages. */
   readonly earlier: readonly Told[]
   readonly given: readonly Given[]
 }
@@ -85,7 +91,7 @@ export function saidIn(messages: readonly Told[], path: string): Said {
     case 'tool':
     case 'decision': {
       const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
-      return { input: undefined, earlier: [], given: since.flatMap(givenBy) }
+      return { input: undefined, earlier: messages, given: since.flatMap(givenBy) }
     }
     default:
       throw misfit(path, 'must end with a message of the user, or with answers')

@@ -99,7 +99,11 @@ export function createBuilders({ prefix, catalog, security }: BuilderParts): Bui
             ...(event !== undefined && eventStream(schemaBuilders.ref(event))),
           }),
         },
-        problems: [400, 401, 404, ...(event === undefined ? [] : [429]), 503],
+        problems: [
+          ...[400, 401, ...(tag === 'admin' ? [403] : []), 404],
+          ...(event === undefined ? [] : [429]),
+          503,
+        ],
       }),
     routes,
     token: (name, description, scheme = 'bearer') => ({

@@ -30,8 +30,9 @@ export function corrections(): Plugin {
         corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
       }
     },
-    mount: ({ prefix, catalog, maxBodyBytes, settings, keep }) => ({
+    mount: ({ prefix, catalog, maxBodyBytes, settings, keep, runs }) => ({
       routes: correctionRoutes({
+        permit: runs.permit,
         prefix,
         catalog,
         maxBodyBytes,

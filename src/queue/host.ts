@@ -190,7 +190,12 @@ export class QueueHost implements RunHost {
     return this.#orQueued(
       id,
       viewer,
-      () => this.#host.delete(id, viewer),
+      async () => {
+        const { status } = await this.#host.get(id, viewer)
+        // Its key goes first: if this ends in between, the run is still found.
+        if (status !== 'running') await this.#line.freeOf(LINE, id)
+        await this.#host.delete(id, viewer)
+      },
       () => Promise.reject(stillAtWork()),
     )
   }

@@ -9,6 +9,7 @@ import { checkUse, type KeyUse, tooManyRuns } from '../runs/admission.ts'
 import type { IdempotencyKey, RunQuery } from '../runs/host.ts'
 import type { Asked } from '../runs/journal.ts'
 import { partitionOf, type RunSummary, type RunWebhook } from '../runs/record.ts'
+import { restAfter } from '../state/deaths.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 
 /** The plugin's name, and that of its keeper in objects. */
@@ -50,6 +51,10 @@ export interface Queued {
   readonly turn: number
   /** Until then it is being started, or cancelled. Milliseconds since 1970. */
   readonly claimedUntil?: number | undefined
+  /** How often in a row somebody began to start it, and neither did so nor gave it back. */
+  readonly begun?: number | undefined
+  /** Until then nobody begins again: whoever did has died. */
+  readonly restsUntil?: number | undefined
 }
 
 /** What it asked, with what its start needs beside that. */
@@ -60,7 +65,7 @@ export interface QueuedInput extends Pick<Asked, 'target' | 'input' | 'options' 
 }
 
 /** A run that begins to wait. */
-export interface NewQueued extends Omit<Queued, 'turn' | 'claimedUntil'> {
+export interface NewQueued extends Pick<Queued, 'record' | 'owner' | 'client' | 'priority'> {
   readonly asked: QueuedInput
 }
 
@@ -70,7 +75,7 @@ export interface QueueBounds {
   readonly maxQueuedPerClient: number
 }
 
-/** A run that was taken out, to be started. */
+/** A run that was taken out, to be started. It is counted as begun. */
 export interface Claimed {
   readonly queued: Queued
   readonly asked: QueuedInput
@@ -102,6 +107,8 @@ export interface LineTransactions extends Transactions {
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, until: number) => string
     /** The run of a key was refused: the key stands for nothing any more. */
     readonly free: (tx: Transaction, key: IdempotencyKey) => void
+    /** The same, of a run that is deleted. */
+    readonly freeOf: (tx: Transaction, runId: string) => void
     /** Adds a run, or finds the one of its id, with its position. Throws `too_many_runs`. */
     readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
     /** Takes the next one whose client is not among these. */
@@ -154,12 +161,13 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       if (use !== undefined) return use.runId
       for (const { id: gone } of tx.expired(KEYS, tx.now, LOOKS)) tx.delete(KEYS, gone)
       const value: KeyUse = { runId, fingerprint: key.fingerprint }
-      tx.put(KEYS, { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value })
+      tx.put(KEYS, { id: key.id, partition: runId, at: tx.now, tags: {}, expiresAt, value })
       return runId
     },
     free(tx, { id }) {
       tx.delete(KEYS, id)
     },
+    freeOf,
     add(tx, { asked, ...run }, { maxQueued, maxQueuedPerClient }) {
       const { id, kind, name } = run.record
       const before = tx.get<Queued>(QUEUED, id)
@@ -182,8 +190,8 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     },
     claim(tx, but) {
       for (const document of tx.oldest<Queued>(QUEUED, LOOKS)) {
-        const { client, claimedUntil = 0 } = document.value
-        if (claimedUntil > tx.now || but.includes(client)) continue
+        const { client, claimedUntil = 0, restsUntil = 0 } = document.value
+        if (Math.max(claimedUntil, restsUntil) > tx.now || but.includes(client)) continue
         const asked = tx.get<QueuedInput>(INPUTS, document.id)?.value
         if (asked === undefined) {
           drop(tx, document)
@@ -192,8 +200,10 @@ export const LINE_TRANSACTIONS: LineTransactions = {
         // Whoever comes from now on has no earlier turn.
         const all = allOf(document.value.priority)
         putLane(tx, all, { ...turnsOf(tx, all), turn: document.value.turn })
-        hold(tx, document)
-        return { queued: document.value, asked }
+        const begun = (document.value.begun ?? 0) + 1
+        const queued = { ...document.value, begun, restsUntil: tx.now + CLAIM_MS + restAfter(begun) }
+        hold(tx, { ...document, value: queued })
+        return { queued, asked }
       }
       return undefined
     },
@@ -206,7 +216,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     release(tx, id) {
       const document = tx.get<Queued>(QUEUED, id)
       if (document !== undefined)
-        tx.put(QUEUED, { ...document, value: { ...document.value, claimedUntil: undefined } }, { thing: id })
+        tx.put(QUEUED, { ...document, value: { ...document.value, ...UNCLAIMED } }, { thing: id })
     },
     done(tx, id) {
       const document = tx.get<Queued>(QUEUED, id)
@@ -218,11 +228,16 @@ export const LINE_TRANSACTIONS: LineTransactions = {
         session === undefined ||
         (record.kind === session.kind && record.name === session.name && record.sessionId === session.id)
       const found = all.filter(isOf)
-      for (const document of found) drop(tx, document)
+      for (const document of found) {
+        drop(tx, document)
+        freeOf(tx, document.id)
+      }
       return found.length
     },
   },
 }
+
+const UNCLAIMED = { claimedUntil: undefined, begun: undefined, restsUntil: undefined }
 
 /** More than may wait. */
 const MANY = 100_000
@@ -231,6 +246,10 @@ function useIn(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
   const document = tx.get<KeyUse>(KEYS, key.id)
   if (document === undefined || (document.expiresAt ?? 0) <= tx.now) return undefined
   return checkUse(document.value, key)
+}
+
+function freeOf(tx: Transaction, runId: string): void {
+  for (const { id } of tx.list(KEYS, { partition: runId, limit: LOOKS })) tx.delete(KEYS, id)
 }
 
 function withPosition(tx: Reader, queued: Queued): Queued {

@@ -10,12 +10,20 @@ import { isServableError, reportError, ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
+import { MAX_DEATHS } from '../state/deaths.ts'
 import { mayPass } from '../state/patient.ts'
 import { later, type Wake } from '../wake.ts'
 import { type Claimed, LINE, type LineTransactions, type Queued } from './line.ts'
 
 /** Clients for which there is no place, after which a search for the next run ends. */
 const MAX_FULL = 16
+
+/** How a run ends whose start has ended one process after the other. */
+const DEADLY: ErrorEvent = {
+  type: 'error',
+  code: 'interrupted',
+  error: `The server stopped ${MAX_DEATHS} times in a row while it started the run`,
+}
 
 /** Milliseconds until the next try where the state cannot be reached. */
 const RETRY_MS = 1000
@@ -86,8 +94,12 @@ export function createStarter(
 
   /** Starts a run. False, and it waits still, where there is no place for it. Throws where the state cannot be reached. */
   async function hasBegun({ queued, asked }: Claimed): Promise<boolean> {
-    const { record, owner, client } = queued
+    const { record, owner, client, begun = 1 } = queued
     const { id } = record
+    if (begun > MAX_DEATHS) {
+      await end(queued, DEADLY)
+      return true
+    }
     try {
       const target = runs.targetOf?.(asked.target)
       if (target === undefined)

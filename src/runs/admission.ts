@@ -57,14 +57,20 @@ export function takePlace(
   if (place.expiresAt !== undefined) {
     for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
   }
-  if (tx.count(collection) >= maxRunning) throw tooManyRuns(`${maxRunning} are already at work`)
-  if (tx.count(collection, place.partition) >= maxRunningPerOwner) {
-    throw tooManyRuns(`this client already has ${maxRunningPerOwner}`)
+  const all = tx.count(collection)
+  if (all >= maxRunning) throw tooManyRuns(`${maxRunning} are already at work`)
+  const own = tx.count(collection, place.partition)
+  if (own >= maxRunningPerOwner) throw tooManyRuns(`this client already has ${maxRunningPerOwner}`)
+  if (own > 0 && all >= maxRunning - Math.floor(maxRunning / FIRST)) {
+    throw tooManyRuns(`this client already has ${own}, and the last places are for clients that have none`)
   }
   tx.put(collection, place, footing)
 }
 
 const EXPIRED_AT_ONCE = 100
+
+/** The part of all places that only clients get that have none: one of so many. */
+const FIRST = 10
 
 /** The run for which a key has been used; undefined for a new key. Throws `idempotency_mismatch` for another body. */
 export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { RunInput } from '../agents/contract.ts'
 import type { Soon } from '../state/store.ts'
 import type { PlainOptions } from './run-settings.ts'
 import type { Target } from './target.ts'
@@ -12,6 +13,7 @@ import type { Target } from './target.ts'
 export interface StartingRun {
   readonly id: string
   readonly target: Target
+  readonly input: RunInput
   readonly options: Pick<PlainOptions, 'identity'>
   /** Who asks for it: its identity, else a digest of its address. */
   readonly client: string

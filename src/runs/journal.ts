@@ -25,9 +25,6 @@ import { type AskedWith, askedWith, type Continued } from './waiting.ts'
 export const ASKED = 'asked'
 export const JOURNAL = 'journal'
 
-/** Times that a run goes on without any progress in between: it may be what its processes die of. */
-const MAX_TRIES = 10
-
 /** What a run was asked with. JSON, without keys. */
 export interface Asked {
   readonly target: Pick<Target, 'kind' | 'name' | 'scope'>
@@ -44,7 +41,7 @@ export interface Asked {
   readonly usedKey?: boolean | undefined
   /** It may run again: this is kept as long as the record. */
   readonly isKept?: boolean | undefined
-  /** How often it went on, and the entries of its journal at that time. */
+  /** How often its worker has died since its journal had so many entries. */
   readonly tries?: { readonly count: number; readonly entries: number } | undefined
   /** The run that goes on from this one: chosen when its owner asked for it. */
   readonly next?: string | undefined
@@ -159,16 +156,13 @@ export function endJournal(tx: Transaction, id: string): void {
   if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
 }
 
-/**
- * Counts that a run goes on once more. False where it has done so too often with no progress in between.
- */
-export function countTry(tx: Transaction, id: string, asked: Asked): boolean {
+/** Counts that the worker of a run has died, and gives how often that was with no progress in between. */
+export function countDeath(tx: Transaction, id: string, asked: Asked): number {
   const entries = tx.count(JOURNAL, id)
   const { tries } = asked
   const count = tries?.entries === entries ? tries.count + 1 : 1
-  if (count > MAX_TRIES) return false
   writeAsked(tx, id, { ...asked, tries: { count, entries } })
-  return true
+  return count
 }
 
 /** What a journal is written with. */

@@ -37,8 +37,8 @@ export interface WorkKind<T extends Kept, W> {
   isAtWork(kept: T): boolean
   /** The log of a thing, by whose name all of its parts leave together. */
   logOf(id: string): string
-  /** Asks who works on a thing to end. */
-  stop(work: W): void
+  /** Asks who works on a thing to end. With a reason, the work fails. */
+  stop(work: W, why?: unknown): void
   /** Others may take over what is at work here: what can go on there ends here. Absent: nothing can. */
   leave?(work: W): void
   /** Writes the end of a thing whose worker is gone. */
@@ -83,6 +83,9 @@ export class KeptWork<T extends Kept, W> {
     store.onCall?.(() => void this.lookAfter())
     store.onLate?.(() => {
       for (const work of this.#here.values()) kind.leave?.(work)
+    })
+    store.onLost?.(why => {
+      for (const work of this.#here.values()) kind.stop(work, why)
     })
   }
 

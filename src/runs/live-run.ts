@@ -60,6 +60,8 @@ export class LiveRun {
     this.#options = options
     this.watch = createWatch(options.settings.maxFollowers, {
       onCount: count => this.#onFollowers(count),
+      // Whose end could not be written, others end.
+      tellsAll: () => !this.#hasEnded,
     })
     this.#writing = this.#work()
     this.ended = this.#writing.ended.then(() => this.#end())
@@ -71,9 +73,10 @@ export class LiveRun {
     await this.#writing.tried({ withinMs: patienceOf(this.#options.store) })
   }
 
-  /** Cancels the run. */
-  stop(): void {
-    this.#run.cancel()
+  /** Cancels the run. With a reason, it fails. */
+  stop(why?: unknown): void {
+    if (why === undefined) this.#run.cancel()
+    else this.#run.fail(why)
   }
 
   /** Ends here what another worker may go on with. */

@@ -98,10 +98,10 @@ class LocalHost implements RunHost {
     const { admit } = this.#settings
     if (admit === undefined || (await this.#isKnown(id, request)))
       return (await this.#begin(id, request)).run.record
-    const { target, options, client = partitionOf(request.owner) } = request
+    const { target, input, options, client = partitionOf(request.owner) } = request
     const { run } = await admitted(
       admit,
-      { id, target, options, client },
+      { id, target, input, options, client },
       () => this.#begin(id, request),
       ({ isNew }) => isNew,
     )
@@ -345,7 +345,11 @@ class LocalHost implements RunHost {
   async delete(id: string, viewer: Viewer): Promise<void> {
     await this.#work.begun(id)
     await this.#work.look(id)
-    await this.#store.write(tx => forgetRun(tx, this.#findEnded(tx, id, viewer), this.#settings.files))
+    const { files, notices } = this.#settings
+    await this.#store.write(tx => {
+      forgetRun(tx, this.#findEnded(tx, id, viewer), files)
+      notices?.forgetIn(tx, id)
+    })
   }
 
   async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {

@@ -61,7 +61,7 @@ export class LocalWork {
       atWork: RUNNING,
       isAtWork: ({ record }) => record.status === 'running',
       logOf: id => id,
-      stop: live => live.stop(),
+      stop: (live, why) => live.stop(why),
       leave: live => live.leave(),
       conclude: (tx, id) => {
         const why = this.#takeover.take(tx, id)
@@ -180,7 +180,8 @@ export function finishUnattended(
   options: Pick<LocalWorkOptions, 'settings' | 'retention' | 'leavesExpired'>,
 ): void {
   const result = event.type === 'finish' ? foldLog(tx, id) : undefined
-  const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
+  const isCut = event.type === 'error' && event.code === INTERRUPTED.code
+  const resumable = isCut && askedIn(tx, id)?.resumes === true
   const json = eventToJson(event)
   const run = tx.get<StoredRun>(RUNS, id)?.value
   const keepMs = run === undefined ? 0 : runKeepMsOf({ ...run.record, owner: run.owner }, options)

@@ -1,4 +1,4 @@
-import { mayPass } from '../state/patient.ts'
+import { isLost, mayPass } from '../state/patient.ts'
 import { LOOK_MS } from '../state/presence.ts'
 import type { Hearing, LogEntry, Reader, Soon, Store } from '../state/store.ts'
 import { createWake, type Wake } from '../wake.ts'
@@ -128,7 +128,7 @@ export class LogFollower implements Follower {
   async #readAgain(failure: unknown): Promise<Page> {
     const until = performance.now() + READ_PATIENCE_MS
     let last = failure
-    while (!this.#hasLeft && mayPass(last) && performance.now() < until) {
+    while (!this.#hasLeft && mayPass(last) && !isLost(last) && performance.now() < until) {
       await new Promise(resolve => setTimeout(resolve, POLL_MS))
       try {
         return await this.#read()

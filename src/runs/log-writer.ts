@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/con
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { ServableError } from '../errors.ts'
-import { mayPass, unavailable } from '../state/patient.ts'
+import { isLost, mayPass, unavailable } from '../state/patient.ts'
 import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
 import { deferred, later } from '../wake.ts'
 import type { RunFiles } from './files.ts'
@@ -63,7 +63,7 @@ export interface LogWriterOptions {
 
 /** The writing of a log. */
 export interface LogWriting {
-  /** Resolves once the end is stored, however long that takes. Never rejects. */
+  /** Resolves once the end is stored, however long that takes, or the store is lost. Never rejects. */
   readonly ended: Promise<void>
   /**
    * The same, for who does not wait for a store that fails: rejects where the next try to write the end fails, and after
@@ -344,11 +344,11 @@ class LogWriter implements LogWriting {
       if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
       finish(tx, event, result, this.#fold)
     }
-    let isStored = false
-    for (let tries = 0; !isStored; tries++) {
+    let isOver = false
+    for (let tries = 0; !isOver; tries++) {
       try {
         await store.write(write)
-        isStored = true
+        isOver = true
       } catch (error) {
         this.#isUnsure ||= mayPass(error)
         const instead = insteadOf(event, error)
@@ -358,6 +358,8 @@ class LogWriter implements LogWriting {
           result = undefined
         }
         if (instead !== NO_ROOM) await this.#stuck(error, tries)
+        // Who opens the store next finds a run whose worker is gone.
+        isOver = isLost(error)
       }
     }
     this.#isStored = true

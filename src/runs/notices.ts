@@ -23,6 +23,10 @@ export interface RunNotices {
   admit(webhook: RunWebhook & { readonly isBackground: boolean }): Promise<void>
   /** A stored run has ended, or waits: writes what is to be told of that, in the same transaction. */
   note(tx: Transaction, run: StoredRun, outcome: RunOutcome): void
+  /** A run is deleted, in this transaction: where deliveries are in the store of runs. */
+  forgetIn(tx: Transaction, runId: string): void
+  /** The same, before it is deleted: where they are elsewhere. `store` is that of the run's object. */
+  forget(store: NearStore, runId: string): Promise<void>
   /** What was noted is written, so that it can be sent. */
   send(): void
   /** The object of a run passes on what was noted there. Rejects where that cannot be done now. */

@@ -11,7 +11,8 @@ import type { Target } from './target.ts'
 
 /** Who asks for a run, as far as a permit looks at it. */
 export interface PermitAsker extends Pick<Approver, 'identity'> {
-  readonly transport: string
+  /** `socket` counts as a request of the key. Any other was counted when it came. */
+  readonly transport?: string | undefined
 }
 
 /** What is run: all that a permit looks at. */
@@ -22,6 +23,18 @@ export type Permitted = Pick<Target, 'kind' | 'name'>
  * `unauthorized` for a key that is revoked, and `rate_limited`.
  */
 export type Permit = (asker: PermitAsker) => Promise<readonly string[] | undefined>
+
+/**
+ * Throws as {@link Permit} does for what the asker may not do with a run. What is run is looked up only for a key of some names.
+ */
+export async function checkPermitOf(
+  permit: Permit | undefined,
+  asker: PermitAsker,
+  find: () => Permitted | Promise<Permitted>,
+): Promise<void> {
+  const only = await permit?.(asker)
+  if (only !== undefined) checkPermit(only, await find())
+}
 
 /** Throws `insufficient_scope` for what is not among `only`. */
 export function checkPermit(only: readonly string[] | undefined, { kind, name }: Permitted): void {

@@ -15,7 +15,7 @@ import type {
 } from '../agents/contract.ts'
 import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
-import { errorOf, isRunEvent, isTerminal, isWaiting } from '../agents/event.ts'
+import { errorOf, isRunEvent, isTerminal, isWaiting, knownOf } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
@@ -292,7 +292,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   async #keepWaiting(event: unknown): Promise<void> {
     if (!isRunEvent(event) || !isWaiting(event)) return
     this.waiting = this.#telling.waiting(event, this.#input, this.#work)
-    await this.#keep?.({ id: this.id, waiting: this.waiting, event })
+    await this.#keep?.({ id: this.id, waiting: this.waiting, event: knownOf(event) })
   }
 
   /** Begins once the session is this run's. */

@@ -7,17 +7,18 @@
 import type { ErrorEvent } from '../agents/contract.ts'
 import type { Fold } from '../agents/fold.ts'
 import type { KeptWork as DoneBefore } from '../agents/work.ts'
+import { MAX_DEATHS, restAfter } from '../state/deaths.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { placeOf } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings, StartRequest } from './host.ts'
-import { type Asked, askedIn, countTry, JOURNAL, workIn } from './journal.ts'
+import { type Asked, askedIn, countDeath, JOURNAL, workIn } from './journal.ts'
 import type { KeptWork } from './kept-work.ts'
 import { isRunOf, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { foldedLog } from './retention.ts'
 import type { Target } from './target.ts'
-import { NOBODY } from './worker-name.ts'
+import { isNobody, NOBODY, restingUntil } from './worker-name.ts'
 
 /** A run that goes on: what was done and said before. */
 export interface CutRun {
@@ -46,6 +47,12 @@ export const INTERRUPTED: ErrorEvent = {
   error: 'The server stopped before the run ended',
 }
 
+/** How a run ends of which one process after the other has died. */
+const GIVEN_UP: ErrorEvent = {
+  ...INTERRUPTED,
+  error: `The server stopped ${MAX_DEATHS} times in a row while the run was at work, which got no further`,
+}
+
 const CHANGED: ErrorEvent = {
   type: 'error',
   code: 'workflow_changed',
@@ -65,17 +72,29 @@ export class Takeover {
     this.#settings = settings
   }
 
-  /** Makes a run this host's, if it can go on; else says how it ends. Whoever writes this first has it. */
+  /**
+   * Makes a run this host's, if it can go on; else says how it ends. Whoever writes this first has it. One of which several workers have
+   * died rests before that.
+   */
   take(tx: Transaction, id: string): ErrorEvent | undefined {
     const asked = askedIn(tx, id)
     if (asked?.resumes !== true) return INTERRUPTED
     const target = this.#targetOf(asked)
     if (target !== undefined && target.servable.version !== asked.version) return CHANGED
     if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
-    const { createdAt } = tx.get<StoredRun>(RUNS, id)!.value.record
-    const resumed = { type: 'resumed', at: Math.trunc(sinceOf(tx, createdAt)) } as const
-    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(resumed)) === undefined) return INTERRUPTED
-    this.#give(tx, id, this.#host.worker.own, asked)
+    const { record, instance } = tx.get<StoredRun>(RUNS, id)!.value
+    const { own } = this.#host.worker
+    // What was left to others, or was never begun, has killed nobody.
+    const deaths = isNobody(instance) || instance === own ? 0 : countDeath(tx, id, asked)
+    if (deaths >= MAX_DEATHS) return GIVEN_UP
+    const restMs = restAfter(deaths)
+    if (restMs > 0) {
+      this.#give(tx, id, restingUntil(instance, tx.now + restMs), asked)
+      return undefined
+    }
+    const resumed = { type: 'resumed', at: Math.trunc(sinceOf(tx, record.createdAt)) } as const
+    if (tx.append(id, eventToJson(resumed)) === undefined) return INTERRUPTED
+    this.#give(tx, id, own, asked)
     return undefined
   }
 

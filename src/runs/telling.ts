@@ -5,6 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
+import { knownOf } from '../agents/event.ts'
 import { secretsOf } from '../agents/redacted.ts'
 import type { RunWork } from '../agents/work.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
@@ -77,12 +78,15 @@ export class Telling {
     this.#notes?.settle()
   }
 
-  /** The event, with the whole milliseconds since the start, by a clock that is never put back. */
+  /**
+   * The event, with the whole milliseconds since the start, by a clock that is never put back, and without what the contract does not
+   * know.
+   */
   at<E extends RunEvent>(event: E): E {
     const told = { ...event, at: Math.trunc(performance.now() - this.#run.startedAt) }
     // Other code's object may have its type where a copy has it not.
     if (told.type !== event.type) throw invalidEvent(this.#run.target, event)
-    return told
+    return knownOf(told)
   }
 
   /** The event as it is told. */

@@ -1,3 +1,4 @@
+import { MAX_REST_MS } from '../state/deaths.ts'
 import type { Store } from '../state/store.ts'
 
 /** Names a host in what it writes down as being at work, and tells whether another one is still there. */
@@ -12,6 +13,19 @@ export interface WorkerName {
 
 /** The name of nobody: what has it is anyone's. */
 export const NOBODY = 'nobody'
+
+/** What a name ends with whose bearer has died, and whose work rests until a time, in milliseconds since 1970. */
+const RESTS = /\/until\/(\d+)$/
+
+/** The name of nobody, until that time: what has it is left alone, and then anyone's. Older versions take it for the one that has died. */
+export function restingUntil(died: string, at: number): string {
+  return `${processOf(died)}/until/${Math.ceil(at)}`
+}
+
+/** Whether a name is nobody's: what has it was left, or rests, and its worker has not died. */
+export function isNobody(name: string): boolean {
+  return name === NOBODY || RESTS.test(name)
+}
 
 /** Milliseconds after which what was left to others may be taken again here: then this process has not ended. */
 const RETIRED_MS = 60_000
@@ -33,6 +47,9 @@ export function nameWorker(store: Store): WorkerName {
     },
     isThere(name) {
       if (name === NOBODY) return performance.now() < retiredUntil
+      const [, until] = RESTS.exec(name) ?? []
+      // The clock may have been set back since.
+      if (until !== undefined) return Number(until) > Date.now() && Number(until) < Date.now() + MAX_REST_MS
       return store.isAlive(processOf(name))
     },
     retire() {

@@ -65,6 +65,8 @@ class Peer implements RawSocket {
   readonly handlers: RawSocketHandlers
   bufferedAmount = 0
   #socket: BunSocket | undefined
+  /** Whether the server has closed the socket. */
+  #isLeft = false
 
   constructor(handlers: RawSocketHandlers) {
     this.handlers = handlers
@@ -91,9 +93,23 @@ class Peer implements RawSocket {
   }
 
   close(code?: number, reason?: string): void {
+    this.#isLeft = true
     this.#socket?.close(code, reason)
   }
+
+  /**
+   * Bun has closed the socket. If the server wanted it, Bun says so at once. It drops what still comes, and ends the connection of a
+   * client that does not after about 4 s.
+   */
+  closed(code: number, reason: string): void {
+    const close = () => this.handlers.close(this, code, reason)
+    if (this.#isLeft) setTimeout(close, GONE_MS).unref()
+    else close()
+  }
 }
+
+/** Milliseconds after which a connection is gone that the server has closed. */
+const GONE_MS = 4000
 
 /** The platform of a request. It looks the address up on demand. */
 class BunPlatform extends BrandedPlatform implements Platform {
@@ -158,7 +174,7 @@ function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): R
       open: socket => socket.data.open(socket),
       message: (socket, data) => socket.data.handlers.message(socket.data, data),
       drain: socket => socket.data.drain(),
-      close: (socket, code, reason) => socket.data.handlers.close(socket.data, code, reason),
+      close: (socket, code, reason) => socket.data.closed(code, reason),
     },
   })
   return {

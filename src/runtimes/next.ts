@@ -5,6 +5,7 @@
  */
 
 import { coreOf } from '../core/handler.ts'
+import { isProduction, isTest } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import { tellNoAddress } from '../http/no-address.ts'
 import { platform } from '../http/platform.ts'
@@ -52,12 +53,14 @@ export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route 
   // The warning comes at the start, since requests give no more information.
   if (trustedHeader === undefined) tellNoAddress(handler)
   const addressOf = createAddressReader(trustedHeader, () => {})
+  const unproven = isProduction() || isTest() ? undefined : {}
   const answer: RouteHandler = async request => {
     const hold = waitUntil ?? hostsWaitUntil()
     return handler(
       asSent(request),
       platform({
         ip: addressOf(request.headers, undefined),
+        unproven,
         isIsolated: 'EdgeRuntime' in globalThis,
         waitUntil: hold,
         keepAlive: hold,

@@ -10,6 +10,7 @@ import { serve as listen } from 'srvx/node'
 import { BrandedPlatform, isWebSocket, type Platform } from '../http/platform.ts'
 import type { Reply } from '../web/reply.ts'
 import { withHost } from './node/host.ts'
+import { LeavingResponse } from './node/left-body.ts'
 import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
 import { checkNode } from './node/version.ts'
@@ -61,8 +62,10 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
     gracefulShutdown: false,
     node: {
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Other upgrades, such as to HTTP/2, are ignored: the request is answered normally (RFC 9110, section 7.8).
-      shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade),
+      ServerResponse: LeavingResponse,
+      // Other upgrades, such as to HTTP/2, and those by a method that opens no WebSocket (RFC 6455, section 4.1) are ignored: the
+      // request is answered normally (RFC 9110, section 7.8).
+      shouldUpgradeCallback: ({ method, headers }) => method === 'GET' && isWebSocket(headers.upgrade),
     },
     fetch(request) {
       const response = request.runtime?.node?.res

@@ -3,12 +3,13 @@
  *
  * A tick is claimed in a transaction, its run is started with a key that is made of the tick, and the run is written down. Whoever
  * dies in between loses nothing: another process takes the claim over and starts the run with the same key, which finds the run if
- * it was started.
+ * it was started. A schedule whose starts end one process after the other is paused.
  *
  * @module
  */
 
 import { reportError, ServableError } from '../errors.ts'
+import { MAX_DEATHS } from '../state/deaths.ts'
 import type { Store } from '../state/store.ts'
 import { breathe } from '../wake.ts'
 import { sha256 } from '../web/digest.ts'
@@ -18,6 +19,7 @@ import {
   codeOf,
   type Due,
   dropRules,
+  isDeadly,
   type Kept,
   keptOf,
   lookAt,
@@ -159,14 +161,22 @@ export class KeptSchedules {
     const isStarting = claim !== undefined && claim.failures === 0
     if (claim !== undefined && (isStarting || !isDue)) {
       const lostAt = claim.claimedAt + Math.min(LOST_MS, this.#parts.retentionMs)
-      const isLost = isStarting && now > Math.max(lostAt, claim.until)
-      if (isLost) this.#parts.onFailure(name, lost())
-      return { name, seen: kept, tickAt: isLost ? undefined : claim.tickAt, nextAt }
+      if (isDeadly(claim)) return this.#giveUp({ name, seen: kept, isPaused: true }, deadly())
+      if (isStarting && now > Math.max(lostAt, claim.until))
+        return this.#giveUp({ name, seen: kept, nextAt }, lost())
+      return { name, seen: kept, tickAt: claim.tickAt, nextAt }
     }
     if (!isDue) return undefined
     const isSkipped = schedule.missed === 'skip' && nextAt < now - MISSED_MS
     const tickAt = isSkipped ? undefined : nextAt
     return { name, seen: kept, tickAt, nextAt: this.#timetable.next(schedule, now) }
+  }
+
+  /** Leaves a tick out, since nobody is to start it any more. */
+  #giveUp(want: Pick<Want, 'name' | 'seen' | 'isPaused'> & Partial<Want>, error: ServableError): Want {
+    this.#parts.onFailure(want.name, error)
+    const { code, message } = error
+    return { nextAt: undefined, ...want, tickAt: undefined, error: { code, message } }
   }
 
   async #start({ name, tickAt = 0, seen }: Want): Promise<Outcome> {
@@ -226,6 +236,11 @@ function lost(): ServableError {
     'interrupted',
     'Whoever was to start the run has ended, too long ago to know whether it did',
   )
+}
+
+function deadly(): ServableError {
+  const text = `The server stopped ${MAX_DEATHS} times in a row while it started the run. The schedule is paused: find out why, then resume it`
+  return new ServableError('interrupted', text)
 }
 
 function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { MAX_DEATHS, restAfter } from '../state/deaths.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Rule } from './cron.ts'
 
@@ -22,6 +23,13 @@ export interface Claim {
   readonly until: number
   /** How often the run could not be started. */
   readonly failures: number
+  /** How often in a row somebody began to start it, and did not say what came of it. */
+  readonly begun?: number | undefined
+}
+
+/** Whether so many have died over it that nobody begins with it again. */
+export function isDeadly({ begun = 0 }: Claim): boolean {
+  return begun >= MAX_DEATHS
 }
 
 /** The run of a tick, or one that an administrator has started. */
@@ -82,6 +90,9 @@ export interface Want {
   readonly tickAt: number | undefined
   /** When the schedule is due after it. */
   readonly nextAt: number | undefined
+  /** Why nobody starts it any more. */
+  readonly error?: Pick<StartError, 'code' | 'message'> | undefined
+  readonly isPaused?: true | undefined
 }
 
 /** Milliseconds that whoever has claimed a tick has to start its run. */
@@ -90,23 +101,26 @@ export const CLAIM_MS = 30_000
 /** Claims ticks. Gives those that are claimed. */
 export function claimTicks(tx: Transaction, wants: readonly Want[]): Want[] {
   const { now } = tx
-  return wants.filter(({ name, seen, tickAt, nextAt }) => {
+  return wants.filter(({ name, seen, tickAt, nextAt, error, isPaused }) => {
     const kept = tx.get<Kept>(SCHEDULES, name)?.value
     if (kept === undefined || kept.nextAt !== seen.nextAt || kept.claim?.tickAt !== seen.claim?.tickAt)
       return false
     const before = kept.claim?.tickAt === tickAt ? kept.claim : undefined
     const claim = tickAt === undefined ? undefined : claimOf(tickAt, now, before)
-    put(tx, name, { ...kept, nextAt, claim })
+    const lastError = error === undefined ? kept.lastError : { ...error, at: now }
+    put(tx, name, { ...kept, nextAt, claim, lastError, isPaused: isPaused ?? kept.isPaused })
     return claim !== undefined
   })
 }
 
 function claimOf(tickAt: number, now: number, before?: Claim): Claim {
+  const begun = (before?.begun ?? 0) + 1
   return {
     tickAt,
     claimedAt: before?.claimedAt ?? now,
-    until: now + CLAIM_MS,
+    until: now + CLAIM_MS + restAfter(begun),
     failures: before?.failures ?? 0,
+    begun,
   }
 }
 
@@ -134,7 +148,7 @@ export function settleTicks(tx: Transaction, outcomes: readonly Outcome[]): void
     }
     const until = tx.now + Math.min(RETRY_MS * 2 ** claim.failures, MAX_RETRY_MS)
     const lastError = { ...outcome.error, at: tx.now }
-    put(tx, name, { ...kept, claim: { ...claim, until, failures: claim.failures + 1 }, lastError })
+    put(tx, name, { ...kept, claim: { ...claim, until, failures: claim.failures + 1, begun: 0 }, lastError })
   }
 }
 
@@ -196,10 +210,11 @@ export function putCode(tx: Transaction, code: string): void {
   tx.put<string>(CODE, { id: CODE, partition: '', at: tx.now, tags: {}, value: code })
 }
 
-/** It is due when its next tick is, or when somebody is to look at its claim. */
+/** It is due when its next tick is, or when somebody is to look at its claim. One of which somebody has died is left alone until then. */
 function put(tx: Transaction, name: string, value: Kept): Kept {
   const { nextAt = Number.POSITIVE_INFINITY, claim } = value
-  const dueAt = Math.min(nextAt, claim?.until ?? Number.POSITIVE_INFINITY)
+  const { begun = 0, until = Number.POSITIVE_INFINITY } = claim ?? {}
+  const dueAt = begun > 1 ? until : Math.min(nextAt, until)
   const expiresAt = Number.isFinite(dueAt) ? dueAt : undefined
   tx.put<Kept>(SCHEDULES, { id: name, partition: '', at: 0, tags: {}, expiresAt, value })
   return value

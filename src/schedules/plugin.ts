@@ -13,7 +13,7 @@ import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
-import { type Authenticate, gate } from '../http/gate.ts'
+import { type Authenticate, operatorsGate } from '../http/gate.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { joinPath } from '../http/router.ts'
 import { checkOptions, func } from '../schemas.ts'
@@ -32,8 +32,8 @@ export { type Schedule, type ScheduleOptions, type ScheduleTarget, schedule } fr
 /** Who may look at schedules, pause them and run them. */
 export interface SchedulesOptions {
   /**
-   * Says who is an administrator. Without it, the routes answer only requests from this machine, and none from a web page of another
-   * origin.
+   * Says who is an administrator. Without it, the routes answer nobody in production. Elsewhere they answer only requests from this
+   * machine, and none from a web page of another origin.
    */
   readonly authenticate?: Authenticate | undefined
 }
@@ -84,7 +84,7 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
       }
       return {
         routes: scheduleRoutes(core, list, methods, authenticate !== undefined),
-        base: { path, guard: gate(authenticate, OPEN_WARNING) },
+        base: { path, guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production) },
         cors: null,
         links: { schedules: path },
         needsServer: state.kind === 'local' ? NEEDS_SERVER : undefined,
@@ -95,7 +95,7 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
             build.token(PART_SCHEMES.schedules, 'Token of an administrator, for `schedules`')),
         }),
         begin() {
-          if (authenticate === undefined)
+          if (authenticate === undefined && !core.settings.production)
             log({ level: 'warn', event: 'schedules.open', message: OPEN_WARNING })
         },
       }

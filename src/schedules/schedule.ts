@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import type { Kind, RunInput, Servable } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
+import { IDENTITY_ID, IDENTITY_RULE } from '../http/platform.ts'
 import { RunInputSchema, shortText } from '../runs/input.ts'
 import { checkOptions } from '../schemas.ts'
 import { isObject } from '../validation.ts'
@@ -61,7 +62,7 @@ const OptionsSchema = v.strictObject({
   cron: v.string(),
   timezone: v.optional(v.string()),
   input: RunInputSchema,
-  owner: v.pipe(v.string('must be the id of an identity'), v.nonEmpty('must not be empty')),
+  owner: v.pipe(v.string('must be the id of an identity'), v.regex(IDENTITY_ID, IDENTITY_RULE)),
   sessionId: shortText('sessionId'),
   name: v.optional(v.string()),
   missed: v.optional(v.picklist(['run', 'skip'], "must be 'run' or 'skip'")),

@@ -14,6 +14,7 @@ import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import { runIdOf } from '../http/routes/stored-run-routes.ts'
 import type { Feedback, FeedbackInput } from '../runs/feedback.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { isObject, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
@@ -89,7 +90,8 @@ export function feedbackRoutes({
   keep,
   maxBodyBytes,
   checkShared,
-}: Pick<Core, 'prefix' | 'host' | 'keep' | 'maxBodyBytes' | 'checkShared'>): Route[] {
+  runs,
+}: Pick<Core, 'prefix' | 'host' | 'keep' | 'maxBodyBytes' | 'checkShared' | 'runs'>): Route[] {
   const check = checkShared('Sessions need')
   const calls = keep(SAID, SAID_WORKS)
   const route = (method: Route['method'], endpoint: Endpoint): Route => ({
@@ -128,6 +130,11 @@ export function feedbackRoutes({
   return [
     route('POST', async (request, state) => {
       const { sessionId, kind, name, ...given } = await readBody(request, FeedbackSchema, maxBodyBytes)
+      await checkPermitOf(runs.permit, state, () =>
+        sessionId !== undefined && name !== undefined
+          ? { kind, name }
+          : host.get(runIdOf(state), state.owner),
+      )
       const feedback = await find(
         state,
         { sessionId, kind, name },

@@ -11,6 +11,7 @@ import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { Endpoint, RequestState, Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
+import { checkPermitOf } from '../runs/permit.ts'
 import { validate } from '../validation.ts'
 import { jsonReply, Reply } from '../web/reply.ts'
 import { keyOf, NAME, type Sessions } from './keeper.ts'
@@ -35,7 +36,8 @@ export function sessionRoutes(
     catalog,
     maxBodyBytes,
     checkShared,
-  }: Pick<Core, 'prefix' | 'catalog' | 'maxBodyBytes' | 'checkShared'>,
+    runs: { permit },
+  }: Pick<Core, 'prefix' | 'catalog' | 'maxBodyBytes' | 'checkShared' | 'runs'>,
   sessions: Sessions,
 ): Route[] {
   const check = checkShared('Sessions need')
@@ -72,6 +74,7 @@ export function sessionRoutes(
       }),
       route('POST', `${path}/fork`, async (request, state) => {
         const asked = await readBody(request, ForkSchema, maxBodyBytes)
+        await checkPermitOf(permit, state, () => ({ kind, name: state.params.name ?? '' }))
         return made(await sessions.fork(keyIn(state), state.owner, asked))
       }),
     ]
@@ -82,10 +85,11 @@ export function sessionRoutes(
       const query = validate(SessionQuerySchema, fieldsOf(request), 'invalid_query', 'query')
       return jsonReply(await sessions.list(identity.id, query), { headers: NO_STORE })
     }),
-    route('POST', 'sessions', async (request, { owner }) => {
+    route('POST', 'sessions', async (request, state) => {
       const { kind, name, title } = await readBody(request, NewSessionSchema, maxBodyBytes)
       catalog.resolve(kind, name)
-      return made(await sessions.make(keyOf(owner, kind, name, crypto.randomUUID()), title))
+      await checkPermitOf(permit, state, () => ({ kind, name }))
+      return made(await sessions.make(keyOf(state.owner, kind, name, crypto.randomUUID()), title))
     }),
     ...KINDS.flatMap(ofKind),
   ]

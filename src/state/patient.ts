@@ -83,7 +83,7 @@ class PatientStore implements Patient {
     try {
       return this.#store.read(work)
     } catch (error) {
-      if (!mayPass(error)) throw error
+      if (!isWorthATry(error)) throw error
       return this.#readLater(work, error, performance.now() + patienceMs)
     }
   }
@@ -97,7 +97,7 @@ class PatientStore implements Patient {
       try {
         return this.#store.read(work)
       } catch (error) {
-        if (!mayPass(error)) throw error
+        if (!isWorthATry(error)) throw error
         last = error
       }
     }
@@ -107,7 +107,7 @@ class PatientStore implements Patient {
   write<T>(work: (tx: Transaction) => T, patienceMs: number = PATIENCE_MS): Soon<T> {
     if (this.#timer === undefined) {
       const [outcome] = this.#tryCommit([work]) ?? []
-      if (outcome !== undefined && !('error' in outcome && mayPass(outcome.error))) {
+      if (outcome !== undefined && !('error' in outcome && isWorthATry(outcome.error))) {
         if (this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
         if ('error' in outcome) throw outcome.error
         return outcome.value as T
@@ -174,7 +174,7 @@ class PatientStore implements Patient {
     } catch (error) {
       this.#failure = error
       // Another try would give the same error.
-      return mayPass(error) ? undefined : works.map(() => ({ error }))
+      return isWorthATry(error) ? undefined : works.map(() => ({ error }))
     }
   }
 }
@@ -182,7 +182,7 @@ class PatientStore implements Patient {
 /** Settles a waiting work. Returns false if it must be tried again. */
 function settle({ resolve, reject }: Waiting, outcome: Outcome): boolean {
   if ('value' in outcome) resolve(outcome.value)
-  else if (mayPass(outcome.error)) return false
+  else if (isWorthATry(outcome.error)) return false
   else reject(outcome.error)
   return true
 }
@@ -199,6 +199,24 @@ const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
 export function mayPass(error: unknown): boolean {
   if (isServableError(error)) return error.code === 'state_unavailable'
   return !MISTAKES.some(kind => error instanceof kind)
+}
+
+/** Whether the next try may succeed while the caller waits. */
+function isWorthATry(error: unknown): boolean {
+  return mayPass(error) && !isLost(error)
+}
+
+const LOST = Symbol.for('servable.lost')
+
+/** The error of a store that is not what this process has opened any more: nothing that is at work here can be written there. */
+export function lost(message: string, cause?: unknown): ServableError {
+  const error = new ServableError('state_unavailable', message, { cause })
+  return Object.defineProperty(error, LOST, { value: true })
+}
+
+/** Whether a store says that it is lost to this process. */
+export function isLost(error: unknown): boolean {
+  return isServableError(error) && LOST in error
 }
 
 /** The error after the last try to reach a store. */

@@ -7,7 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { splitChunks } from './chunks.ts'
 import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
-import type { Outcome, Work } from './patient.ts'
+import { lost, type Outcome, type Work } from './patient.ts'
 import { alone, type Presence } from './presence.ts'
 import { type SqlDriver, type SqlRow, TransactionLost } from './sql-driver.ts'
 import { SqlLogs } from './sql-log.ts'
@@ -39,7 +39,7 @@ export interface SqlStoreOptions {
 
 /**
  * Makes a store on a database. The first use brings the database to the newest schema. Throws `invalid_options` if a newer
- * version wrote the database.
+ * version wrote the database. If one does so later, each use throws an error that is `lost`.
  */
 export function sqlStore(
   driver: SqlDriver,
@@ -56,9 +56,15 @@ export function sqlStore(
     if (version < MIGRATIONS.length) driver.transaction(() => migrate(driver, indexesTags))
     isMigrated = true
   }
+  /** A newer process may have brought the database to its own schema since. */
+  const checked = <T>(work: () => T): T => {
+    const version = versionIn(driver)
+    if (version > MIGRATIONS.length) throw lost(NEWER, newer(version))
+    return work()
+  }
   const transact = <T>(work: (tx: Transaction) => T): T => {
     prepare()
-    return driver.transaction(() => work(tx))
+    return driver.transaction(() => checked(() => work(tx)))
   }
   const commit = (works: readonly Work[]): readonly Outcome[] => {
     const [only, ...others] = works
@@ -73,7 +79,7 @@ export function sqlStore(
       }
     }
     prepare()
-    return driver.transaction(() => works.map(outcomeOf))
+    return driver.transaction(() => checked(() => works.map(outcomeOf)))
   }
   return {
     get instance() {
@@ -83,7 +89,7 @@ export function sqlStore(
     isAlive: other => presence.isAlive(other),
     read(work) {
       prepare()
-      return driver.snapshot(() => work(tx))
+      return driver.snapshot(() => checked(() => work(tx)))
     },
     write: transact,
     transact,
@@ -96,8 +102,16 @@ const SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'servable_schema'"
 
 function versionOf(driver: SqlDriver): number {
   if (driver.all(SCHEMA).length === 0) return 0
+  return versionIn(driver)
+}
+
+/** The version of a database that has one. */
+function versionIn(driver: SqlDriver): number {
   return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
 }
+
+/** What clients of an older process are told. */
+const NEWER = 'A newer version of servable has written the state: start the newer version here, too'
 
 /** Refuses a database of a newer version. Its changes are unknown, so a write could damage it. */
 function newer(version: number): ServableError {

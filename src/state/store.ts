@@ -172,6 +172,8 @@ export interface Store extends Presence {
   onCall?(wake: () => void): void
   /** Calls `wake` when this process could not say for so long that it is alive that others may take its work over. */
   onLate?(wake: () => void): void
+  /** Calls `wake` with the error when the store is lost to this process: what is at work here cannot be written any more. */
+  onLost?(wake: (why: unknown) => void): void
   /** Prevents a thing's deletion until the returned function is called. Stores of unlimited size do not have it. */
   hold?(thing: string): () => void
   /** Closes files and handles. */

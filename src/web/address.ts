@@ -75,35 +75,41 @@ export class UnknownNameError extends ServableError {
 /**
  * Throws `address_refused` unless the URL begins with `http:` or `https:`, has no credentials, and leads to a public address
  * or one that `allow` names. A name is refused if any of its addresses is refused. It is also refused if it has no address;
- * then the error is an {@link UnknownNameError}.
+ * then the error is an {@link UnknownNameError}. Gives the addresses of a name that was looked up: to connect to another one would
+ * not be checked.
  */
-export async function checkAddress(url: URL, policy: AddressPolicy): Promise<void> {
+export async function checkAddress(url: URL, policy: AddressPolicy): Promise<readonly string[] | undefined> {
   const { allow, resolve, isHttpsOnly, ports } = policy
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
   if (url.username !== '' || url.password !== '') throw refused('must have no user name and password')
   const host = hostOf(url)
-  if (allow.some(each => names(each, url, host))) return
+  if (allow.some(each => names(each, url, host))) return undefined
   const own = parseAddress(host)
   const isInRange = own !== undefined && allow.some(range => isWithin(own, range))
   if (isHttpsOnly && url.protocol === 'http:' && !isInRange) throw refused('must begin with https:')
   if (ports !== undefined && !isInRange && !ports.includes(portOf(url))) {
     throw refused(`must have one of the ports ${ports.join(', ')}`)
   }
-  if (own !== undefined) return checkBytes(own, host, allow)
+  if (own !== undefined) {
+    checkBytes(own, host, allow)
+    return undefined
+  }
   if (!host.includes('.') || PRIVATE_NAMES.test(host)) throw notPublic(host)
-  if (resolve !== undefined) await checkName(host, resolve, allow)
+  return resolve && checkName(host, resolve, allow)
 }
 
 async function checkName(
   host: string,
   resolve: NonNullable<AddressPolicy['resolve']>,
   allow: readonly string[],
-): Promise<void> {
-  for (const address of await lookUp(host, resolve)) {
+): Promise<readonly string[]> {
+  const addresses = await lookUp(host, resolve)
+  for (const address of addresses) {
     const bytes = parseAddress(address.replace(/%.*$/, ''))
     if (bytes === undefined) throw notPublic(host)
     checkBytes(bytes, host, allow)
   }
+  return addresses
 }
 
 async function lookUp(
@@ -124,7 +130,7 @@ async function lookUp(
 function hostOf({ hostname }: URL): string {
   return hostname
     .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.+$/, '')
+    .replace(/(?<!\.)\.+$/, '')
     .toLowerCase()
 }
 

@@ -7,19 +7,30 @@
 import { isServableError, ServableError } from '../errors.ts'
 import { parseJson } from './json.ts'
 
+/** Milliseconds in which a body must arrive, as a form must by default. */
+const MAX_MS = 120_000
+
 /**
  * The body as text. Throws `body_too_large` if more than `maxBytes` are declared or arrive, and then reads no further, and
- * `invalid_body` for what is not UTF-8. A body without a length is counted while it streams in.
+ * `invalid_body` for what is not UTF-8 or takes longer than two minutes. A body without a length is counted while it streams in.
  */
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   const declared = request.headers.get('content-length')
   if (declared === null || !/^\d+$/.test(declared)) return readCounted(request.body, maxBytes)
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
-  const text = await request.text().catch(throwUnreadable)
+  const text = await textInTime(request)
   // HTTP servers enforce the declared length. A request made in code may have a longer body.
   if (isLonger(text, maxBytes)) throw tooLarge(maxBytes)
   if (text.includes(REPLACEMENT) && hasReplaced(text, Number(declared))) throw notUtf8()
   return text
+}
+
+function textInTime(request: Request): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooSlow()), MAX_MS)
+    const end = () => clearTimeout(timer)
+    request.text().catch(throwUnreadable).then(resolve, reject).then(end)
+  })
 }
 
 /** What decoders put in the place of bytes that are not UTF-8. */
@@ -83,21 +94,31 @@ async function readCounted(body: ReadableStream<Uint8Array> | null, maxBytes: nu
   const decoder = new TextDecoder('utf-8', STRICT)
   let text = ''
   let size = 0
+  let isLate = false
+  const leave = () => void reader.cancel().then(undefined, () => {})
+  const timer = setTimeout(() => {
+    isLate = true
+    leave()
+  }, MAX_MS)
   const read = () => reader.read().catch(throwUnreadable)
-  for (let item = await read(); !item.done; item = await read()) {
-    size += item.value.byteLength
-    if (size > maxBytes) {
-      void reader.cancel().then(undefined, () => {})
-      throw tooLarge(maxBytes)
-    }
-    try {
+  try {
+    for (let item = await read(); !item.done; item = await read()) {
+      size += item.value.byteLength
+      if (size > maxBytes) throw tooLarge(maxBytes)
       text += decode(decoder, item.value, { stream: true })
-    } catch (error) {
-      void reader.cancel().then(undefined, () => {})
-      throw error
     }
+    if (isLate) throw tooSlow()
+    return text + decode(decoder)
+  } catch (error) {
+    leave()
+    throw error
+  } finally {
+    clearTimeout(timer)
   }
-  return text + decode(decoder)
+}
+
+function tooSlow(): ServableError {
+  return new ServableError('invalid_body', `The body took longer than ${MAX_MS} ms to arrive`)
 }
 
 function tooLarge(maxBytes: number): ServableError {

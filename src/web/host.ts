@@ -1,5 +1,5 @@
 /**
- * Whether a request has a valid address.
+ * The host of a request, and whether its address is valid.
  *
  * @module
  */
@@ -9,6 +9,24 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~-]+)(?::\d{0,5})?$/i
 
 /** An absolute URL of any scheme (Deno has one for Unix sockets). Nothing else stands between its host and its path. */
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/(?:\[[\da-f:.]+\]|[\w.~-]+)(?::\d{0,5})?(?:\/|$)/i
+
+/** A host, and its name: in lower case, IPv4 as four numbers, without a port and a dot at its end. */
+export interface AskedHost {
+  readonly host: string
+  readonly name: string
+}
+
+/** The host that a request with a valid address asks for. */
+export function askedHost({ url, headers }: Request): AskedHost {
+  const given = headers.get('host')
+  const { host, hostname } = new URL(given ? `http://${given}` : url)
+  return { host, name: hostname.replace(/\.$/, '') }
+}
+
+/** Whether a host is in a list of hosts in lower case, with its port or without. */
+export function isAmong({ host, name }: AskedHost, hosts: readonly string[]): boolean {
+  return hosts.includes(host) || hosts.includes(name)
+}
 
 /** Whether the text is a host, with or without a port. */
 export function isHost(text: string): boolean {

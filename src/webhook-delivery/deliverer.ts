@@ -5,15 +5,15 @@
  * @module
  */
 
+import { MAX_DEATHS } from '../state/deaths.ts'
 import type { Soon, Store, Transaction } from '../state/store.ts'
 import { createWake } from '../wake.ts'
 import { Lanes, type Place, type Receiver, SLOW_MS } from './lanes.ts'
 import {
-  type Claiming,
-  claimDueIn,
+  claimAny,
   claimDueOf,
+  LOOK_AGAIN_MS,
   markDueOf,
-  nextDueIn,
   type Queue,
   type Queued,
   saveQueued,
@@ -42,6 +42,10 @@ export type Next<K, N> =
 /** What came of a try, as it is written. */
 export interface Tried {
   readonly reception: Reception
+  /** The tries: this one, and those before it of which nothing came, since their processes died. */
+  readonly tries: number
+  /** It is given up since they died. */
+  readonly code?: 'interrupted' | undefined
   /** When it is tried again. Undefined: it was taken, or is given up. */
   readonly nextTryAt?: number | undefined
 }
@@ -83,14 +87,6 @@ export interface DelivererOptions<K extends Queued, N> {
   readonly onGivenUp: (kept: K, why: string) => void
 }
 
-/** Most due entries that a claim checks. */
-const LOOK_AT = 256
-/** Most due entries that an occasional larger claim checks, when none of the first ones may be sent. */
-const LOOK_FAR = 10_000
-
-/** Milliseconds between two of the larger claims. It is also the time to the next claim while due entries wait. */
-export const LOOK_AGAIN_MS = 1000
-
 /** Milliseconds for which a failing write is tried again. Only the receivers wait for it. */
 const PATIENCE_MS = 15_000
 
@@ -100,6 +96,8 @@ export class Deliverer<K extends Queued, N> {
   readonly #holder = crypto.randomUUID()
   /** Entries that this deliverer works on, by their generation. */
   readonly #held = new Set<string>()
+  /** What is being sent, by its generation. */
+  readonly #sending = new Map<string, K>()
   readonly #lanes: Lanes<K>
   /** Fires when a place becomes free. */
   readonly #room = createWake()
@@ -121,6 +119,24 @@ export class Deliverer<K extends Queued, N> {
   /** Sends everything that is due, including what others left behind. Never throws. */
   sweep(): void {
     void this.#guarded(() => this.#claim(undefined))
+  }
+
+  /** The last server has closed, and all may end at once: that is no death, and what is being sent is counted no more. Never rejects. */
+  async close(): Promise<void> {
+    const { mail, store } = this.#options
+    if (this.#sending.size === 0) return
+    const uncount = (tx: Transaction) => {
+      for (const kept of this.#sending.values()) {
+        const { expiresAt } = tx.get(mail.queue.collection, mail.queue.idOf(kept)) ?? {}
+        const begun = triesOf(kept) - 1
+        if (this.#ours(tx, kept) !== undefined) saveQueued(tx, mail.queue, { ...kept, begun }, expiresAt)
+      }
+    }
+    try {
+      await store.write(uncount, PATIENCE_MS)
+    } catch {
+      // It counts as a death then, of which it takes several.
+    }
   }
 
   /**
@@ -198,7 +214,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   async #tellAll(kept: K, first: Place | undefined): Promise<void> {
-    const { mail, store } = this.#options
+    const { mail } = this.#options
     let seen = mail.seenOf(kept)
     let told = kept
     let place = first
@@ -210,7 +226,7 @@ export class Deliverer<K extends Queued, N> {
       }
       let next: Next<K, N>
       try {
-        const step = await store.write(tx => this.#next(tx, kept, seen), PATIENCE_MS)
+        const step = await this.#step(kept, seen)
         next = step.next
         if (next.act === 'tell') {
           mail.chosen?.(step.kept, next.notice)
@@ -256,34 +272,65 @@ export class Deliverer<K extends Queued, N> {
     return found?.generation === kept.generation && found.holder === this.#holder ? found : undefined
   }
 
-  /** What to do next for an entry. The same transaction extends the lease of this worker. */
-  #next(tx: Transaction, claimed: K, seen: number): { readonly kept: K; readonly next: Next<K, N> } {
-    const { mail } = this.#options
-    const kept = this.#ours(tx, claimed)
-    if (kept === undefined) return { kept: claimed, next: { act: 'stop' } }
-    const next = mail.next(tx, kept, seen)
-    if (next.act === 'tell') saveQueued(tx, mail.queue, mail.sending(kept, next.notice), this.#leaseEnd())
+  async #step(kept: K, seen: number): Promise<Step<K, N>> {
+    const { store, onGivenUp } = this.#options
+    const step = await store.write(tx => this.#next(tx, kept, seen), PATIENCE_MS)
+    if (step.why !== undefined) onGivenUp(step.kept, step.why)
+    return step
+  }
+
+  /** What to do next for an entry. The same transaction extends the lease of this worker, and counts a try that begins. */
+  #next(tx: Transaction, claimed: K, seen: number): Step<K, N> {
+    const { mail, settings } = this.#options
+    const found = this.#ours(tx, claimed)
+    if (found === undefined) return { kept: claimed, next: { act: 'stop' } }
+    const next = mail.next(tx, found, seen)
     if (next.act === 'rest') saveQueued(tx, mail.queue, { ...next.kept, holder: undefined }, next.dueAt)
+    if (next.act !== 'tell') return { kept: found, next }
+    // Whoever sends it writes what comes of it. So nothing has come of these, since their processes died.
+    const { begun: died = 0, failures } = found
+    if (died >= MAX_DEATHS || (died > 0 && failures + died >= settings.maxTries))
+      return this.#giveUp(tx, found)
+    const kept = { ...found, begun: died + 1 }
+    const dueAt = this.#leaseEnd() + retryDelay(died + 1, settings)
+    saveQueued(tx, mail.queue, mail.sending(kept, next.notice), dueAt)
     return { kept, next }
+  }
+
+  /** Gives an entry up of which processes died. */
+  #giveUp(tx: Transaction, found: K): Step<K, N> {
+    const { mail } = this.#options
+    const { begun: tries = 0, failures } = found
+    const times = tries === 1 ? '' : `, ${tries} times in a row`
+    const why = `the service stopped while it sent it${times}`
+    const kept = { ...found, failures: failures + tries, begun: 0, holder: undefined, isDead: true }
+    saveQueued(tx, mail.queue, kept, undefined)
+    mail.record?.(tx, kept, { reception: { how: 'gone', why }, tries, code: 'interrupted' })
+    return { kept, next: { act: 'stop' }, why }
   }
 
   /** Sends a notice and stores the result. Returns whether the receiver took it, so that the next notice may follow. */
   async #tell(kept: K, notice: N, place: Place): Promise<boolean> {
     const { settings, onGivenUp, mail } = this.#options
+    const { generation } = kept
+    this.#sending.set(generation, mail.sending(kept, notice))
     const reception = await this.#send(kept, notice, place)
+    this.#sending.delete(generation)
+    const tries = triesOf(kept)
     if (reception.how === 'taken') {
-      return await this.#save({ ...mail.taken(kept, notice), failures: 0 }, this.#leaseEnd(), { reception })
+      const taken = { ...mail.taken(kept, notice), failures: 0, begun: 0 }
+      return await this.#save(taken, this.#leaseEnd(), { reception, tries })
     }
-    const failures = kept.failures + 1
-    const released = { ...mail.sending(kept, notice), failures, holder: undefined }
+    const failures = kept.failures + tries
+    const released = { ...mail.sending(kept, notice), failures, begun: 0, holder: undefined }
     if (reception.how === 'gone' || failures >= settings.maxTries) {
-      if (await this.#save({ ...released, isDead: true }, undefined, { reception })) {
+      if (await this.#save({ ...released, isDead: true }, undefined, { reception, tries })) {
         onGivenUp(kept, reception.why)
       }
       return false
     }
     const nextTryAt = Date.now() + this.#delayOf(failures, reception.retryAfterMs)
-    await this.#save(released, nextTryAt, { reception, nextTryAt })
+    await this.#save(released, nextTryAt, { reception, tries, nextTryAt })
     return false
   }
 
@@ -336,25 +383,15 @@ export class Deliverer<K extends Queued, N> {
   }
 }
 
-/** The entries that were claimed over all groups. */
-interface AnyClaimed<K> {
-  readonly any: K[]
-  /** Whether nothing else is due. */
-  readonly isAll: boolean
-  /** When to claim again. */
-  readonly next: number | undefined
-  readonly isFar: boolean
+/** What to do next for an entry, as it is written. */
+interface Step<K, N> {
+  readonly kept: K
+  readonly next: Next<K, N>
+  /** It was given up, since its processes died. */
+  readonly why?: string
 }
 
-/** Claims entries of all groups. If none of the first ones may be sent and `mayLookFar` is true, it checks many more. */
-function claimAny<K extends Queued>(
-  tx: Transaction,
-  queue: Queue<K>,
-  claiming: Claiming<K>,
-  mayLookFar: boolean,
-): AnyClaimed<K> {
-  const near = claimDueIn(tx, queue, LOOK_AT, claiming)
-  const isFar = mayLookFar && !near.isAll && near.claimed.length === 0
-  const { claimed, isAll } = isFar ? claimDueIn(tx, queue, LOOK_FAR, claiming) : near
-  return { any: claimed, isAll, isFar, next: isAll ? nextDueIn(tx, queue) : claiming.now + LOOK_AGAIN_MS }
+/** The try that has begun, and those before it of which nothing came. */
+function triesOf({ begun = 1 }: Queued): number {
+  return begun
 }

@@ -14,6 +14,8 @@ export interface Queued {
   readonly holder?: string | undefined
   /** Failures in a row. */
   readonly failures: number
+  /** Tries in a row that have begun, and of which nothing has come: each is counted before its request is sent. */
+  readonly begun?: number | undefined
   /** Whether its receiver gets no more. */
   readonly isDead: boolean
 }
@@ -26,6 +28,14 @@ export interface Queue<K extends Queued> {
   groupOf(kept: K): string
   footingOf?(kept: K): Footing
 }
+
+/** Most due entries that a claim checks. */
+const LOOK_AT = 256
+/** Most due entries that an occasional larger claim checks, when none of the first ones may be sent. */
+const LOOK_FAR = 10_000
+
+/** Milliseconds between two of the larger claims. It is also the time to the next claim while due entries wait. */
+export const LOOK_AGAIN_MS = 1000
 
 /** More entries than a group has. */
 const ALL = 1000
@@ -115,6 +125,29 @@ export function claimDueIn<K extends Queued>(
   const due = tx.expired<K>(queue.collection, until, limit)
   const claimed = claim(tx, queue, due, claiming)
   return { claimed, isAll: due.length < limit && claimed.length === due.length }
+}
+
+/** The entries that were claimed over all groups. */
+interface AnyClaimed<K> {
+  readonly any: K[]
+  /** Whether nothing else is due. */
+  readonly isAll: boolean
+  /** When to claim again. */
+  readonly next: number | undefined
+  readonly isFar: boolean
+}
+
+/** Claims entries of all groups. If none of the first ones may be sent and `mayLookFar` is true, it checks many more. */
+export function claimAny<K extends Queued>(
+  tx: Transaction,
+  queue: Queue<K>,
+  claiming: Claiming<K>,
+  mayLookFar: boolean,
+): AnyClaimed<K> {
+  const near = claimDueIn(tx, queue, LOOK_AT, claiming)
+  const isFar = mayLookFar && !near.isAll && near.claimed.length === 0
+  const { claimed, isAll } = isFar ? claimDueIn(tx, queue, LOOK_FAR, claiming) : near
+  return { any: claimed, isAll, isFar, next: isAll ? nextDueIn(tx, queue) : claiming.now + LOOK_AGAIN_MS }
 }
 
 function claim<K extends Queued>(

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { type ErrorCode, ServableError } from '../errors.ts'
 import { type AddressPolicy, checkAddress, UnknownNameError } from '../web/address.ts'
+import { wayTo } from '../web/outbound.ts'
 import { signWebhook } from './webhook.ts'
 
 /** A request to a receiver. */
@@ -17,6 +18,8 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>
   /** Keys for its signatures. Default: that of the sender. */
   readonly keys?: readonly Uint8Array<ArrayBuffer>[] | undefined
+  /** Is asked before it is sent. Throws `unauthorized` or `insufficient_scope` where whoever asked for it may not have it any more. */
+  readonly check?: (() => Promise<void>) | undefined
 }
 
 /** The result: the receiver took the request, failed and may take it later, or is gone for good. */
@@ -30,6 +33,8 @@ interface Answered {
 interface Failed {
   readonly how: 'failed' | 'gone'
   readonly why: string
+  /** Why it may not be sent. */
+  readonly code?: ErrorCode | undefined
   /** Milliseconds for which the receiver wants to be left alone (`Retry-After`, RFC 9110, section 10.2.3). */
   readonly retryAfterMs?: number | undefined
 }
@@ -56,13 +61,20 @@ const PORTS: readonly number[] = [443, 8443]
 /** Makes a sender. */
 export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions): Sender {
   const policy: AddressPolicy = { allow, resolve, isHttpsOnly: true, ports: PORTS }
-  const check = (url: string) => checkAddress(new URL(url), policy)
-  const post = async ({ url, id, body, headers, keys = key && [key] }: Delivery): Promise<Reception> => {
-    await check(url)
-    const response = await fetch(url, {
+  const check = async (url: string) => void (await checkAddress(new URL(url), policy))
+  const post = async ({
+    url,
+    id,
+    body,
+    headers,
+    check,
+    keys = key && [key],
+  }: Delivery): Promise<Reception> => {
+    await check?.()
+    const send = await wayTo(new URL(url), policy, 'provider_failed')
+    const response = await send({
       method: 'POST',
       body,
-      redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       headers: { ...headers, ...(keys && (await signWebhook(keys, { id, sentAt: Date.now(), body }))) },
     })
@@ -89,7 +101,13 @@ export function retryAfter(value: string | null, now: number): number | undefine
 /** Describes a failure for the log. The text contains nothing from the receiver or its address. */
 function failureOf(error: unknown): Reception {
   if (error instanceof UnknownNameError) return { how: 'failed', why: 'its name cannot be looked up' }
-  if (error instanceof ServableError) return { how: 'gone', why: 'its address is no longer allowed' }
+  if (error instanceof ServableError) {
+    const { code } = error
+    if (code === 'unauthorized') return { how: 'gone', code, why: 'its key is revoked or has expired' }
+    if (code === 'insufficient_scope') return { how: 'gone', code, why: 'its key may not run this' }
+    if (code === 'address_refused') return { how: 'gone', why: 'its address is no longer allowed' }
+    if (code === 'state_unavailable') return { how: 'failed', why: 'its key cannot be checked' }
+  }
   const isLate = Object(error).name === 'TimeoutError'
   return { how: 'failed', why: isLate ? 'it did not answer in time' : 'it cannot be reached' }
 }

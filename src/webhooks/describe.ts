@@ -180,6 +180,7 @@ function schemasOf({
       'nextTryAt?': moment,
       'responseStatus?': count,
       'error?': text,
+      'code?': choice('interrupted'),
     }),
     WebhookDeliveryPage: object({ deliveries: list(ref('WebhookDelivery')), nextCursor: maybeText }),
   }

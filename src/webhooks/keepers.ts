@@ -12,12 +12,13 @@ import type { WebhookSettings } from './options.ts'
 import { webhookTransactions } from './transactions.ts'
 
 /** Makes the keeper. Its alarm rings when a delivery is due. */
-export function createWebhookKeeper(seat: Seat, { log }: Core, settings: WebhookSettings): Keeper {
+export function createWebhookKeeper(seat: Seat, { log, runs }: Core, settings: WebhookSettings): Keeper {
   const transactions = webhookTransactions(settings)
   const keeper = keeperOf(seat, transactions)
   const deliverer = webhookDeliverer(settings, {
     store: seat.store,
     log,
+    permit: async asker => runs.permit?.(asker),
     keepAlive: work => seat.waitUntil(work),
     schedule: at => seat.waitUntil(seat.wakeBy(at)),
   })

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Forgetting } from '../core/built-in.ts'
+import type { Permitted } from '../runs/permit.ts'
 import type { Footing, Transaction } from '../state/store.ts'
 import { putQueued, type Queue, type Queued } from '../webhook-delivery/queue.ts'
 import type { WebhookEventType, WebhookFilter } from './options.ts'
@@ -39,6 +41,10 @@ export interface KeptWebhook extends WebhookFilter {
   /** The newest first. */
   readonly secrets: readonly KeptSecret[]
   readonly isEnabled: boolean
+  /** The key with which it was made, or changed last: it ends with the key. */
+  readonly keyId?: string | undefined
+  /** What alone the key may run, as `agent:NAME`: it hears of nothing else. */
+  readonly only?: readonly string[] | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -54,6 +60,10 @@ export interface KeptDelivery {
   readonly owner: string | null
   readonly type: WebhookEventType | 'webhook.test'
   readonly runId?: string | undefined
+  /** The session of the run: it is deleted with it. */
+  readonly session?: Forgetting['session']
+  /** What ran, where the subscription is of a key. */
+  readonly ran?: Permitted | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly body: string
@@ -67,6 +77,8 @@ export interface KeptDelivery {
   readonly responseStatus?: number | undefined
   /** Why the last try failed. */
   readonly error?: string | undefined
+  /** Given up since the processes that sent it died. */
+  readonly code?: 'interrupted' | undefined
 }
 
 /** A delivery that is to be sent. */
@@ -93,20 +105,25 @@ function thingOf(id: string): string {
 
 /** Writes a delivery. A store without room deletes those that wait last. */
 export function putDelivery(tx: Transaction, delivery: KeptDelivery, retentionMs: number): void {
-  const { id, webhook: partition, createdAt: at, status } = delivery
+  const { id, webhook: partition, createdAt: at, status, session } = delivery
+  const tags = { status, ...(session && { sessionId: session.id }) }
   const leaves: Footing['leaves'] = status === 'pending' ? 'last' : 'first'
   const expiresAt = at + retentionMs
-  tx.put(
-    DELIVERIES,
-    { id, partition, at, tags: { status }, value: delivery, expiresAt },
-    { thing: thingOf(id), leaves },
-  )
+  tx.put(DELIVERIES, { id, partition, at, tags, value: delivery, expiresAt }, { thing: thingOf(id), leaves })
 }
 
 /** Deletes a delivery, whether it waits or not. */
 export function dropDelivery(tx: Transaction, id: string): void {
   tx.delete(DELIVERIES, id)
   tx.delete(DUE, id)
+}
+
+/** Most deliveries of one run. */
+const MANY = 1000
+
+/** Deletes the deliveries of a run. Their ids begin with its id. */
+export function dropDeliveriesOf(tx: Transaction, runId: string): void {
+  for (const { id } of tx.withPrefix(DELIVERIES, `${runId}_`, MANY)) dropDelivery(tx, id)
 }
 
 /** Makes a delivery due now. */

@@ -4,12 +4,15 @@
  * @module
  */
 
+import type { Identity } from '../http/platform.ts'
+import { checkPermit, type Permit, type Permitted } from '../runs/permit.ts'
 import type { Transaction } from '../state/store.ts'
 import type { Mail, Next, Tried } from '../webhook-delivery/deliverer.ts'
 import type { Receiver } from '../webhook-delivery/lanes.ts'
-import type { Delivery } from '../webhook-delivery/sender.ts'
+import type { Delivery, Reception } from '../webhook-delivery/sender.ts'
 import {
   DELIVERIES,
+  type DeliveryStatus,
   DUE,
   type DueDelivery,
   dropDelivery,
@@ -27,6 +30,10 @@ export interface Ready {
   readonly body: string
   readonly url: string
   readonly keys: readonly Key[]
+  /** Whose key it was subscribed with. */
+  readonly by?: { readonly id: string; readonly keyId: string } | undefined
+  /** What ran. */
+  readonly ran?: Permitted | undefined
 }
 
 /** In the place of the address of a subscription that the deployment no longer has. */
@@ -38,8 +45,8 @@ const OLD_AT_ONCE = 20
 /** The answer by which a receiver says that it is gone (RFC 9110, section 15.5.11). */
 const GONE = 410
 
-/** Makes the mail of a store. */
-export function createMail(settings: WebhookSettings): Mail<DueDelivery, Ready> {
+/** Makes the mail of a store. `permit` says whether a key is still good. */
+export function createMail(settings: WebhookSettings, permit: Permit): Mail<DueDelivery, Ready> {
   const { subscriptions, runKeys, retentionMs, maxDeliveries } = settings
   const deployed = new Map(subscriptions.map(each => [each.id, each]))
 
@@ -51,7 +58,9 @@ export function createMail(settings: WebhookSettings): Mail<DueDelivery, Ready> 
     const kept = tx.get<KeptWebhook>(WEBHOOKS, webhook)?.value
     if (kept?.isEnabled !== true) return undefined
     const secrets = kept.secrets.filter(({ until = Number.POSITIVE_INFINITY }) => until > tx.now)
-    return { url: kept.url, keys: secrets.map(({ secret }) => clientKey(secret)) }
+    const { owner: id, keyId } = kept
+    const keys = secrets.map(({ secret }) => clientKey(secret))
+    return { url: kept.url, keys, ...(keyId !== undefined && { by: { id, keyId } }) }
   }
   const save = (tx: Transaction, delivery: KeptDelivery, change: Partial<KeptDelivery>) =>
     putDelivery(tx, { ...delivery, ...change }, retentionMs)
@@ -67,7 +76,8 @@ export function createMail(settings: WebhookSettings): Mail<DueDelivery, Ready> 
       const delivery = tx.get<KeptDelivery>(DELIVERIES, due.id)?.value
       const address = addressOf(tx, due)
       if (delivery?.status === 'pending' && address !== undefined) {
-        return { act: 'tell', notice: { ...address, body: delivery.body } }
+        const { body, ran } = delivery
+        return { act: 'tell', notice: { ...address, body, ran } }
       }
       tx.delete(DUE, due.id)
       if (delivery?.status === 'pending') {
@@ -80,30 +90,47 @@ export function createMail(settings: WebhookSettings): Mail<DueDelivery, Ready> 
       return { act: 'stop' }
     },
     seenOf: () => 0,
-    deliveryOf: ({ id }, { url, body, keys }): Delivery => ({
+    deliveryOf: ({ id }, { url, body, keys, by, ran }): Delivery => ({
       ...{ id, url, body, keys },
+      ...(by && { check: () => checkKey(by, ran, permit) }),
       headers: { 'content-type': 'application/json', 'user-agent': 'servable' },
     }),
     sending: due => due,
     taken: due => due,
-    record(tx, due, { reception, nextTryAt }: Tried) {
+    record(tx, due, { reception, tries, nextTryAt, code }: Tried) {
       const delivery = tx.get<KeptDelivery>(DELIVERIES, due.id)?.value
       const isTaken = reception.how === 'taken'
       const isOver = isTaken || nextTryAt === undefined
       if (isOver) tx.delete(DUE, due.id)
       if (delivery === undefined) return
       save(tx, delivery, {
-        status: isTaken ? 'delivered' : isOver ? 'failed' : 'pending',
-        tries: delivery.tries + 1,
-        lastTryAt: tx.now,
+        status: statusOf(isTaken, isOver),
+        tries: delivery.tries + tries,
+        lastTryAt: code === undefined ? tx.now : delivery.lastTryAt,
         nextTryAt,
         responseStatus: reception.status,
         error: isTaken ? undefined : reception.why,
+        code,
       })
-      if (reception.status === GONE) disable(tx, due.webhook)
+      if (reception.status === GONE || isOfDeadKey(reception)) disable(tx, due.webhook)
       trim(tx, due.webhook, maxDeliveries)
     },
   }
+}
+
+function isOfDeadKey(reception: Reception): boolean {
+  return reception.how !== 'taken' && reception.code === 'unauthorized'
+}
+
+function statusOf(isTaken: boolean, isOver: boolean): DeliveryStatus {
+  if (isTaken) return 'delivered'
+  return isOver ? 'failed' : 'pending'
+}
+
+/** Throws where the key is not good any more, or may not run what ran. */
+async function checkKey(identity: Identity, ran: Permitted | undefined, permit: Permit): Promise<void> {
+  const only = await permit({ identity })
+  if (ran !== undefined) checkPermit(only, ran)
 }
 
 /** A receiver that is gone gets nothing more, until its client says so. */

@@ -5,19 +5,21 @@
  * @module
  */
 
+import type { Forgetting } from '../core/built-in.ts'
 import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { nameResolver } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { RunNotices, RunOutcome } from '../runs/notices.ts'
+import type { Permit } from '../runs/permit.ts'
 import type { StoredRun } from '../runs/record.ts'
-import type { NearStore, Store, Transaction } from '../state/store.ts'
+import type { NearStore, Place, Store, Transaction } from '../state/store.ts'
 import { misfit, validate } from '../validation.ts'
 import { createSchedule } from '../wake.ts'
 import { Deliverer, type DelivererOptions } from '../webhook-delivery/deliverer.ts'
 import { createSender, type Sender } from '../webhook-delivery/sender.ts'
-import { type DueDelivery, deliveryIdOf, OUTBOX } from './kept.ts'
+import { type DueDelivery, deliveryIdOf, dropDeliveriesOf, OUTBOX, RUN_WEBHOOK } from './kept.ts'
 import { createMail, type Ready } from './mail.ts'
 import { createMatcher } from './matching.ts'
 import { NAME, type WebhookSettings, webhookUrl } from './options.ts'
@@ -37,15 +39,16 @@ export function webhookDeliverer(
   settings: WebhookSettings,
   {
     log,
+    permit,
     ...parts
   }: Pick<DelivererOptions<DueDelivery, Ready>, 'store' | 'keepAlive' | 'schedule' | 'isOpen'> &
-    Pick<CoreSettings, 'log'>,
+    Pick<CoreSettings, 'log'> & { readonly permit: Permit },
 ): Deliverer<DueDelivery, Ready> {
   return new Deliverer({
     ...parts,
     settings,
     sender: webhookSender(settings),
-    mail: createMail(settings),
+    mail: createMail(settings, permit),
     onGivenUp: ({ webhook }, why) =>
       log({ level: 'warn', event: 'webhook.given_up', webhook, message: `A delivery is given up: ${why}` }),
   })
@@ -55,12 +58,15 @@ export function webhookDeliverer(
 export class Notices implements RunNotices {
   readonly collections: readonly string[] = [OUTBOX]
   readonly calls: Calls<WebhookTransactions>
+  readonly forgetIn: RunNotices['forgetIn'] = dropDeliveriesOf
   readonly #settings: WebhookSettings
   readonly #transactions: WebhookTransactions
   readonly #core: CoreSettings
   readonly #match: ReturnType<typeof createMatcher>
   /** Undefined where objects send. */
   readonly #deliverer: Deliverer<DueDelivery, Ready> | undefined
+  /** The handler's, once it is made. */
+  permit: Permit | undefined
   /** While nobody serves, the store is left alone. */
   #isOpen = true
 
@@ -78,6 +84,7 @@ export class Notices implements RunNotices {
     const deliverer: Deliverer<DueDelivery, Ready> = webhookDeliverer(this.#settings, {
       store,
       log: this.#core.log,
+      permit: async asker => this.permit?.(asker),
       keepAlive: work => {
         const letGo = keepOpen?.()
         void work.finally(() => letGo?.())
@@ -122,14 +129,38 @@ export class Notices implements RunNotices {
     tx.put(OUTBOX, { id, partition: '', at: tx.now, tags: {}, value: notice }, { thing: runId })
   }
 
+  async forget(store: NearStore, runId: string): Promise<void> {
+    await this.calls.forgetRun(NAME, runId)
+    store.write(tx => {
+      for (const { id } of tx.oldest(OUTBOX, AT_ONCE)) tx.delete(OUTBOX, id)
+    })
+  }
+
+  /** Deletes the deliveries of an owner, with its subscriptions, or those of a session. Gives whether there were any. */
+  async forgetAll(what: Forgetting): Promise<boolean> {
+    const { owner, session } = what
+    let hasFound = owner !== null && session === undefined && (await this.calls.forget(NAME, owner))
+    const own = owner === null ? [] : await this.calls.list(NAME, owner)
+    for (const { id } of [...this.#settings.subscriptions, { id: RUN_WEBHOOK }, ...own]) {
+      let after: Place | undefined
+      do {
+        const { count, next } = await this.calls.drop(NAME, id, what, after)
+        hasFound ||= count > 0
+        after = next
+      } while (after !== undefined)
+    }
+    return hasFound
+  }
+
   send(): void {
     this.#isOpen = true
     this.#deliverer?.sweep()
   }
 
   /** Nobody serves any more: what waits is sent by whoever serves next. */
-  close(): void {
+  async close(): Promise<void> {
     this.#isOpen = false
+    await this.#deliverer?.close()
   }
 
   async tell(store: NearStore): Promise<void> {

@@ -34,7 +34,8 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
     mount(core) {
       // The handler's own, which was made before.
       const notices = core.runs.notices as Notices
-      const { prefix, maxBodyBytes, checkShared, life } = core
+      const { prefix, maxBodyBytes, checkShared, life, runs } = core
+      notices.permit = runs.permit
       const parts = { prefix, maxBodyBytes, checkShared, settings, notices }
       const hasClients = settings.maxPerOwner > 0
       const admin = adminOf(core)
@@ -49,8 +50,7 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
             clients: hasClients,
             admin: admin && (admin.decidesItself ? { security: [{ [PART_SCHEMES.admin]: [] }] } : {}),
           }),
-        forget: async ({ owner, session }) =>
-          owner !== null && session === undefined && notices.calls.forget(NAME, owner),
+        forget: async what => notices.forgetAll(what),
         begin() {
           life.atBeginning(() => notices.send())
           life.regularly(() => notices.send())

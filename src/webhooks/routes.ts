@@ -17,7 +17,7 @@ import { jsonReply, Reply } from '../web/reply.ts'
 import type { Notices } from './notices.ts'
 import { clientKey, NAME, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
-import type { Asking } from './transactions.ts'
+import { type Asking, changed } from './transactions.ts'
 import { anyWebhookView, deliveryView, webhookView } from './view.ts'
 
 /** Most bytes of a body. */
@@ -68,11 +68,16 @@ export function webhookRoutes(parts: Parts): Route[] {
       return endpoint(request, ownerOf(state), state.params.id ?? '', state)
     },
   })
+  /** What a subscription has of the key that makes or changes it. */
+  const keyOf = async (state: RequestState) => {
+    const only = await notices.permit?.(state)
+    return { keyId: state.identity?.keyId ?? null, only: only ?? null }
+  }
   return [
     route('GET', '', async (_, owner) =>
       answer({ webhooks: (await calls.list(NAME, owner)).map(webhookView) }),
     ),
-    route('POST', '', async (request, owner) => {
+    route('POST', '', async (request, owner, _, state) => {
       const { secret = newSecret(), ...asked } = await read(request, NewWebhookSchema)
       clientKey(secret)
       await notices.check(asked.url)
@@ -81,21 +86,22 @@ export function webhookRoutes(parts: Parts): Route[] {
         id: `wh_${crypto.randomUUID()}`,
         ...{ owner, secrets: [{ secret }], isEnabled: true, createdAt: Date.now() },
       }
-      await calls.add(NAME, webhook)
+      await calls.add(NAME, changed(webhook, await keyOf(state)))
       return answer({ ...webhookView(webhook), secret }, 201)
     }),
     route('GET', ':id', async (_, owner, id) => answer(webhookView(await calls.find(NAME, id, owner)))),
-    route('PATCH', ':id', async (request, owner, id) => {
+    route('PATCH', ':id', async (request, owner, id, state) => {
       const { enabled, ...asked } = await read(request, WebhookChangeSchema)
       if (asked.url !== undefined) await notices.check(asked.url)
-      const change = { ...asked, isEnabled: enabled }
+      const change = { ...asked, isEnabled: enabled, ...(await keyOf(state)) }
       return answer(webhookView(await calls.change(NAME, id, owner, change)))
     }),
     route('DELETE', ':id', async (_, owner, id) => {
       await calls.remove(NAME, id, owner)
       return new Reply(null, { status: 204, headers: HEADERS })
     }),
-    route('POST', ':id/secret', async (request, owner, id) => {
+    route('POST', ':id/secret', async (request, owner, id, state) => {
+      await checkKey(parts, state)
       const { secret = newSecret() } = await read(request, NewSecretSchema)
       clientKey(secret)
       return answer({ ...webhookView(await calls.rotate(NAME, id, owner, secret)), secret })
@@ -160,8 +166,9 @@ function deliveryRoutes(
     method,
     path: joinPath(base, path),
     part,
-    endpoint(request, state) {
+    async endpoint(request, state) {
       check(state)
+      if (method === 'POST' && part === NAME) await checkKey({ notices }, state)
       return endpoint(ownerIn(state), state.params, request)
     },
   })
@@ -182,6 +189,14 @@ function deliveryRoutes(
       return answer(deliveryView(replayed), 202)
     }),
   ]
+}
+
+/** A key of some names acts on the subscriptions that it has made. Throws `insufficient_scope`. */
+async function checkKey({ notices }: Pick<Parts, 'notices'>, state: RequestState): Promise<void> {
+  if ((await notices.permit?.(state)) === undefined) return
+  const { keyId } = await notices.calls.find(NAME, state.params.id ?? '', ownerOf(state))
+  if (keyId !== state.identity?.keyId)
+    throw new ServableError('insufficient_scope', 'The webhook is of another key')
 }
 
 function ownerOf({ owner }: RequestState): string {

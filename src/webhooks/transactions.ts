@@ -4,14 +4,17 @@
  * @module
  */
 
+import type { Forgetting } from '../core/built-in.ts'
 import type { Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
-import type { Reader, Transaction } from '../state/store.ts'
+import type { Permitted } from '../runs/permit.ts'
+import type { Place, Reader, Transaction } from '../state/store.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
   deliveryIdOf,
+  dropDeliveriesOf,
   dropDelivery,
   type KeptDelivery,
   type KeptWebhook,
@@ -36,7 +39,7 @@ export interface DeliveryQuery {
 
 /** What a client changes of a subscription. Null: all again. */
 export type WebhookChange = {
-  readonly [Name in 'url' | 'events' | 'agents' | 'contents' | 'isEnabled']?:
+  readonly [Name in 'url' | 'events' | 'agents' | 'contents' | 'isEnabled' | 'keyId' | 'only']?:
     | KeptWebhook[Name]
     | null
     | undefined
@@ -59,6 +62,10 @@ export interface WebhookTransactions extends Transactions {
     readonly remove: (tx: Transaction, id: string, owner: Asking) => void
     /** Deletes all of an owner. Says whether there was anything. */
     readonly forget: (tx: Transaction, owner: string) => boolean
+    /** Deletes the deliveries of a run. */
+    readonly forgetRun: (tx: Transaction, runId: string) => void
+    /** Deletes deliveries to a subscription that are of an owner, or of a session: a page of them. */
+    readonly drop: (tx: Transaction, id: string, what: Forgetting, after: Place | undefined) => Dropped
     /** Writes a delivery for each who hears of a notice. `isAgain` says that they may have come before. */
     readonly enqueue: (tx: Transaction, notices: readonly RunNotice[], isAgain?: boolean) => void
     /** Sends a test. `delivery` is its id. */
@@ -67,6 +74,15 @@ export interface WebhookTransactions extends Transactions {
     readonly replay: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
   }
 }
+
+/** How many were deleted, and where the next page begins, if there is one. */
+interface Dropped {
+  readonly count: number
+  readonly next: Place | undefined
+}
+
+/** Deliveries that are looked at in one go. They have their bodies. */
+const PAGE = 100
 
 /** Most subscriptions that one list has. */
 const MANY = 1000
@@ -79,6 +95,7 @@ interface Receiver {
   readonly id: string
   readonly url?: string | undefined
   readonly contents?: boolean | undefined
+  readonly keyId?: string | undefined
   readonly hearsOwner: boolean
 }
 
@@ -120,8 +137,8 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
     return [
       ...match(notice).map(({ id, contents }) => ({ id, contents, hearsOwner: true })),
       ...own
-        .filter(({ value }) => value.isEnabled && hears(value, notice))
-        .map(({ value: { id, contents, url } }) => ({ id, contents, url, hearsOwner: false })),
+        .filter(({ value }) => value.isEnabled && hears(value, notice) && isOf(value, notice.run))
+        .map(({ value: { id, contents, url, keyId } }) => ({ id, contents, url, keyId, hearsOwner: false })),
       ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, hearsOwner: false }] : []),
     ]
   }
@@ -174,16 +191,21 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
         for (const { id } of all) remove(tx, id)
         return all.length > 0
       },
+      forgetRun: dropDeliveriesOf,
+      drop(tx, partition, what, after) {
+        const tags = what.session && { sessionId: what.session.id }
+        const page = { partition, tags, after, limit: PAGE, looks: MANY }
+        const { documents, next } = tx.search<KeptDelivery>(DELIVERIES, page)
+        const found = documents.filter(({ value }) => isAmong(value, what))
+        for (const each of found) dropDelivery(tx, each.id)
+        return { count: found.length, next }
+      },
       enqueue(tx, notices, isAgain = false) {
         for (const notice of notices) {
           for (const to of receiversOf(tx, notice)) {
             const id = deliveryIdOf(notice, to.id)
             if (isAgain && tx.get(DELIVERIES, id) !== undefined) continue
-            const { type, owner, run } = notice
-            const url = to.id === RUN_WEBHOOK ? to.url : undefined
-            const about = { id, webhook: to.id, owner, type, runId: run.runId, url }
-            const body = bodyOf(notice, to)
-            queue(tx, { ...about, createdAt: tx.now, body, status: 'pending', tries: 0 }, to.url)
+            queue(tx, deliveryOf(id, notice, to, tx.now), to.url)
           }
         }
       },
@@ -207,15 +229,42 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
         }
         // One that is to be sent is left to whoever sends it.
         if (before.status === 'pending') return before
-        const { error: _, nextTryAt: __, ...about } = before
+        const { error: _, nextTryAt: __, code: ___, ...about } = before
         return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
       },
     },
   }
 }
 
+/** The delivery of a notice. */
+function deliveryOf(id: string, notice: RunNotice, to: Receiver, now: number): KeptDelivery {
+  const { type, owner, run } = notice
+  const url = to.id === RUN_WEBHOOK ? to.url : undefined
+  const ran = to.keyId === undefined ? undefined : { kind: run.kind, name: run.name }
+  const session = sessionOf(notice)
+  const about = { id, webhook: to.id, owner, type, runId: run.runId, session, url, ...(ran && { ran }) }
+  return { ...about, createdAt: now, body: bodyOf(notice, to), status: 'pending', tries: 0 }
+}
+
+/** The session of a run, if it can be deleted: nobody deletes those of who only claims to be someone. */
+function sessionOf({ owner, run }: RunNotice): KeptDelivery['session'] {
+  const { kind, name, sessionId: id, userId } = run
+  return id === undefined || (owner === null && userId !== undefined) ? undefined : { kind, name, id }
+}
+
+/** Whether a delivery is of what is to go. The id of a session was searched for. */
+function isAmong({ owner, session }: KeptDelivery, what: Forgetting): boolean {
+  const of = what.session
+  return owner === what.owner && (of === undefined || (session?.kind === of.kind && session.name === of.name))
+}
+
+/** Whether the key of a subscription may run it. */
+function isOf({ only }: KeptWebhook, { kind, name }: Permitted): boolean {
+  return only === undefined || only.includes(`${kind}:${name}`)
+}
+
 /** What is left out stays as it is. */
-function changed(webhook: KeptWebhook, change: WebhookChange): KeptWebhook {
+export function changed(webhook: KeptWebhook, change: WebhookChange): KeptWebhook {
   const given = Object.entries(change).filter(([, value]) => value !== undefined)
   const all = Object.entries({ ...webhook, ...Object.fromEntries(given) })
   return Object.fromEntries(all.filter(([, value]) => value !== null)) as unknown as KeptWebhook

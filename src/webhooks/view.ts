@@ -44,6 +44,8 @@ export interface WebhookDelivery {
   readonly responseStatus?: number | undefined
   /** Why the last try failed. */
   readonly error?: string | undefined
+  /** `interrupted`: it is given up, since the processes that sent it died. */
+  readonly code?: 'interrupted' | undefined
 }
 
 function moment(at: number): string {
@@ -84,9 +86,10 @@ export function deliveryView({
   nextTryAt,
   responseStatus,
   error,
+  code,
 }: KeptDelivery): WebhookDelivery {
   return {
-    ...{ id, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error },
+    ...{ id, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error, code },
     ...(lastTryAt !== undefined && { lastTryAt: moment(lastTryAt) }),
     ...(nextTryAt !== undefined && { nextTryAt: moment(nextTryAt) }),
   }

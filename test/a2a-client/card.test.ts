@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freshFor } from '../../src/a2a-client/card.ts'
 import { chooseInterface } from '../../src/a2a-client/choose.ts'
 import { createHandler } from '../../src/index.ts'
@@ -33,6 +33,18 @@ describe('the card of a remote agent', () => {
     await eventsOf(agent)
     await eventsOf(agent)
     expect(cardsIn(methods())).toBe(times)
+  })
+
+  it('is read again in time, though the clock is set back by a day', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { fetch, methods } = caching({ 'cache-control': 'max-age=60' })
+    const agent = remote({ fetch })
+    await eventsOf(agent)
+    vi.setSystemTime(Date.now() - 86_400_000)
+    vi.advanceTimersByTime(61_000)
+    await eventsOf(agent)
+    expect(cardsIn(methods())).toBe(2)
   })
 
   it('is asked for again with its tag', async () => {

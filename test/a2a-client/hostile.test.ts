@@ -167,7 +167,7 @@ describe('a hostile service', () => {
       return { authorization: 'Bearer token-1234567' }
     }
     await expect(ask(fetch, { headers, allow: ['remote.test', 'evil.test'] })).rejects.toMatchObject({
-      ...{ code: 'address_refused', message: expect.stringContaining('http://evil.test') },
+      ...{ code: 'provider_failed', message: expect.stringContaining('http://evil.test') },
     })
     expect(seen).toEqual([`${BASE}/.well-known/agent-card.json`])
     expect(got).toHaveLength(1)
@@ -179,7 +179,7 @@ describe('a hostile service', () => {
     ['http://metadata.internal', []],
   ])('is not reached at the private address %s', async (url, allow) => {
     const { fetch, got } = speaking(() => new Response())
-    await expect(ask(fetch, { url, allow })).rejects.toMatchObject({ code: 'address_refused' })
+    await expect(ask(fetch, { url, allow })).rejects.toMatchObject({ code: 'provider_failed' })
     expect(got).toEqual([])
   })
 
@@ -188,7 +188,7 @@ describe('a hostile service', () => {
       () => new Response(null, { status: 302, headers: { location: 'http://evil.test/' } }),
     )
     await expect(ask(fetch, { allow: ['remote.test', 'evil.test'] })).rejects.toMatchObject({
-      code: 'address_refused',
+      code: 'provider_failed',
     })
     expect(got).toHaveLength(1)
     const posting = speaking(

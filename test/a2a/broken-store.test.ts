@@ -39,14 +39,20 @@ beforeEach(() => {
   unhandled.length = 0
   received.clear()
   process.on('unhandledRejection', note)
-  vi.stubGlobal('fetch', async (url: string, { body }: { body: string }) => {
-    received.set(url, [...(received.get(url) ?? []), body])
+  // Without a client of its own the service sends with `fetch`, which no real clock has a part in.
+  const builtin = process.getBuiltinModule
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation((name: string) =>
+    name === 'node:http' ? undefined : builtin(name),
+  )
+  vi.stubGlobal('fetch', async ({ href }: URL, { body }: { body: string }) => {
+    received.set(href, [...(received.get(href) ?? []), body])
     return new Response(null, { status: 204 })
   })
 })
 afterEach(() => {
   process.off('unhandledRejection', note)
   vi.unstubAllGlobals()
+  vi.restoreAllMocks()
   vi.useRealTimers()
   expect(unhandled).toEqual([])
 })

@@ -20,6 +20,16 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
+/** What proxies say of a request, each by itself. */
+const PROXY_HEADERS = [
+  ...['forwarded', 'via', 'cdn-loop', 'cf-ray', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-host'],
+  ...['x-forwarded-proto', 'x-original-host', 'x-original-forwarded-for', 'x-real-ip', 'x-client-ip'],
+  ...['client-ip', 'true-client-ip', 'cf-connecting-ip', 'cf-connecting-ipv6', 'fly-client-ip'],
+  ...['fastly-client-ip', 'x-cluster-client-ip', 'x-envoy-external-address', 'x-envoy-internal'],
+  ...['x-azure-clientip', 'x-azure-socketip', 'x-appengine-user-ip', 'do-connecting-ip', 'x-remote-addr'],
+  ...['x-nf-client-connection-ip', 'x-vercel-forwarded-for', 'cloudfront-viewer-address', 'x-arr-log-id'],
+]
+
 /** Answers requests, and counts what reaches the tool servers. */
 function make(admin: AdminOptions, options: HandlerOptions = {}) {
   const manager = new ToolServerManager({ register: false })
@@ -123,8 +133,8 @@ describe('without authentication', () => {
 
   it('it warns, once, and says what to write', async () => {
     const { ask } = make({}, { production: false })
-    await ask('GET', 'mcp')
-    await ask('GET', 'mcp')
+    await ask('GET', 'mcp', {}, '::1')
+    await ask('GET', 'mcp', {}, '::1')
     const warnings = entries.filter(({ event }) => event === 'admin.open')
     expect(warnings).toEqual([
       { level: 'warn', event: 'admin.open', message: expect.stringContaining('bearerIdentity') },
@@ -133,42 +143,49 @@ describe('without authentication', () => {
 
   it.each(ADMIN_ROUTES)('%s /%s answers this machine', async (method, path, status) => {
     const { ask } = make({}, { production: false })
-    expect((await ask(method, path)).status).toBe(status)
+    expect((await ask(method, path, {}, '127.0.0.1')).status).toBe(status)
     expect((await ask(method, path, { origin: 'http://127.0.0.1:8787' }, '::1')).status).toBe(status)
   })
 
   it.each([
-    ['http://localhost:8787', {}, undefined],
+    ['http://localhost:8787', {}, '127.0.0.1'],
     ['http://app.localhost:8787', {}, '127.0.0.1'],
     ['http://[::1]:8787', {}, '::ffff:127.0.0.1'],
-    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'same-origin' }, undefined],
-    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'none' }, undefined],
-    ['http://127.0.0.1:8787', { host: 'localhost:8787' }, undefined],
+    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'same-origin' }, '::1'],
+    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'none' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { host: 'LOCALHOST:8787' }, '127.9.9.9'],
   ])('answers at %s with %j from %s', async (origin, headers, ip) => {
     const { handler } = make({}, { production: false })
     const request = new Request(`${origin}/api/admin/mcp`, { headers: headers as HeadersInit })
     expect((await handler(request, platform({ ip }))).status).toBe(200)
   })
 
-  it.each([
-    ['http://example.com', {}, undefined],
-    ['http://localhost.example.com', {}, undefined],
-    ['http://127.0.0.1.example.com', {}, undefined],
-    ['http://10.0.0.1', {}, undefined],
-    ['http://0.0.0.0:8787', {}, undefined],
-    ['http://127.0.0.1:8787', { host: 'evil.example' }, undefined],
-    ['http://127.0.0.1:8787', { origin: 'https://evil.example' }, undefined],
-    ['http://127.0.0.1:8787', { origin: 'null' }, undefined],
-    ['http://127.0.0.1:8787', { origin: 'http://127.0.0.1:3000' }, undefined],
-    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'cross-site' }, undefined],
-    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'same-site' }, undefined],
-    ['http://127.0.0.1:8787', { 'x-forwarded-for': '8.8.8.8' }, '127.0.0.1'],
-    ['http://127.0.0.1:8787', { forwarded: 'for=8.8.8.8' }, '127.0.0.1'],
-    ['http://127.0.0.1:8787', { 'x-forwarded-host': 'admin.example' }, undefined],
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['http://example.com', {}, '127.0.0.1'],
+    ['http://localhost.example.com', {}, '127.0.0.1'],
+    ['http://127.0.0.1.example.com', {}, '127.0.0.1'],
+    ['http://10.0.0.1', {}, '127.0.0.1'],
+    ['http://0.0.0.0:8787', {}, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { host: 'evil.example' }, '127.0.0.1'],
+    ['http://evil.example', { host: '127.0.0.1:8787' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { origin: 'https://evil.example' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { origin: 'null' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { origin: 'http://127.0.0.1:3000' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'cross-site' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { 'sec-fetch-site': 'same-site' }, '127.0.0.1'],
     ['http://127.0.0.1:8787', {}, '192.168.1.7'],
     ['http://127.0.0.1:8787', {}, 'fe80::1'],
+    // Nobody knows who is connected.
+    ['http://127.0.0.1:8787', {}, undefined],
+    ['http://localhost:8787', {}, ''],
+    ['http://127.0.0.1:8787', { 'cf-connecting-ip': '127.0.0.1' }, undefined],
+    ...PROXY_HEADERS.map((name): [string, Record<string, string>, string] => [
+      'http://127.0.0.1:8787',
+      { [name]: '127.0.0.1' },
+      '127.0.0.1',
+    ]),
   ])('refuses %s with %j from %s, also to look', async (origin, headers, ip) => {
-    const { handler, work } = make({}, { production: false, cors: true })
+    const { handler, work } = make({}, { production: false, cors: true, allowedHosts: ['evil.example'] })
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       const request = new Request(`${origin}/api/admin/mcp`, { method, headers: headers as HeadersInit })
       const answer = await handler(request, platform({ ip }))
@@ -176,6 +193,41 @@ describe('without authentication', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBeNull()
     }
     expect(work).not.toHaveBeenCalled()
+  })
+
+  it('says what to do where nobody knows who is connected', async () => {
+    const { handler } = make({}, { production: false })
+    const ask = async (argument?: unknown) =>
+      (await handler(new Request('http://127.0.0.1/api/admin/mcp'), argument)).json()
+    // What `Bun.serve` and others pass there is no platform.
+    for (const argument of [undefined, {}, { ip: '127.0.0.1' }])
+      expect(await ask(argument)).toMatchObject({
+        code: 'forbidden',
+        detail: expect.stringMatching(
+          /unknown.*`serve` of `servable\/node`, `bun` or `deno`, or set `authenticate`/,
+        ),
+      })
+    expect(await ask(platform({ unproven: { header: 'x-seen-from' } }))).toMatchObject({
+      detail: expect.stringContaining("`trustProxy: 'x-seen-from'`"),
+    })
+  })
+
+  it.each([
+    ['127.0.0.1', 'cf-connecting-ip', true],
+    ['127.0.0.1', undefined, false],
+    ['127.0.0.1', 1, false],
+    ['127.0.0.1', 'x-real-ip', false],
+    ['192.168.1.7', 'cf-connecting-ip', false],
+    [undefined, 'cf-connecting-ip', false],
+  ])('of a header that says %s, with `trustProxy` %s: answers %s', async (ip, trustProxy, isLetIn) => {
+    const { handler } = make({}, { production: false, ...(trustProxy && { trustProxy }) })
+    const headers = ip === undefined ? {} : { 'cf-connecting-ip': ip }
+    const ask = (given: object) => handler(new Request('http://127.0.0.1/api/admin/mcp', { headers }), given)
+    const answer = await ask(platform({ unproven: { header: 'cf-connecting-ip' } }))
+    expect(answer.status).toBe(isLetIn ? 200 : 403)
+    // Where the runtime does not set it, a proxy or a client has.
+    expect((await ask(platform({ unproven: {} }))).status).toBe(403)
+    expect((await ask(platform({}))).status).toBe(403)
   })
 })
 
@@ -186,7 +238,7 @@ describe('`admin: true`', () => {
     const registry = new Registry()
     registry.toolServers = new ToolServerManager({ register: false })
     const handler = createHandler({ registry, production: false, logger: false, admin: true })
-    const answer = await handler(new Request('http://127.0.0.1/api/admin/mcp'))
+    const answer = await handler(new Request('http://127.0.0.1/api/admin/mcp'), platform({ ip: '::1' }))
     expect([answer.status, await answer.json()]).toEqual([200, []])
     expect((await handler(new Request('http://127.0.0.1/api/tools'))).status).toBe(200)
   })

@@ -6,7 +6,7 @@ import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
 import { eventually } from '../eventually.ts'
 import { untyped } from '../support.ts'
-import { LONG_MS, MODEL, type Seen, service, USAGE } from './kit.ts'
+import { callerOf, LONG_MS, MODEL, type Seen, service, USAGE } from './kit.ts'
 
 /** A dollar's hundredth is a call. */
 const cents = (count: number, more: object = {}) => ({
@@ -51,9 +51,82 @@ describe('a budget', () => {
     await eventually(async () =>
       expect(await standing()).toMatchObject({ maxTokens: 2500, spentTokens: 2000, remainingTokens: 500 }),
     )
-    expect((await run(9)).body.code).toBe('budget_exceeded')
-    await eventually(async () => expect(await standing()).toMatchObject({ spentTokens: 3000 }))
+    // A call has taken 1,000, and less is left.
+    const refused = await run(9)
+    expect(refused.body).toMatchObject({ code: 'budget_exceeded', remainingTokens: 500 })
+    expect(refused.body.detail).toContain('has too little left')
+    expect(await standing()).toMatchObject({ spentTokens: 2000 })
     expect(await standing()).not.toHaveProperty('spentUsd')
+  })
+})
+
+describe('a budget of 20,000 tokens', () => {
+  const tokens = { maxTokens: 20_000, windowMs: LONG_MS, key: 'owner' as const }
+  const crowd = (count: number, run: () => Promise<{ status: number }>) =>
+    Promise.all(Array.from({ length: count }, run))
+
+  it.each<[string, object, object?]>([
+    ['nobody says what a call costs', {}],
+    ['its reserve does', { reserveTokens: 1000 }],
+    ['the agent does', {}, { maxOutputTokens: 400 }],
+  ])('is a cap for 100 runs at once where %s', async (_, more, config = {}) => {
+    const seen: Seen = { calls: 0, signals: [] }
+    const agents = { calls: callerOf(seen, config) }
+    const { run, standing } = service({ ...tokens, ...more }, { seen, agents })
+    for (let round = 0; round < 3; round++) {
+      await crowd(100, () => run(1, 'ann'))
+      await eventually(async () => expect(await standing('ann')).toMatchObject({ heldTokens: 0 }))
+      expect((await standing('ann')).spentTokens).toBeLessThanOrEqual(20_000)
+    }
+    expect(await standing('ann')).toMatchObject({ spentTokens: 20_000, remainingTokens: 0 })
+    expect(seen.calls).toBe(20)
+  })
+
+  it('reserves for a new owner what calls of others have cost, and nothing where they cost nothing', async () => {
+    const free = new Agent({ name: 'free', register: false, run: () => 'x' })
+    const seen: Seen = { calls: 0, signals: [] }
+    const { run, ask, standing } = service(tokens, { seen, agents: { calls: callerOf(seen), free } })
+    const statuses = async (count: number, path: string, who: string) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => ask(path, who, { input: '1' })))
+      return answers.filter(({ status }) => status === 200).length
+    }
+    expect(await statuses(1, 'agents/free/run', 'ann')).toBe(1)
+    expect(await statuses(50, 'agents/free/run', 'bob')).toBe(50)
+    expect((await run(1, 'ann')).status).toBe(200)
+    expect(await statuses(30, 'agents/calls/run', 'bob')).toBe(20)
+    await eventually(async () => expect(await standing('bob')).toMatchObject({ spentTokens: 20_000 }))
+  })
+
+  it('takes no run that used nothing for what the next one will use', async () => {
+    const seen: Seen = { calls: 0, signals: [] }
+    const { run, ask } = service(tokens, { seen })
+    const { body } = await run(1, 'ann', { input: '1 hang' }, { prefer: 'respond-async' })
+    await ask(`runs/${body.id}/cancel`, 'ann', {})
+    const answers = await crowd(100, () => run(1, 'ann'))
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(20)
+  })
+
+  it('tells a run to try again soon where all that is left is reserved', async () => {
+    const { run, ask, standing } = service({ ...tokens, reserveTokens: 20_000 })
+    const { body: hanging } = await run(1, 'ann', { input: '1 hang' }, { prefer: 'respond-async' })
+    const { status, body, headers } = await run(1, 'ann')
+    expect([status, body.code, body.retryAfter, headers.get('retry-after')]).toEqual([
+      429,
+      'budget_exceeded',
+      5,
+      '5',
+    ])
+    expect(body.detail).toContain('reserved for runs at work')
+    await ask(`runs/${hanging.id}/cancel`, 'ann', {})
+    await eventually(async () => expect(await standing('ann')).toMatchObject({ heldTokens: 0 }))
+  })
+
+  it('counts the characters of a prompt that is longer than any before, where the agent limits its answers', async () => {
+    const seen: Seen = { calls: 0, signals: [] }
+    const { ask } = service(tokens, { seen, agents: { calls: callerOf(seen, { maxOutputTokens: 400 }) } })
+    const { status, body } = await ask('agents/calls/run', 'ann', { input: `1 ${'x'.repeat(20_000)}` })
+    expect([status, body.code, seen.calls]).toEqual([429, 'budget_exceeded', 0])
+    expect((await ask('agents/calls/run', 'ann', { input: `1 ${'x'.repeat(19_000)}` })).status).toBe(200)
   })
 })
 

@@ -29,14 +29,17 @@ export interface Seen {
 }
 
 /** Calls a model so many times, and tells of each call. */
-export function callerOf(seen: Seen): Agent {
+export function callerOf(seen: Seen, config: { readonly maxOutputTokens?: number } = {}): Agent {
   return new Agent({
     name: 'calls',
     register: false,
     model: MODEL,
+    ...config,
     async *run(input, { signal }) {
       if (signal) seen.signals.push(signal)
-      const times = Number(textOf(input)) || 1
+      const [count, how] = textOf(input).split(' ')
+      const times = Number(count) || 1
+      if (how === 'hang') await new Promise(resolve => signal?.addEventListener('abort', resolve))
       for (let call = 1; call <= times; call++) {
         seen.calls++
         const finishReason = call === times ? 'stop' : 'tool_calls'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Amount, amountOf, NOTHING } from '../../src/budgets/amount.ts'
+import type { Ask } from '../../src/budgets/need.ts'
 import { BUDGET_TRANSACTIONS, type KeyBudget, WINDOWS } from '../../src/budgets/transactions.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Reader, Store, Transaction } from '../../src/state/store.ts'
@@ -38,19 +39,27 @@ function clocked(store: Store = memoryStore()) {
 
 const usd = (amount: number): Amount => [amount, 0]
 
+/** A call that costs so much at most. */
+const ask = (amount: number | undefined, of: string = 'agent:a'): Ask => ({
+  of,
+  stated: [amount, undefined],
+  prompt: 0,
+  perToken: NOTHING,
+})
+
 describe('a window', () => {
   it('holds, grows and settles, each once', () => {
     const { write, read } = clocked()
-    const held = write(tx => hold(tx, budget, 'a', usd(100)))
+    const held = write(tx => hold(tx, budget, 'a', ask(100)))
     expect(held).toMatchObject({
       isNew: true,
       hold: { held: [100, 0] },
       left: [1000, Number.POSITIVE_INFINITY],
     })
     // Asked again, it is the same.
-    expect(write(tx => hold(tx, budget, 'a', usd(300))).hold?.held).toEqual([100, 0])
-    expect(write(tx => grow(tx, budget, held.startsAt, 'a', usd(150), usd(100))).hold?.held).toEqual([250, 0])
-    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [0, 0], held: [250, 0] })
+    expect(write(tx => hold(tx, budget, 'a', ask(300))).hold?.held).toEqual([100, 0])
+    expect(write(tx => grow(tx, budget, held.startsAt, 'a', usd(150), usd(100))).hold?.held).toEqual([260, 0])
+    expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [0, 0], held: [260, 0] })
     write(tx => settle(tx, budget, held.startsAt, 'a', usd(180)))
     write(tx => settle(tx, budget, held.startsAt, 'a', usd(180)))
     expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [180, 0], held: [0, 0] })
@@ -58,38 +67,86 @@ describe('a window', () => {
 
   it('refuses what does not fit, and lets a run use what nobody else holds', () => {
     const { write } = clocked()
-    const { startsAt } = write(tx => hold(tx, budget, 'a', usd(600)))
-    expect(write(tx => hold(tx, budget, 'b', usd(401))).hold).toBeUndefined()
-    expect(write(tx => hold(tx, budget, 'b', usd(300))).hold?.held).toEqual([300, 0])
-    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(350), usd(300))).hold?.held).toEqual([400, 0])
-    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(400), usd(300))).hold).toBeUndefined()
-    expect(write(tx => hold(tx, budget, 'c', NOTHING)).hold).toBeUndefined()
+    const { startsAt } = write(tx => hold(tx, budget, 'a', ask(600)))
+    expect(write(tx => hold(tx, budget, 'b', ask(401))).hold).toBeUndefined()
+    expect(write(tx => hold(tx, budget, 'b', ask(300))).hold?.held).toEqual([300, 0])
+    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(350), usd(50))).hold?.held).toEqual([400, 0])
+    expect(write(tx => grow(tx, budget, startsAt, 'b', usd(351), usd(50))).hold).toBeUndefined()
+    expect(write(tx => hold(tx, budget, 'c', ask(0))).hold).toBeUndefined()
+  })
+
+  it('holds a tenth where nothing is known of a call, and the largest one that was seen after that', () => {
+    const { clock, write } = clocked()
+    const own = ask(undefined)
+    const { startsAt, resetAt } = write(tx => hold(tx, budget, 'a', own))
+    expect(write(tx => hold(tx, budget, 'b', own)).hold?.held).toEqual([100, 0])
+    for (const [run, largest] of [
+      ['a', 30],
+      ['b', 20],
+    ] as const)
+      write(tx => settle(tx, budget, startsAt, run, usd(50), { of: own.of, largest: [largest, 0, 0] }))
+    expect(write(tx => hold(tx, budget, 'c', own))).toMatchObject({
+      hold: { held: [30, 0] },
+      seen: [30, 0, 0],
+    })
+    expect(write(tx => hold(tx, budget, 'd', ask(undefined, 'agent:b'))).hold?.held).toEqual([100, 0])
+    // The next window begins with what was seen in this one.
+    clock.now = resetAt
+    expect(write(tx => hold(tx, budget, 'e', own)).hold?.held).toEqual([30, 0])
+  })
+
+  it('holds what is stated, and more for a prompt that was longer', () => {
+    const { write } = clocked()
+    const own: Ask = { ...ask(50), prompt: 10, perToken: [2, 1] }
+    const { startsAt, hold: first } = write(tx => hold(tx, budget, 'a', own))
+    expect(first?.held).toEqual([100, 0])
+    write(tx => settle(tx, budget, startsAt, 'a', usd(60), { of: own.of, largest: [60, 0, 40] }))
+    expect(write(tx => hold(tx, budget, 'b', own)).hold?.held).toEqual([110, 0])
+  })
+
+  it('says whether what refuses a run is held for others', () => {
+    const { write } = clocked()
+    const { startsAt } = write(tx => hold(tx, budget, 'a', ask(900)))
+    expect(write(tx => hold(tx, budget, 'b', ask(200)))).toMatchObject({ mayFit: true })
+    write(tx => settle(tx, budget, startsAt, 'a', usd(900)))
+    expect(write(tx => hold(tx, budget, 'b', ask(200)))).toMatchObject({ mayFit: false })
+  })
+
+  it('keeps the largest calls of a hundred names', () => {
+    const { write } = clocked()
+    const wide = { ...budget, max: [1e9, Number.POSITIVE_INFINITY] as const }
+    for (let at = 0; at <= 100; at++) {
+      const { startsAt } = write(tx => hold(tx, wide, 'a', ask(1)))
+      write(tx => settle(tx, wide, startsAt, 'a', usd(1), { of: `agent:${at}`, largest: [at + 1, 0, 0] }))
+    }
+    expect(write(tx => hold(tx, wide, 'b', ask(undefined, 'agent:0'))).seen).toBeUndefined()
+    expect(write(tx => hold(tx, wide, 'c', ask(undefined, 'agent:1'))).seen).toEqual([2, 0, 0])
   })
 
   it('ends at whole multiples of its length; a run counts in the one in which it began', () => {
     const { clock, write, read } = clocked()
-    const { startsAt, resetAt } = write(tx => hold(tx, budget, 'a', usd(900)))
+    const { startsAt, resetAt } = write(tx => hold(tx, budget, 'a', ask(900)))
     expect([startsAt % MINUTE, resetAt - startsAt]).toEqual([0, MINUTE])
     clock.now = resetAt
-    expect(write(tx => hold(tx, budget, 'b', usd(900))).hold).toBeDefined()
+    expect(write(tx => hold(tx, budget, 'b', ask(900))).hold).toBeDefined()
     write(tx => settle(tx, budget, startsAt, 'a', usd(950)))
     expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [0, 0], held: [900, 0] })
     clock.now = startsAt
     expect(read(tx => standing(tx, budget))).toMatchObject({ spent: [950, 0], held: [0, 0] })
     // Whoever goes on with it finds it in its own window.
     clock.now = resetAt + MINUTE
-    expect(write(tx => hold(tx, budget, 'b', usd(1), true))).toMatchObject({ startsAt: resetAt })
+    expect(write(tx => hold(tx, budget, 'b', ask(1), true))).toMatchObject({ startsAt: resetAt })
   })
 
   it('is kept for a while after its end, and deleted then', () => {
     const { clock, write, read } = clocked()
-    const { resetAt } = write(tx => hold(tx, budget, 'a', usd(1)))
+    const { resetAt } = write(tx => hold(tx, budget, 'a', ask(1)))
     const count = () => read(tx => tx.count(WINDOWS))
     clock.now = resetAt + budget.keepMs - 1
-    write(tx => hold(tx, budget, 'b', usd(1)))
+    write(tx => hold(tx, budget, 'b', ask(1)))
     expect(count()).toBe(2)
     clock.now = resetAt + budget.keepMs
-    write(tx => hold(tx, { ...budget, key: 'bob' }, 'c', usd(1)))
+    write(tx => hold(tx, { ...budget, key: 'bob' }, 'c', ask(1)))
     write(tx => enlist(tx, 'id', budget, clock.now))
     expect(count()).toBe(2)
   })
@@ -98,11 +155,11 @@ describe('a window', () => {
     const { clock, write, read } = clocked()
     const day = { ...budget, windowMs: 1440 * MINUTE, max: [1e9, Number.POSITIVE_INFINITY] as const }
     clock.now -= clock.now % day.windowMs
-    for (let run = 0; run < 1000; run++) write(tx => hold(tx, day, `run-${run}`, usd(1)))
+    for (let run = 0; run < 1000; run++) write(tx => hold(tx, day, `run-${run}`, ask(1)))
     const code = 'too_many_runs'
-    expect(() => write(tx => hold(tx, day, 'more', usd(1)))).toThrow(expect.objectContaining({ code }))
+    expect(() => write(tx => hold(tx, day, 'more', ask(1)))).toThrow(expect.objectContaining({ code }))
     clock.now += day.keepMs
-    expect(write(tx => hold(tx, day, 'more', usd(1))).hold).toBeDefined()
+    expect(write(tx => hold(tx, day, 'more', ask(1))).hold).toBeDefined()
     expect(read(tx => standing(tx, day))).toMatchObject({ spent: [1000, 0], held: [1, 0] })
   })
 
@@ -149,7 +206,7 @@ class Told {
     if (this.#runs.has(run)) return
     const id = `run-${this.#count++}`
     const before = this.#at.read(tx => standing(tx, budget))
-    const { hold: got, startsAt } = this.#at.write(tx => hold(tx, budget, id, usd(cost)))
+    const { hold: got, startsAt } = this.#at.write(tx => hold(tx, budget, id, ask(cost)))
     expect(got !== undefined).toBe(before.left[0] > 0 && cost <= before.left[0])
     if (got !== undefined) this.#runs.set(run, { id, startsAt, held: cost })
   }
@@ -160,8 +217,8 @@ class Told {
     const { id, startsAt } = own
     const room = 1000 - (this.#spent.get(startsAt) ?? 0) - this.#heldIn(startsAt, run)
     const { hold: got } = this.#at.write(tx => grow(tx, budget, startsAt, id, usd(cost), usd(50)))
-    expect(got !== undefined).toBe(cost < room)
-    own.held = Math.max(own.held, cost < room ? Math.min(cost + 50, room) : cost)
+    expect(got !== undefined).toBe(cost + 50 <= room)
+    own.held = Math.max(own.held, cost + 50 <= room ? Math.min(cost + 60, room) : cost)
   }
 
   settle(run: number, cost: number): void {

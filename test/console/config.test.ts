@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BUILT } from '../../src/console/built.ts'
 import { takesGzip } from '../../src/console/files.ts'
 import { webConsole } from '../../src/console/plugin.ts'
-import { bearerAuth, bearerIdentity, createHandler, type HandlerOptions } from '../../src/index.ts'
+import { bearerAuth, bearerIdentity, createHandler, type HandlerOptions, platform } from '../../src/index.ts'
 
 const ORIGIN = 'http://127.0.0.1'
 const html = { accept: 'text/html' }
@@ -17,7 +17,8 @@ function served(console = webConsole(), options: HandlerOptions = {}) {
     ...options,
     plugins: [console],
   })
-  const get = (path: string, headers: HeadersInit = {}) => handler(new Request(ORIGIN + path, { headers }))
+  const get = (path: string, headers: HeadersInit = {}, ip: string | undefined = '127.0.0.1') =>
+    handler(new Request(ORIGIN + path, { headers }), platform({ ip }))
   return { get, logged }
 }
 
@@ -151,6 +152,7 @@ describe('who may use it', () => {
     for (const headers of [{ host: 'other.example' }, { 'x-forwarded-for': '192.0.2.1' }])
       expect((await get('/api/console/config', headers as HeadersInit)).status).toBe(403)
     expect((await get('/api/console/config', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    for (const ip of ['', '192.168.1.7']) expect((await get('/api/console/config', {}, ip)).status).toBe(403)
   })
 })
 

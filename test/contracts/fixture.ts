@@ -24,9 +24,10 @@ const mark: Middleware = async (_request, context, next) => {
   return response
 }
 
-/** Trusts the `x-test-user` header as the identity. */
+/** Trusts the `x-test-user` header as the identity, if it can be one. */
 const identify: Middleware = (request, context, next) => {
   const id = request.headers.get('x-test-user')
+  if (id?.match(/\p{Cc}/u)) return new Response('no id', { status: 400 })
   if (id !== null) context.identity = { id }
   return next()
 }

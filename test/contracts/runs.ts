@@ -44,7 +44,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
       sessionCases(server)
       storedConversationCases(server)
       turnCases(server)
-      describe('a run whose clients leave', () => cancelOnLeaveCases(server))
+      describe('a run whose clients leave', () => cancelOnLeaveCases(server, host))
       describe('with `runs.store` none', () => {
         unstoredCases(server)
         unkeptCases(server)
@@ -77,7 +77,7 @@ export function runsConnectionContract(deploy: Deploy, host: Host = {}): void {
     describe.concurrent('over HTTP', () => {
       followingCases(server, host)
       repeatingCases(server)
-      describe('a run whose clients leave', () => cancelOnLeaveCases(server))
+      describe('a run whose clients leave', () => cancelOnLeaveCases(server, host))
     })
     cuttingCases(server, 50)
     sizeCases(server)

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { served } from './served.ts'
 import type { Told } from './webhooks/client.ts'
+import { forgettingCases } from './webhooks/forgetting.ts'
 import { managingCases } from './webhooks/managing.ts'
 import { startReceiver } from './webhooks/receiver.ts'
 import { tellingCases } from './webhooks/telling.ts'
@@ -14,6 +15,7 @@ export function webhooksContract(deploy: Deploy): void {
       describe('tell', () => tellingCases(told))
       describe('are tried', () => tryingCases(told))
       describe('are managed', () => managingCases(told))
+      describe('are deleted', () => forgettingCases(told))
     }))
 }
 

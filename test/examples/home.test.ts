@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { everything, type Variables } from '../../examples/everything.ts'
+import { platform } from '../../src/http/platform.ts'
 import { createHandler, Registry } from '../../src/index.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { type Ask, expectRoutes } from './front-page.ts'
@@ -12,7 +13,7 @@ function asking(variables: Variables): Ask {
   const state = sqliteState({ path: ':memory:' })
   const options = everything(variables, { state, assets: () => new Response() })
   const handler = createHandler({ ...options, registry: new Registry(), logger: false })
-  return (path, init) => handler(new Request(`http://127.0.0.1${path}`, init))
+  return (path, init) => handler(new Request(`http://127.0.0.1${path}`, init), platform({ ip: '127.0.0.1' }))
 }
 
 const ask = asking({

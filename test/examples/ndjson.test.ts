@@ -20,7 +20,7 @@ const unspeakable = new Agent({
   name: 'unspeakable',
   register: false,
   async *run() {
-    yield { type: 'tool_call_end', toolCallId: '1', toolName: 'big', output: 1n } as never
+    yield { type: 'tool_call_end', toolCallId: '1', result: 1n }
   },
 })
 const options = {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLocalRecords } from '../../src/gateway/local-records.ts'
 import { hasMissed, SOCKETS } from '../../src/gateway/records.ts'
 import type { RunHost } from '../../src/runs/host.ts'
+import { bound } from '../../src/state/bound.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
 
@@ -19,9 +20,10 @@ describe('the records of sockets', () => {
       throw new Error('it has ended')
     })
     const host = { cancel } as unknown as RunHost
-    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000, onError: vi.fn() })
+    const parts = { host, maxMs: 1000, timeoutMs: 5000, onError: vi.fn() }
+    const records = createLocalRecords({ ...parts, store })
     const count = () => store.transact(tx => tx.count(SOCKETS))
-    return { records, cancel, count }
+    return { parts, store, records, cancel, count }
   }
 
   it('hand a socket with its runs to the next connection, and to no other owner', async () => {
@@ -49,6 +51,20 @@ describe('the records of sockets', () => {
     expect(cancel.mock.calls).toEqual([['one', 'ann']])
     expect(count()).toBe(1)
     expect(await records.take('gone', 'ann')).toBeUndefined()
+  })
+
+  it.each([-2, 2])('go by the clock of the store, though this process is %i days off', async days => {
+    const { parts, cancel, store } = make()
+    const off = days * 86_400_000
+    // The store has another clock.
+    const write: Store['write'] = work => store.write(tx => work({ ...bound(tx), now: Date.now() - off }))
+    const far = createLocalRecords({ ...parts, store: { ...store, write } })
+    await far.begin('pid', socket, [1, 'one', true], [])
+    await far.away('pid', 1)
+    await vi.advanceTimersByTimeAsync(900)
+    expect(cancel).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(200)
+    expect(cancel.mock.calls).toEqual([['one', 'ann']])
   })
 
   it('cancel nothing of one who is back in time', async () => {

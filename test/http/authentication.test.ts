@@ -43,6 +43,23 @@ function make(middleware: Middleware, own = false) {
   return { ask, run }
 }
 
+/** What no identity may be called, and what one may be called. */
+const NO_IDS = [
+  '',
+  ' ada',
+  'ada ',
+  'ada\n',
+  '\u00a0ada',
+  'a\0b',
+  'a\u0085b',
+  'a\ud800',
+  'a\u2028b',
+  '\u202eada',
+  '\udc00',
+  'a'.repeat(257),
+]
+const IDS = ['ada', 'Ada Lovelace', 'auth0|17', 'ada@example.org', '🦊'.repeat(256), 'é', 'a'.repeat(256)]
+
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const tokens = { 'token-of-ada': 'ada', 'token-of-bob': { id: 'bob', scopes: ['read'] } }
 const poll = '/socket.io/?EIO=4&transport=polling'
@@ -78,6 +95,32 @@ describe('bearerAuth', () => {
     const { run } = make(bearerAuth({ verify }))
     expect(await (await run(bearer('good'))).json()).toMatchObject({ text: 'eve' })
     for (const token of ['bad', 'throws']) expect((await run(bearer(token))).status).toBe(401)
+  })
+
+  it.each(NO_IDS)('refuses the id %j, and tells the log why', async id => {
+    const logged: object[] = []
+    const verify = () => ({ id })
+    const handler = createHandler({
+      ...{ registry: false, agents, middleware: [bearerAuth({ verify })] },
+      logger: entry => void logged.push(entry),
+    })
+    const response = await handler(
+      new Request('http://127.0.0.1/api/agents', { headers: { authorization: 'Bearer x' } }),
+    )
+    expect(response.status).toBe(401)
+    const message = expect.stringContaining('must have 1 to 256 characters')
+    expect(logged).toContainEqual(
+      expect.objectContaining({
+        event: 'authenticate.failed',
+        error: expect.objectContaining({ message }),
+      }),
+    )
+    expect(() => bearerAuth({ tokens: { t: id } })).toThrow('must have 1 to 256 characters')
+  })
+
+  it.each(IDS)('takes the id %j', async id => {
+    const { run } = make(bearerAuth({ tokens: { t: id } }))
+    expect(await (await run(bearer('t'))).json()).toMatchObject({ text: id })
   })
 
   it('leaves cards and health open, and parts that decide themselves to them', async () => {

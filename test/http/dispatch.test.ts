@@ -56,6 +56,27 @@ describe('middleware', () => {
     expect(agent).not.toHaveBeenCalled()
   })
 
+  it('keeps answers from shared caches, unless they say otherwise', async () => {
+    const shared: Middleware = async (request, _context, next) => {
+      const response = await next()
+      if (request.url.endsWith('/teams')) response.headers.set('cache-control', 'public, max-age=60')
+      return response
+    }
+    const handler = handlerOf({ cors: true, middleware: [shared] })
+    const plainHandler = handlerOf()
+    const cachingOf = async (path: string, method = 'GET') => {
+      const answers = await Promise.all([handler, plainHandler].map(one => one(get(path, {}, method))))
+      return answers.map(({ headers }) => headers.get('cache-control'))
+    }
+    expect(await cachingOf('/api/agents')).toEqual(['private', 'private'])
+    expect(await cachingOf('/api/agents', 'HEAD')).toEqual(['private', 'private'])
+    expect(await cachingOf('/api/teams')).toEqual(['public, max-age=60', 'private'])
+    expect(await cachingOf('/api/health')).toEqual(['no-store', 'no-store'])
+    for (const path of ['/nothing', '/api/agents/nobody', '/api/runs/x'])
+      expect(await cachingOf(path), path).toEqual(['no-store', 'no-store'])
+    expect(await cachingOf('/api/agents/echo/run')).toEqual(['no-store', 'no-store'])
+  })
+
   it('may change the response', async () => {
     const stamp: Middleware = async (_request, _context, next) => {
       const response = await next()

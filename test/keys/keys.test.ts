@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callsIn } from '../../src/core/kept.ts'
-import { createHandler, memoryState } from '../../src/index.ts'
+import { createHandler, memoryState, platform } from '../../src/index.ts'
 import { createId, createKey } from '../../src/keys/codec.ts'
 import { ENDED_MS, KEY_TRANSACTIONS, USED_MS } from '../../src/keys/kept.ts'
 import { Keyring, MAX_KNOWN, MAX_UNKNOWN } from '../../src/keys/keyring.ts'
@@ -57,8 +57,12 @@ describe('options', () => {
       state: memoryState(),
     })
     expect(logged).toContainEqual(expect.objectContaining({ event: 'keys.open' }))
-    expect((await handler(new Request('http://localhost/api/keys'))).status).toBe(200)
-    expect((await handler(new Request('http://example.com/api/keys'))).status).toBe(403)
+    const statusAt = async (host: string, given?: object) =>
+      (await handler(new Request(`http://${host}/api/keys`), given)).status
+    expect(await statusAt('localhost', platform({ ip: '127.0.0.1' }))).toBe(200)
+    expect(await statusAt('example.com', platform({ ip: '127.0.0.1' }))).toBe(403)
+    expect(await statusAt('localhost', platform({ ip: '192.168.1.7' }))).toBe(403)
+    expect(await statusAt('localhost')).toBe(403)
   })
 })
 

@@ -82,6 +82,18 @@ describe('a link to a tool server', () => {
     manager.close()
   })
 
+  it('cuts a secret out of JSON in a text, whatever its writer escapes, and out of names', async () => {
+    const { servers, manager } = open()
+    await servers.add({ ...definition(), headers: { 'x-api-key': 'a+b/"1234567' } })
+    const texts = ['a+b/\\"1234567', 'a+b\\/\\"1234567', 'a\\u002Bb/\\u00221234567']
+    const value = { json: texts.map(text => `{"key":"${text}"}`), 'a+b/"1234567': 1 }
+    expect(await servers.call('test.tell', { value })).toEqual({
+      json: texts.map(() => '{"key":"[redacted]"}'),
+      '[redacted]': 1,
+    })
+    manager.close()
+  })
+
   it.each([[[1]], ['text'], [7], [{ big: 7n }]])(
     'refuses the arguments %o before anyone is asked',
     async args => {

@@ -102,6 +102,20 @@ describe('progress', () => {
     expect(told.at(-1)?.message).toMatchObject({ id: 1 })
   })
 
+  it('is told on though the clock is set back by a day', async () => {
+    const { progress, read, tell } = streaming()
+    read()
+    tell(text('a'))
+    await vi.advanceTimersByTimeAsync(500)
+    vi.setSystemTime(Date.now() - 86_400_000)
+    const before = progress().length
+    tell(text('b'))
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(progress().length).toBeGreaterThan(before)
+    tell(FINISH)
+    await vi.advanceTimersByTimeAsync(0)
+  })
+
   it('is not told after the end, whenever it comes', async () => {
     for (const endsAt of [0, 1, 249, 250, 251, 4999, 5000, 5001]) {
       const { read, tell, told, state } = streaming()

@@ -1,10 +1,12 @@
 /** Runs of a scripted model on a host whose process can be cut off at any point. */
 import type { LanguageModel } from 'ai'
+import { vi } from 'vitest'
 import type { Answer, RunEvent, Servable, Tool } from '../../src/index.ts'
 import type { RunHost, StartRequest } from '../../src/runs/host.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import type { RunRecord } from '../../src/runs/record.ts'
 import type { Target } from '../../src/runs/target.ts'
+import { MAX_REST_MS } from '../../src/state/deaths.ts'
 import type { Store } from '../../src/state/store.ts'
 import { later } from '../../src/wake.ts'
 import { eventsIn, read } from '../contracts/run-host/kit.ts'
@@ -211,6 +213,9 @@ class Process {
       await this.#died()
       dies = this.#world.cut()
       this.host = this.#begin(reopened(this.#store))
+      await this.host.get(id, null)
+      // A run of which several workers have died in a row rests before it goes on.
+      vi.setSystemTime(Date.now() + MAX_REST_MS)
       await this.host.get(id, null)
     }
   }

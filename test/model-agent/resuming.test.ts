@@ -1,6 +1,6 @@
 /** Runs of a model whose process dies: they go on, and neither the model nor a tool is asked twice for what is kept. */
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, Team, type Tool, textOf } from '../../src/index.ts'
 import { lead, ModelAgent } from '../../src/model-agent/index.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
@@ -8,6 +8,10 @@ import { memoryStore } from '../../src/state/memory.ts'
 import { sqlStore } from '../../src/state/sql.ts'
 import type { Store } from '../../src/state/store.ts'
 import { modelOf, type Played, play, type Round, seen, toolOf, World } from './cutting.ts'
+
+// The clock alone is the tests': they move it over the rests of runs.
+beforeEach(() => void vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
 
 const call = (tool: string, label: string, id = label) => ({ id, tool, args: { label } })
 

@@ -15,6 +15,7 @@ import {
   type OpenApiDocument,
   type Operation,
   openapi,
+  platform,
   Registry,
   type RunRecord,
   type RunResult,
@@ -80,7 +81,8 @@ const options: HandlerOptions = {
 }
 
 const handler = createHandler(options)
-const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
+const ask = (path: string, init?: RequestInit) =>
+  handler(new Request(`http://127.0.0.1${path}`, init), platform({ ip: '127.0.0.1' }))
 const read = async (): Promise<OpenApiDocument> => (await ask('/api/docs/spec.json')).json()
 
 const tokens = { token: 'ada' }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { CLAIM_MS, LINE_TRANSACTIONS, MAX_PRIORITY, type NewQueued } from '../../src/queue/line.ts'
 import { type QueueOptions, queue } from '../../src/queue/plugin.ts'
 import { bound } from '../../src/state/bound.ts'
+import { MAX_DEATHS } from '../../src/state/deaths.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Transaction } from '../../src/state/store.ts'
 
@@ -183,4 +184,50 @@ describe('options', () => {
       expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(`queue.${name}`) }),
     )
   })
+})
+
+it('rests longer each time that whoever starts a run dies, and lets others pass meanwhile', () => {
+  const { write, add, left } = line()
+  const id = 'kills-00000000'
+  add(id, 'one')
+  add('other-00000000', 'two')
+  let now = Date.now()
+  const at = <T>(work: (tx: Transaction) => T) => write(tx => work({ ...bound(tx), now }))
+  const next = () => at(tx => writes.claim(tx, []))
+  const begun: number[] = []
+  for (let claimed = next(); begun.length < 9; now += 1000, claimed = next()) {
+    if (claimed?.queued.record.id === 'other-00000000') at(tx => writes.done(tx, 'other-00000000'))
+    if (claimed?.queued.record.id !== id) continue
+    begun.push(now)
+    if (claimed.queued.begun! > MAX_DEATHS) break
+    // Somebody may cancel it as soon as nobody can be starting it any more.
+    expect(at(tx => writes.take(tx, id))).toBe(false)
+  }
+  // The last one gives it up.
+  expect(begun).toHaveLength(MAX_DEATHS + 1)
+  const waits = begun.slice(1, MAX_DEATHS).map((time, index) => time - begun[index]!)
+  expect(waits).toEqual(waits.toSorted((one, other) => one - other))
+  expect(waits.at(-1)).toBeGreaterThan(10 * CLAIM_MS)
+  at(tx => writes.done(tx, id))
+  expect(left()).toEqual([0, 0, 0, 0])
+})
+
+it('can be cancelled while it rests, and begins anew once it is given back', () => {
+  const { write, add } = line()
+  const id = 'kills-00000000'
+  add(id, 'one')
+  let now = Date.now()
+  const at = <T>(work: (tx: Transaction) => T) => write(tx => work({ ...bound(tx), now }))
+  const next = () => at(tx => writes.claim(tx, []))
+  next()
+  now += CLAIM_MS
+  next()
+  now += CLAIM_MS
+  expect(next()).toBeUndefined()
+  expect(at(tx => writes.take(tx, id))).toBe(true)
+  at(tx => writes.release(tx, id))
+  for (let full = 0; full < 2 * MAX_DEATHS; full++) {
+    expect(next()?.queued.begun).toBe(1)
+    at(tx => writes.release(tx, id))
+  }
 })

@@ -1,14 +1,16 @@
-/** A run that is added while a search for the next one ends. */
+/** A run that is added while a search for the next one ends, and one whose starts end one process after the other. */
 import { expect, it } from 'vitest'
 import type { Calls } from '../../src/core/kept.ts'
 import type { Claimed, LineTransactions } from '../../src/queue/line.ts'
 import { createStarter, type StarterParts } from '../../src/queue/starter.ts'
+import type { EndedRun } from '../../src/runs/ended-run.ts'
 import type { RunHost, StartRequest } from '../../src/runs/host.ts'
+import { MAX_DEATHS } from '../../src/state/deaths.ts'
 import { createWake } from '../../src/wake.ts'
 
-function claimed(id: string): Claimed {
+function claimed(id: string, more: object = {}): Claimed {
   return {
-    queued: { record: { id }, owner: null, client: 'c' },
+    queued: { record: { id, createdAt: '2026-01-01' }, owner: null, client: 'c', ...more },
     asked: { options: {} },
   } as unknown as Claimed
 }
@@ -31,4 +33,23 @@ it.each(Array.from({ length: 12 }, (_, steps) => steps))('starts it, %i steps la
   waiting.push(claimed('late'))
   await onFree()
   expect(started).toEqual(['late'])
+})
+
+it('fails it without a start once a few have died as they started it', async () => {
+  const waiting = [claimed('deadly', { begun: MAX_DEATHS + 1 }), claimed('late', { begun: MAX_DEATHS })]
+  const [done, started, recorded]: unknown[][] = [[], [], []]
+  const line = {
+    count: async () => 1,
+    claim: async () => waiting.shift(),
+    done: async (_: string, id: string) => void done!.push(id),
+  } as unknown as Calls<LineTransactions>
+  const host = {
+    start: async ({ options }: StartRequest) => void started!.push(options.runId),
+    record: async ({ id, event }: EndedRun) => void recorded!.push({ id, event }),
+  } as unknown as RunHost
+  const parts = { runs: { targetOf: () => ({}) }, log() {}, changed: createWake() } as unknown as StarterParts
+  await createStarter(host, line, parts).onFree()
+  expect(started).toEqual(['late'])
+  expect(recorded).toMatchObject([{ id: 'deadly', event: { type: 'error', code: 'interrupted' } }])
+  expect(done).toEqual(['deadly', 'late'])
 })

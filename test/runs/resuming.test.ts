@@ -6,8 +6,10 @@ import type { HostSettings } from '../../src/runs/host.ts'
 import { ASKED, JOURNAL } from '../../src/runs/journal.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import { createWorkingRuns } from '../../src/runs/working.ts'
+import { MAX_DEATHS } from '../../src/state/deaths.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
+import { later } from '../../src/wake.ts'
 import { journalled, journalledOf } from '../contracts/run-host/journalled.ts'
 import { ending, eventsIn, read, unique, until, waitFor } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
@@ -38,6 +40,13 @@ function waiting() {
   return { acts, done, at, gate }
 }
 
+/** A clock that stands still, and what moves it. */
+function clock(): (ms: number) => void {
+  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return ms => void vi.setSystemTime(Date.now() + ms)
+}
+
 const keptIn = (store: Store, id: string) =>
   store.read(tx => ({ asked: tx.get(ASKED, id) !== undefined, entries: tx.count(JOURNAL, id) }))
 
@@ -63,6 +72,27 @@ describe('a server that drains', () => {
     expect(await ending(there.host, id)).toMatchObject({ status: 'completed', result: { text: 'ab' } })
     expect([countOf(done), countOf(at)]).toEqual([1, 2])
     expect(eventsIn(await read(there.host, id)).filter(({ type }) => type === 'finish')).toHaveLength(1)
+  })
+})
+
+describe('many deploys in one run', () => {
+  it('are no deaths of it', async () => {
+    const base = lateBase()
+    const { acts, at, gate } = waiting()
+    let store = base.open()
+    const working = createWorkingRuns()
+    const { id } = await hostOf(store, journalled, { working }).start(acts)
+    for (let deploy = 1; deploy <= 12; deploy++) {
+      await waitFor(() => countOf(at) === deploy)
+      await working.drain(0)
+      store.close()
+      store = base.open()
+      await hostOf(store, journalled, { working }).host.get(id, null)
+    }
+    await waitFor(() => countOf(at) === 13)
+    onTestFinished(() => store.close())
+    openGate(gate)
+    expect(await ending(hostOf(store).host, id)).toMatchObject({ status: 'completed' })
   })
 })
 
@@ -120,15 +150,59 @@ describe('a run whose worker is gone', () => {
     expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code: 'workflow_changed' } })
   })
 
-  it('is interrupted after ten times without any progress', async () => {
+  it('goes on later after each death, and is given up after a few without any progress', async () => {
+    const move = clock()
     const store = memoryStore()
-    const { id } = await hostOf(store).start([{ step: 'one', gate: unique('never') }])
-    await until(hostOf(store).host, id, 'running')
-    let record = await hostOf(store).host.get(id, null)
-    let times = 0
-    for (; record.status === 'running'; times++) record = await hostOf(reopened(store)).host.get(id, null)
-    expect(times).toBe(11)
-    expect(record).toMatchObject({ error: { code: 'interrupted' }, resumable: true })
+    const at = unique('at')
+    const { id } = await hostOf(store).start([{ step: 'one', count: at, gate: unique('never') }])
+    await waitFor(() => countOf(at) === 1)
+    // The worker dies, and another one looks.
+    const die = () => hostOf(reopened(store)).host.get(id, null)
+    const waits: number[] = []
+    for (let death = 1; death < MAX_DEATHS; death++) {
+      const begun = countOf(at)
+      let waited = 0
+      for (; countOf(at) === begun; waited += 1000) {
+        move(waited === 0 ? 0 : 1000)
+        // What only rests has no worker that could die.
+        expect(await die()).toMatchObject({ status: 'running' })
+        await later(0)
+      }
+      waits.push(waited)
+    }
+    expect(waits).toEqual(waits.toSorted((one, other) => one - other))
+    expect(new Set(waits).size).toBe(waits.length)
+    const why = `The server stopped ${MAX_DEATHS} times in a row while the run was at work, which got no further`
+    expect(await die()).toMatchObject({ error: { code: 'interrupted', message: why }, resumable: true })
+    expect(countOf(at)).toBe(MAX_DEATHS)
+  })
+
+  it('goes on however often its worker dies, if it gets further in between', async () => {
+    const store = memoryStore()
+    const steps = Array.from({ length: 2 * MAX_DEATHS }, () => ({ at: unique('at'), gate: unique('gate') }))
+    const acts = steps.map(({ at, gate }, step) => ({ step: `${step}`, count: at, gate }))
+    const { id } = await hostOf(store).start(acts)
+    let { host } = hostOf(store)
+    for (const { at, gate } of steps) {
+      await waitFor(() => countOf(at) === 1)
+      ;({ host } = hostOf(reopened(store)))
+      expect(await host.get(id, null)).toMatchObject({ status: 'running' })
+      await waitFor(() => countOf(at) === 2)
+      openGate(gate)
+    }
+    expect(await ending(host, id)).toMatchObject({ status: 'completed' })
+  })
+
+  it('can be cancelled while it rests', async () => {
+    const store = memoryStore()
+    const { acts, at } = waiting()
+    const { id } = await hostOf(store).start(acts)
+    await waitFor(() => countOf(at) === 1)
+    await hostOf(reopened(store)).host.get(id, null)
+    await waitFor(() => countOf(at) === 2)
+    const { host } = hostOf(reopened(store))
+    expect(await host.cancel(id, null)).toMatchObject({ status: 'cancelled' })
+    expect(countOf(at)).toBe(2)
   })
 
   it('fails where it can never go on: what it has said is more than is allowed now', async () => {

@@ -27,6 +27,7 @@ async function start(options: HandlerOptions): Promise<{ server: RunningServer; 
     fileUpload: true,
     gateway: true,
     middleware: [byCookie],
+    allowedHosts: ['agents.test'],
     ...options,
     logger: ({ event, method, path, identity, status }) => {
       if (event !== 'request' || !/^\/(api|socket.io)\//.test(String(path))) return

@@ -76,11 +76,9 @@ export async function startDeno(
   options: StartOptions & { allow?: readonly string[]; names?: readonly string[] } = {},
 ): Promise<Runtime> {
   const env = withPort(options.env)
-  const flags = ['--config', 'deno.json', '--no-prompt', '--allow-net=127.0.0.1']
-  const allow = [
-    `--allow-env=${[...Object.keys(env), ...(options.names ?? [])].join(',')}`,
-    ...(options.allow ?? []),
-  ]
+  const { allow = [], names = [] } = options
+  const few = ['--allow-net=127.0.0.1', `--allow-env=${[...Object.keys(env), ...names].join(',')}`]
+  const flags = ['--config', 'deno.json', '--no-prompt', ...(allow.includes('--allow-all') ? [] : few)]
   const args = ['run', ...flags, ...allow, entry, ...(options.args ?? [])]
   return runtime(
     'deno',

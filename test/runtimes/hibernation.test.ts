@@ -92,6 +92,28 @@ describe('an object that leaves memory while its clients stay', () => {
     expect(textOf(await ended(client, runId))).toBe('before after')
   })
 
+  it('gives nobody the socket of another identity, whose private id they know', async () => {
+    const ann = own('ann')
+    const [socket, client] = await open({}, { 'x-test-user': ann })
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    const place = () => socket as unknown as { _pid: string; _lastOffset?: string }
+    await eventually(() => expect(place()._lastOffset).toBeDefined())
+    const { _pid: pid, _lastOffset: offset } = place()
+    for (const user of [own('bob'), undefined]) {
+      await evict()
+      const headers: Record<string, string> = user === undefined ? {} : { 'x-test-user': user }
+      const [thief, stolen] = await open({ pid, offset }, headers)
+      expect(thief.id).not.toBe(socket.id)
+      expect(thief.recovered).toBe(false)
+      expect(textOf(await play(stolen, 'agent.run', { name: 'echo', input: 'own' }))).toBe('own')
+      expect(stolen.got.filter(({ data }) => data.runId === runId)).toEqual([])
+    }
+    await openGate(server, gate)
+    expect(textOf(await ended(client, runId))).toBe('before after')
+  })
+
   it('goes on pinging, so that its clients stay', async () => {
     const [socket, client] = await open({})
     let pings = 0

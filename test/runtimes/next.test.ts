@@ -42,7 +42,7 @@ const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENT
 
 describe('a Node route', () => {
   httpConnectionContract(() => deploy('http')(''), { decodesPaths: true })
-  runsConnectionContract(deploy('runs'), { decodesPaths: true })
+  runsConnectionContract(deploy('runs'), { decodesPaths: true, keepsUpgrades: true })
   a2aSmoke(deploy('a2a'))
   describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('MCP', () => {

@@ -1,7 +1,7 @@
 /** The store over PostgreSQL, on a real server. */
 
 import fc from 'fast-check'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import type { Listen } from '../../src/runtimes/postgres/bell.ts'
@@ -116,6 +116,19 @@ describe('runs of two processes', () => {
     const following = rest(await there.follow(id, null, 0))
     opened[0]?.close()
     expect(eventsIn(await following).at(-1)).toMatchObject({ type: 'error', code: 'interrupted' })
+  })
+
+  it.each([-2, 2])('are kept as long though the clock of their process steps by %i days', async days => {
+    const store = open(newSchema())
+    const far = await store.write(tx => tx.now)
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + days * 24 * 60 * 60 * 1000)
+    onTestFinished(() => void vi.restoreAllMocks())
+    // What asks nothing goes on with the clock that it knows.
+    const now = await store.write(tx => tx.now)
+    expect(Math.abs(now - far)).toBeLessThan(60 * 60 * 1000)
+    const host = createLocalHost({ store, settings: SETTINGS, retention: {} })
+    const { id } = await begin(host, [{ say: 'a' }])
+    await waitFor(async () => (await host.get(id, null)).status === 'completed')
   })
 
   it('are in one list over the routes, whichever process has them', async () => {

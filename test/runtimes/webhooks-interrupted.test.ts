@@ -2,7 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { MAX_DEATHS } from '../../src/state/deaths.ts'
+import type { WebhookDelivery } from '../../src/webhooks/plugin.ts'
 import { accept, as, type Server } from '../contracts/webhooks/client.ts'
 import { type Receiver, startReceiver } from '../contracts/webhooks/receiver.ts'
 import { SECRETS } from '../contracts/webhooks/service.ts'
@@ -10,6 +12,7 @@ import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 const RUNS = 10
 const PATH = '/all?token=secret'
@@ -115,6 +118,57 @@ describe('webhooks: two processes on one file', ELSEWHERE, () => {
       await rm(folder, { recursive: true, force: true })
     }
   }, 180_000)
+})
+
+/** Restarts a process that dies as it sends, until one lives on. Gives it, and how many have died. */
+async function survivor(database: string) {
+  for (let deaths = 0; ; deaths++) {
+    const starting = startNode(entry('dying'), { env: { DATABASE: database } })
+    // It may die before it says that it listens.
+    const runtime = await starting.catch(() => undefined)
+    if (runtime === undefined) continue
+    onTestFinished(() => runtime.stop())
+    const list = async () => {
+      const headers = { 'x-test-admin': 'yes' }
+      const response = await fetch(`${runtime.url}/api/admin/webhooks/all/deliveries`, { headers })
+      return (await response.json()).deliveries as WebhookDelivery[]
+    }
+    if (deaths === 0)
+      await accept(serverOf(runtime), 'agents/pays', { input: 'x' }, as('bob')).catch(() => {})
+    const found = await eventually(async () => {
+      const deliveries = await list().catch(() => [])
+      if (deliveries.length > 0) expect(deliveries[0]!.status).toBe('failed')
+      return deliveries
+    })
+    if (found.length > 0) return { deaths, found }
+  }
+}
+
+describe('webhooks: a delivery of which each process dies', ELSEWHERE, () => {
+  const about = { status: 'failed', tries: MAX_DEATHS, code: 'interrupted' }
+  let database: PostgresServer
+  let folder: string
+  beforeAll(async () => {
+    database = await startPostgres()
+    folder = await mkdtemp(join(tmpdir(), 'servable-webhooks-'))
+  })
+  afterAll(async () => {
+    await database?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it.each<[string, () => string | Promise<string>]>([
+    ['SQLite', () => join(folder, 'webhooks.db')],
+    ['PostgreSQL', () => database.database()],
+  ])(
+    'is given up after a few of them, and is in the log of deliveries as that: %s',
+    async (_, made) => {
+      const { deaths, found } = await survivor(await made())
+      expect(deaths).toBe(MAX_DEATHS)
+      expect(found).toMatchObject([{ ...about, error: expect.stringContaining('stopped') }])
+    },
+    180_000,
+  )
 })
 
 describe('webhooks: objects that leave memory between two tries', ELSEWHERE, () => {

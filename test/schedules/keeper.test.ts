@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ServableError } from '../../src/errors.ts'
 import type { Schedule } from '../../src/schedules/plugin.ts'
+import { MAX_DEATHS } from '../../src/state/deaths.ts'
 import { eventually } from '../eventually.ts'
 import { type Clock, every, processOf, Runs, storeAt } from './kit.ts'
 
@@ -125,6 +126,46 @@ describe('a process that dies', () => {
     await second.catchUp()
     expect([...dying.started, ...runs.started]).toEqual([tick('echo', '13:00:00')])
     expect(await second.of('echo')).toMatchObject({ last: { id: 'run-1' }, nextAt: at('14:00:00') })
+  })
+
+  it('is one of a few: then its schedule is paused, and each has waited longer than the one before', async () => {
+    const list = [every('* * * * *')]
+    await process(...list).catchUp()
+    clock.now = at('12:01:00')
+    const starts: number[] = []
+    const die = () => {
+      starts.push(clock.now)
+      return new Promise<never>(() => {})
+    }
+    let last = process(...list)
+    const isPaused = async () => (await last.of('echo'))?.isPaused === true
+    for (; !(await isPaused()) && starts.length < 20; clock.now += 1000) {
+      last = processOf({ store: kept.store, clock, runs: Object.assign(new Runs(), { start: die }) }, list)
+      const before = starts.length
+      const look = last.kept.look()
+      await Promise.race([look, eventually(() => expect(starts.length).toBeGreaterThan(before))])
+    }
+    expect(starts).toHaveLength(MAX_DEATHS)
+    const waits = starts.slice(1).map((time, index) => time - starts[index]!)
+    expect(waits).toEqual(waits.toSorted((one, other) => one - other))
+    expect(await last.of('echo')).toMatchObject({ lastError: { code: 'interrupted' } })
+    expect(last.failures).toEqual(['echo: interrupted'])
+    const next = process(...list)
+    await next.kept.resume('echo')
+    clock.now += MINUTE
+    await next.catchUp()
+    expect(runs.started).toHaveLength(1)
+  })
+
+  it('is no death where the run cannot be started', async () => {
+    const list = [every('0 * * * *')]
+    await process(...list).catchUp()
+    clock.now = at('13:00:00')
+    runs.failure = new ServableError('too_many_runs', 'no')
+    for (let turn = 0; turn < 20; turn++, clock.now += MINUTE) await process(...list).catchUp()
+    runs.failure = undefined
+    await process(...list).catchUp()
+    expect(runs.started).toEqual([tick('echo', '13:00:00')])
   })
 
   it('leaves its tick to whoever sees the next one, also before its claim has run out', async () => {

@@ -1,7 +1,15 @@
 /** The plugin in a handler of this process. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { drainOf } from '../../src/http/drain.ts'
-import { Agent, createHandler, type LogEntry, memoryState, type State, Workflow } from '../../src/index.ts'
+import {
+  Agent,
+  createHandler,
+  type LogEntry,
+  memoryState,
+  platform,
+  type State,
+  Workflow,
+} from '../../src/index.ts'
 import { beginLife } from '../../src/runs/life.ts'
 import { localState } from '../../src/runs/local-state.ts'
 import { nextHandlers } from '../../src/runtimes/next.ts'
@@ -13,6 +21,8 @@ const options = { cron: '* * * * *', input: 'hi', owner: 'ada' }
 
 /** A state that outlives its process, to a handler. */
 const lasting = (): State => localState({ store: memoryStore(), retention: {}, isVolatile: false })
+
+const here = platform({ ip: '127.0.0.1' })
 
 const serve = (list: readonly Schedule[], more: Parameters<typeof createHandler>[0] = {}) =>
   createHandler({
@@ -39,6 +49,7 @@ describe('a schedule', () => {
     ['input', { input: '' }],
     ['owner', { owner: '' }],
     ['owner', { owner: null }],
+    ['owner', { owner: 'ada\n' }],
     ['sessionId', { sessionId: '' }],
     ['name', { name: 'a b' }],
     ['name', { name: '..' }],
@@ -86,20 +97,21 @@ describe('a handler', () => {
     const logged: LogEntry[] = []
     const handler = serve([one], { logger: entry => void logged.push(entry) })
     expect(logged).toMatchObject([{ event: 'schedules.open' }])
-    expect((await handler(new Request('http://127.0.0.1/api/schedules'))).status).toBe(200)
-    const outside = await handler(new Request('https://agents.example/api/schedules'))
+    expect((await handler(new Request('http://127.0.0.1/api/schedules'), here)).status).toBe(200)
+    expect((await handler(new Request('http://127.0.0.1/api/schedules'))).status).toBe(403)
+    const outside = await handler(new Request('https://agents.example/api/schedules'), here)
     expect(await outside.json()).toMatchObject({ code: 'forbidden' })
     const page = new Request('http://127.0.0.1/api/schedules/echo/run', {
       method: 'POST',
       headers: { origin: 'https://evil.example' },
     })
-    expect((await handler(page)).status).toBe(403)
+    expect((await handler(page, here)).status).toBe(403)
   })
 
   it('tells the log what an administrator changes', async () => {
     const logged: LogEntry[] = []
     const handler = serve([one], { logger: entry => void logged.push(entry) })
-    await handler(new Request('http://127.0.0.1/api/schedules/echo/pause', { method: 'POST' }))
+    await handler(new Request('http://127.0.0.1/api/schedules/echo/pause', { method: 'POST' }), here)
     expect(logged).toContainEqual(
       expect.objectContaining({ level: 'warn', event: 'schedule.act', action: 'pause', schedule: 'echo' }),
     )

@@ -305,6 +305,58 @@ describe('an engine', () => {
     expect((await request('&transport=polling')).status).toBe(503)
   })
 
+  it('counts a WebSocket that it has closed until its connection is gone', async () => {
+    const { socket, endpoint } = engine({ maxSessions: 2 })
+    const [first, second] = [await socket(), await socket()]
+    first.says('not a packet')
+    expect(first.closed).toHaveLength(1)
+    expect(endpoint.size).toBe(1)
+    await expect(socket()).rejects.toThrow('refused')
+    first.handlers.close(first, 1006, '')
+    const third = await socket()
+    await expect(socket()).rejects.toThrow('refused')
+    for (const client of [second, third]) client.handlers.close(client, 1000, '')
+    for (let time = 0; time < 2; time++) await socket()
+    await expect(socket()).rejects.toThrow('refused')
+  })
+
+  it('counts the WebSockets that it refuses a session until they are gone', async () => {
+    const { socket, poll, request } = engine({ maxSessions: 2 })
+    const sid = await poll()
+    const attempt = () => socket(`&sid=${sid}`)
+    const aborted = await attempt()
+    aborted.says('4hello')
+    const good = await attempt()
+    const surplus = await attempt()
+    expect([aborted, good, surplus].map(({ closed }) => closed.length)).toEqual([1, 0, 1])
+    await expect(attempt()).rejects.toThrow('refused')
+    expect((await request('&transport=polling')).status).toBe(503)
+    surplus.handlers.close(surplus, 1006, '')
+    good.says('2probe')
+    good.says('5')
+    aborted.handlers.close(aborted, 1006, '')
+    const other = await poll()
+    expect((await request('&transport=polling')).status).toBe(503)
+    good.handlers.close(good, 1006, '')
+    expect(await poll()).not.toBe(other)
+  })
+
+  it('counts a session on polling until its last packets are taken', async () => {
+    const { poll, request, endpoint } = engine({
+      maxSessions: 1,
+      onMessage(connection) {
+        connection.send('last')
+        connection.close()
+      },
+    })
+    const sid = await poll()
+    await request(`&transport=polling&sid=${sid}`, { method: 'POST', body: '4x' })
+    expect((await request('&transport=polling')).status).toBe(503)
+    expect(await (await request(`&transport=polling&sid=${sid}`)).text()).toBe('4last\x1e1')
+    await poll()
+    expect(endpoint.size).toBe(1)
+  })
+
   it('keeps the headers of the handshake that it is told to', async () => {
     const onOpen = vi.fn()
     const { request } = engine({ onOpen, headers: ['x-key'] })
@@ -355,6 +407,7 @@ describe('random and mutated frames', () => {
       client.says(randomFrame(random))
       if (client.closed.length === 0) continue
       closed++
+      client.handlers.close(client, 1005, '')
       client = await socket()
       client.says('40')
       client.says('40/admin,')

@@ -91,6 +91,22 @@ describe('sqlStore on a file', () => {
     driver.close()
   })
 
+  it('is lost to an opening when a newer version writes it, though no table changes', () => {
+    const path = newFile()
+    const [older, newer] = [sqlStore(openDatabase(path)), openDatabase(path)]
+    older.write(tx => tx.append('log', 'one'))
+    newer.run('INSERT INTO servable_schema (version) VALUES (?)', MIGRATIONS.length + 1)
+    const uses = [
+      () => older.read(tx => tx.length('log')),
+      () => older.write(tx => tx.append('log', 'two')),
+      () => older.commit([tx => tx.append('log', 'two'), tx => tx.append('log', 'three')]),
+    ]
+    for (const use of uses) expect(use).toThrow(expect.objectContaining({ code: 'state_unavailable' }))
+    expect(newer.all('SELECT data FROM entries')).toEqual([{ data: 'one' }])
+    older.close()
+    newer.close()
+  })
+
   it('shows one opening what another has written', async () => {
     const path = newFile()
     const [one, two] = [here(sqlStore(openDatabase(path))), here(sqlStore(openDatabase(path)))]

@@ -150,6 +150,12 @@ describe('checkAddress', () => {
     expect(await check(url.href, { resolve: undefined })).toBe('passes')
   })
 
+  // The time was quadratic: this took hours.
+  it('takes time linear in a name, however many dots it has', async () => {
+    expect(await check(`https://${'.'.repeat(500_000)}x/`)).toBe('passes')
+    expect(await check(`https://x${'.'.repeat(500_000)}/`)).toBe('address_refused')
+  })
+
   it('refuses every spelling of every loopback and private address', async () => {
     const block = fc.constantFrom([127, 8], [10, 8], [0, 8], [0xa9fe, 16], [0xc0a8, 16])
     await fc.assert(

@@ -76,6 +76,48 @@ describe('readText', () => {
     await expect(readText(wide, 10)).rejects.toMatchObject(TOO_LARGE)
   })
 
+  it.each([
+    ['that is declared', { 'content-length': '1000' }],
+    ['without a length', {}],
+  ])('gives up a body %s that comes byte by byte, after two minutes', async (_, headers) => {
+    vi.useFakeTimers()
+    try {
+      let sent = 0
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          await new Promise(resolve => setTimeout(resolve, 1000))
+          sent++
+          controller.enqueue(encoder.encode(' '))
+        },
+      })
+      const init = { method: 'POST', body, headers, duplex: 'half' }
+      const reading = readText(new Request('http://h/', init), 1_000_000)
+      const refused = expect(reading).rejects.toMatchObject({
+        code: 'invalid_body',
+        message: 'The body took longer than 120000 ms to arrive',
+      })
+      await vi.advanceTimersByTimeAsync(119_000)
+      expect(sent).toBeGreaterThan(100)
+      await vi.advanceTimersByTimeAsync(1000)
+      await refused
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('leaves no timer', async () => {
+    vi.useFakeTimers()
+    try {
+      for (const length of [2, undefined])
+        expect(await readText(request(['ab'], length).request, 10)).toBe('ab')
+      await expect(readText(request(['ab'], 1).request, 1)).rejects.toMatchObject(TOO_LARGE)
+      await expect(readText(request(['ab']).request, 1)).rejects.toMatchObject(TOO_LARGE)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('gives an empty text where there is no body', async () => {
     expect(await readText(new Request('http://h/', { method: 'POST' }), 10)).toBe('')
     expect(await readText(request([], 0).request, 10)).toBe('')

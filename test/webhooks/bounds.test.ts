@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { callsIn } from '../../src/core/kept.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
+import { deferred } from '../../src/wake.ts'
 import { Deliverer } from '../../src/webhook-delivery/deliverer.ts'
 import { DELIVERIES, DUE, type KeptDelivery } from '../../src/webhooks/kept.ts'
 import { createMail } from '../../src/webhooks/mail.ts'
@@ -20,32 +21,38 @@ function noticeOf(id: number): RunNotice {
 }
 
 /** A deliverer over a store, with a receiver that answers what it is told. */
-function opened(options: WebhooksOptions, inner: Store = memoryStore() as unknown as Store) {
+function opened(
+  options: WebhooksOptions,
+  inner: Store = memoryStore() as unknown as Store,
+  answered: Promise<void> = Promise.resolve(),
+) {
   const settings = resolveWebhooks({
     subscriptions: [{ id: 'own', url: 'https://example.com/', secret }],
     ...options,
   })
   const works = webhookTransactions(settings)
   const sent: string[] = []
+  const work: Promise<void>[] = []
   const givenUp = vi.fn()
   const deliverer: Deliverer<never, never> = new Deliverer({
     store: inner,
     settings,
-    mail: createMail(settings),
+    mail: createMail(settings, async () => undefined),
     sender: {
       check: async () => {},
       async send({ id }) {
         sent.push(id)
+        await answered
         return { how: 'taken', status: 200 }
       },
     },
-    keepAlive: () => {},
+    keepAlive: each => void work.push(each),
     schedule: () => {},
     onGivenUp: givenUp,
   }) as never
   const kept = async () =>
     (await inner.read(tx => tx.oldest<KeptDelivery>(DELIVERIES, 1000))).map(({ value }) => value)
-  return { settings, works, calls: callsIn(inner, works), store: inner, sent, deliverer, kept }
+  return { settings, works, calls: callsIn(inner, works), store: inner, sent, work, deliverer, kept }
 }
 
 describe('deliveries', () => {
@@ -127,6 +134,48 @@ describe('deliveries', () => {
     expect(await kept()).toMatchObject([{ owner: 'bob' }])
     expect(await calls.list('', undefined)).toMatchObject([{ owner: 'bob' }])
     expect(await calls.forget('', 'ann')).toBe(false)
+  })
+
+  it('are not written back by who sends them, once they are dropped', async () => {
+    const { promise, resolve } = deferred<void>()
+    const { calls, deliverer, sent, work, store } = opened({}, undefined, promise)
+    await calls.enqueue('', [noticeOf(1111), noticeOf(11_111)])
+    deliverer.sweep()
+    await eventually(() => expect(sent).toHaveLength(2))
+    await calls.forgetRun('', 'run-1111')
+    resolve()
+    await Promise.all(work)
+    const left = await store.read(tx => [tx.oldest<KeptDelivery>(DELIVERIES, 9), tx.oldest(DUE, 9)] as const)
+    expect(left).toMatchObject([[{ value: { runId: 'run-11111', status: 'delivered' } }], []])
+  })
+
+  it('of an owner, or of one of its sessions, are found page by page', async () => {
+    const { calls, kept } = opened({ maxDeliveries: 1000 })
+    const notices = Array.from({ length: 600 }, (_, at) => {
+      const notice = noticeOf(at)
+      const run = { ...notice.run, ...(at % 3 > 0 && { sessionId: `s${at % 3}` }) }
+      return { ...notice, owner: at % 2 === 0 ? 'ann' : 'bob', run }
+    })
+    await calls.enqueue('', notices)
+    const drop = async (what: Parameters<typeof calls.drop>[2]) => {
+      let after: Parameters<typeof calls.drop>[3]
+      let count = 0
+      do {
+        const dropped = await calls.drop('', 'own', what, after)
+        count += dropped.count
+        expect(dropped.count).toBeLessThanOrEqual(100)
+        after = dropped.next
+      } while (after !== undefined)
+      return count
+    }
+    const session = { kind: 'agent', name: 'echo', id: 's1' } as const
+    for (const other of [{ name: 'other' }, { kind: 'team' }, { id: 's3' }] as const)
+      expect(await drop({ owner: 'ann', session: { ...session, ...other } })).toBe(0)
+    expect(await drop({ owner: null, session })).toBe(0)
+    expect(await drop({ owner: 'ann', session })).toBe(100)
+    expect(await drop({ owner: 'ann' })).toBe(200)
+    expect((await kept()).every(({ owner }) => owner === 'bob')).toBe(true)
+    expect(await kept()).toHaveLength(300)
   })
 
   it('have nothing of the deployment: neither a secret nor an address', async () => {

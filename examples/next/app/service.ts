@@ -73,7 +73,9 @@ export const handler = createHandler({
     files(),
     webhooks({ clients: true }),
     budgets({ maxTokens: 1_000_000, windowMs: 86_400_000, key: 'owner' }, admin),
-    guards({ onInput: { mask: [{ pattern: /\b\d{4}([ -]?)(?:\d{4}\1){2}\d{4}\b/, with: '[card]' }] } }),
+    guards({
+      onInput: { mask: [{ pattern: /\b\d{4}(?:\d{12}|(?: \d{4}){3}|(?:-\d{4}){3})\b/, with: '[card]' }] },
+    }),
     auditLog(),
     ...(keys ? [keys] : []),
     ...traces({ OTEL_EXPORTER_OTLP_ENDPOINT }),

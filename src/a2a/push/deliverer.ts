@@ -8,12 +8,12 @@ import type { Transaction } from '../../state/store.ts'
 import type { Wake } from '../../wake.ts'
 import {
   type DelivererOptions as AnyDelivererOptions,
-  LOOK_AGAIN_MS,
   type Mail,
   type Next,
   Deliverer as NoticeDeliverer,
 } from '../../webhook-delivery/deliverer.ts'
 import type { Receiver } from '../../webhook-delivery/lanes.ts'
+import { LOOK_AGAIN_MS } from '../../webhook-delivery/queue.ts'
 import type { Delivery } from '../../webhook-delivery/sender.ts'
 import { type StoredTask, TASKS } from '../task-record.ts'
 import { TaskViews } from '../task-views.ts'

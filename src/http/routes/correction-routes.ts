@@ -6,6 +6,7 @@
 
 import type { CorrectionStore } from '../../agents/corrections.ts'
 import { ServableError } from '../../errors.ts'
+import { checkPermitOf, type Permit } from '../../runs/permit.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
@@ -22,6 +23,7 @@ export interface CorrectionRoutesOptions {
   readonly listAnonymous: boolean
   /** Where agents keep them that have no place of their own. */
   readonly store: Required<CorrectionStore>
+  readonly permit: Permit | undefined
 }
 
 /** The two routes. */
@@ -38,6 +40,7 @@ async function add(request: Request, state: RequestState, options: CorrectionRou
   requireJson(request)
   const body = parseCorrection(await readJson(request, Math.min(options.maxBodyBytes, MAX_CORRECTION_BYTES)))
   const { owner } = state
+  await checkPermitOf(options.permit, state, () => ({ kind: 'agent', name: state.params.name ?? '' }))
   const correction = {
     id: crypto.randomUUID(),
     agent: state.params.name ?? '',

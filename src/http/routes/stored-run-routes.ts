@@ -8,6 +8,7 @@ import type { RunInput } from '../../agents/contract.ts'
 import { isServableError, ServableError } from '../../errors.ts'
 import type { RunHost, Viewer } from '../../runs/host.ts'
 import { pageToJson } from '../../runs/log-page.ts'
+import { checkPermitOf, type Permit } from '../../runs/permit.ts'
 import { parseEventQuery, parseRecordQuery, parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
@@ -27,6 +28,7 @@ export interface FollowedRoutesOptions {
   /** Lists runs without an owner to everyone. */
   readonly listAnonymous: boolean
   readonly countStream: StreamCount | undefined
+  readonly permit: Permit | undefined
 }
 
 /** A run's record changes, and is its owner's. */
@@ -38,6 +40,7 @@ export function storedRunRoutes({
   host,
   listAnonymous,
   countStream,
+  permit,
 }: FollowedRoutesOptions): Route[] {
   const path = joinPath(prefix, 'runs')
   const openStream = createLiveList()
@@ -71,7 +74,9 @@ export function storedRunRoutes({
       return new Reply(pageToJson(page, query), { headers })
     }),
     route('POST', '/:id/cancel', async (_, state) => {
-      return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))
+      const id = runIdOf(state)
+      await checkPermitOf(permit, state, () => host.get(id, state.owner))
+      return jsonOfRecord(await host.cancel(id, state.owner))
     }),
   ]
 }

@@ -39,7 +39,7 @@ export function completeChat(core: Core, models: Models): Endpoint {
     const { response_format: format, stream_options: options } = openai
     const target = models.resolve(model)
     const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
-    const { input = '', earlier, given } = saidIn(messages, 'messages')
+    const { input, earlier, given } = saidIn(messages, 'messages')
     const clientTools = clientToolsOf(body)
     const about = {
       ...{ model, isStream, isJson: asksJson(format, target, 'response_format') },
@@ -47,7 +47,7 @@ export function completeChat(core: Core, models: Models): Endpoint {
     }
     return {
       how: { metadata: { openai } },
-      answers: given.length > 0 ? await answersTo(given, target, core.host, owner) : undefined,
+      answers: given.length > 0 ? await answersTo({ given, earlier, target }, core.host, owner) : undefined,
       async asked() {
         const history = () => answeredOnly(earlier as HistoryMessage[])
         return toldBy({ input, history, clientTools }, target)

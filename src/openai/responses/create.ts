@@ -18,7 +18,7 @@ import { parseConversation, RunInputSchema } from '../../runs/input.ts'
 import type { Target } from '../../runs/target.ts'
 import { flag } from '../../schemas.ts'
 import { misfit, validate } from '../../validation.ts'
-import { type Answers, answersTo, askedBy, checkTarget } from '../answers.ts'
+import { type Answers, answersTo, askedBy, checkTarget, idFor } from '../answers.ts'
 import {
   asksJson,
   type CommonBody,
@@ -122,8 +122,8 @@ async function answersIn(
   { host }: Pick<Core, 'host'>,
   { owner }: RequestState,
 ): Promise<Answers | undefined> {
-  if (given.length > 0) return answersTo(given, target, host, owner)
   const record = previous?.record
+  if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id }, host, owner)
   if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
     return undefined
   const question = askedForText(record.requests)
@@ -134,14 +134,15 @@ async function answersIn(
 
 /** A new run. */
 async function askedFor(
-  { target, said: { input = '', earlier }, body, clientTools, previous }: Wanted,
+  { target, said: { input, earlier }, body, clientTools, previous }: Wanted,
   core: Core,
   state: RequestState,
 ): Promise<AskedRun> {
   const { conversation, instructions } = body
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
-    if (earlier.some(({ role }) => role !== 'system')) throw misfit('input', 'must be one new message')
+    if (input === undefined || earlier.some(({ role }) => role !== 'system'))
+      throw misfit('input', 'must be one new message')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
@@ -150,10 +151,20 @@ async function askedFor(
   const messages: HistoryMessage[] = [
     ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
     ...(previous === undefined ? [] : await historyOf(previous, core, state.owner)),
-    ...(await resolved(earlier, core, state)),
+    ...asCalled(await resolved(earlier, core, state), previous),
   ]
   const history = () => answeredOnly(messages)
   return toldBy({ input, history, clientTools }, target)
+}
+
+/** Results with the ids by which the history of the response before them knows the calls. */
+function asCalled(messages: HistoryMessage[], previous: KeptResponse | undefined): HistoryMessage[] {
+  if (previous === undefined) return messages
+  const { record } = previous
+  const ids = new Map(askedBy(record).map(request => [idFor(record.id, request), request.toolCallId]))
+  return messages.map(each =>
+    each.role === 'tool' ? { ...each, toolCallId: ids.get(each.toolCallId) ?? each.toolCallId } : each,
+  )
 }
 
 /** Messages with what is only named. Throws `run_not_found` for an item of nothing that is kept for this client. */

@@ -10,6 +10,7 @@ import { ServableError } from '../../errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
 import { StartedRun } from '../../http/start-run.ts'
+import { checkPermitOf } from '../../runs/permit.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import { told } from '../endpoint.ts'
 import type { Models } from '../models.ts'
@@ -52,6 +53,7 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
       const { id } = kept.record
       if (kept.asked.isBackground !== true)
         throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
+      await checkPermitOf(core.runs.permit, state, () => kept.record)
       const record = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
       return tell({ ...kept, ...(record && { record }) }, request, state)
     }),

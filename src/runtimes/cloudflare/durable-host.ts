@@ -37,11 +37,14 @@ import {
 import { keepMsOf } from '../../runs/retention.ts'
 import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
-import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
+import { placeOfKey, RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'
 
 /** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
+
+/** Refusals before a run has begun. The client may send the same again later. */
+const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded'])
 
 /** Makes the host. `indexes` is the number of index objects that share the runs of clients without an identity. */
 export function createDurableHost(reach: Reach, settings: HostSettings, indexes: number): RunHost {
@@ -62,14 +65,16 @@ class DurableHost implements RunHost {
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    const { target, options, owner, key, ...rest } = request
+    const { target, ...rest } = request
+    const { options, owner, key } = rest
     const { kind, name, scope } = target
-    let id = options.runId ?? crypto.randomUUID()
+    const own = options.runId ?? crypto.randomUUID()
+    let id = own
     if (key !== undefined) {
       // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
       const { timeoutMs } = this.#settings
       const keepMs = keepMsOf({ kind, name, owner }, this.#settings, {})
-      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + keepMs)
+      id = await this.#index.reserve(placeOfKey(key.id), key, own, Date.now() + timeoutMs + keepMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
@@ -83,7 +88,14 @@ class DurableHost implements RunHost {
       client,
       listedBy: this.#indexes.of(owner, client),
     }
-    return this.#run(id).start(message)
+    try {
+      return await this.#run(id).start(message)
+    } catch (error) {
+      // Nothing is left of it. What waits in a queue then has its key there.
+      const isRefused = isServableError(error) && REFUSED.has(error.code)
+      if (key !== undefined && id === own && isRefused) await this.#index.free(placeOfKey(key.id), key.id, id)
+      throw error
+    }
   }
 
   keep(run: WaitingRun): Promise<void> {

@@ -7,7 +7,7 @@
 import type { Keeper, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
-import { reserveKey, useOfKey } from '../../runs/admission.ts'
+import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
@@ -18,6 +18,11 @@ import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
 
 /** The name of the keepers of runs. No plugin can have it. */
 export const RUN_KEEPER = 'core:run'
+
+/** The index object of a key. */
+export function placeOfKey(keyId: string): string {
+  return `key:${keyId}`
+}
 
 /** See {@link RUN_INDEX}. */
 export interface RunIndex extends Transactions {
@@ -35,6 +40,8 @@ export interface RunIndex extends Transactions {
     readonly remove: (tx: Transaction, id: string) => void
     /** The run of a key. A new key gets `runId`. */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, expiresAt: number) => string
+    /** The run of a key is deleted: the key stands for nothing any more. */
+    readonly free: (tx: Transaction, keyId: string, runId: string) => void
   }
 }
 
@@ -73,6 +80,9 @@ export const RUN_INDEX: RunIndex = {
       const use = useOfKey(tx, key)
       if (use === undefined) reserveKey(tx, key, runId, expiresAt)
       return use?.runId ?? runId
+    },
+    free(tx, keyId, runId) {
+      if (tx.get<KeyUse>(KEYS, keyId)?.value.runId === runId) tx.delete(KEYS, keyId)
     },
   },
 }

@@ -17,7 +17,7 @@ import { admitted } from '../../runs/admit.ts'
 import type { Asking } from '../../runs/asking.ts'
 import type { EndedRun } from '../../runs/ended-run.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
-import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
+import type { IdempotencyKey, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
 import { createLocalHost } from '../../runs/local-host.ts'
 import type { EventQuery, LogPage } from '../../runs/log-page.ts'
@@ -25,6 +25,7 @@ import { streamOf } from '../../runs/log-stream.ts'
 import { newRun } from '../../runs/new-run.ts'
 import {
   type FoundRun,
+  KEYS,
   partitionOf,
   RESULTS,
   RUNNING,
@@ -38,7 +39,7 @@ import type { Target } from '../../runs/target.ts'
 import type { AnsweredRun } from '../../runs/waiting.ts'
 import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
-import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
+import { placeOfKey, RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
 /** A request to start a run, from the Worker to the object. Keys stay in memory on both sides. */
 export interface StartMessage {
@@ -59,6 +60,8 @@ export interface StartMessage {
   readonly secrets?: readonly string[] | undefined
   readonly continues?: Continued | undefined
   readonly webhook?: RunWebhook | undefined
+  /** The object keeps its id, and gives it free when the run is deleted. */
+  readonly key?: IdempotencyKey | undefined
 }
 
 /** A plain run that waits, as it crosses from the Worker. */
@@ -184,12 +187,12 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
         if (kept.document() === undefined) await admit(message, target)
         return host.start({ ...message, target, options })
       }
-      const { client } = message
+      const { client, input } = message
       // What is refused is in no list.
       const isKnown = kept.document() !== undefined
       const record = await admitted(
         isKnown ? undefined : settings.admit,
-        { id, target, options, client },
+        { id, target, input, options, client },
         start,
       )
       if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
@@ -244,8 +247,10 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       return record
     },
     delete: viewer =>
-      kept.delete(async ({ id }) => {
+      kept.delete(async ({ id, value: { keyId } }) => {
         if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
+        await settings.notices?.forget(store, id)
+        if (keyId !== null) await index.free(placeOfKey(keyId), keyId, id)
       }),
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
@@ -255,7 +260,8 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       ...(settings.notices?.collections ?? []),
     ],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
-    passing: [RUNNING],
+    // The run has the id of its key, and that key an object of its own.
+    passing: [RUNNING, KEYS],
     ask: (method, args) => callIn(methods, method, args),
     alarm: () => kept.alarm(),
   }

@@ -4,7 +4,9 @@
  * @module
  */
 
+import { coreOf } from '../../core/handler.ts'
 import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../../http/platform.ts'
+import { addressIn } from '../../web/ip-address.ts'
 import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
 import { tellStarted, useReadableLog } from '../started.ts'
@@ -30,22 +32,25 @@ declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: W
 export type WorkerFetch = (request: Request, env: unknown, context: WorkerContext) => Promise<Response>
 
 /**
- * Makes the `fetch` of a Worker. It gives the handler the client's address (`cf-connecting-ip`, which Cloudflare sets) and
- * `waitUntil`. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a run stops when its client
- * leaves.
+ * Makes the `fetch` of a Worker. It gives the handler the client's address and `waitUntil`. On Cloudflare the address is that of
+ * `cf-connecting-ip`, which the edge sets; on workerd alone it is that of the connection. With `NODE_ENV=development`, as under `wrangler
+ * dev`, it is unknown: clients may send that header there. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a
+ * run stops when its client leaves.
  *
  * @example
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
  */
 export function worker(handler: Fetch): WorkerFetch {
   checkHandler(handler, 'worker', 'worker(createHandler({ agents: { … } }))')
+  const isServed = coreOf(handler)?.production === true
+  const unproven = isDevelopment() && !isServed ? { header: ADDRESS } : undefined
   let hasBegun = false
   return async (request, _env, context) => {
     if (!hasBegun) {
       hasBegun = true
       begin(handler)
     }
-    return handler(request, new WorkerPlatform(request, context))
+    return handler(request, new WorkerPlatform(request, context, unproven))
   }
 }
 
@@ -56,20 +61,42 @@ function begin(handler: Fetch): void {
   tellStarted(handler)
 }
 
+/** Also where a bundler puts the value in, and there is no `process`. */
+function isDevelopment(): boolean {
+  try {
+    return process.env.NODE_ENV === 'development'
+  } catch {
+    return false
+  }
+}
+
+/** Cloudflare refuses requests whose client has sent it. `wrangler dev` sets it only where the client has not. */
+const ADDRESS = 'cf-connecting-ip'
+
+/** What workerd itself adds to a request: the address of the connection, with its port. Cloudflare and wrangler do not tell it. */
+interface Connected {
+  readonly cf?: { readonly clientIp?: string }
+}
+
 /** The platform of a request. It looks the address up on demand. */
 class WorkerPlatform extends BrandedPlatform implements Platform {
   readonly isIsolated = true
   readonly #request: Request
   readonly #context: WorkerContext
 
-  constructor(request: Request, context: WorkerContext) {
+  readonly unproven: Platform['unproven']
+
+  constructor(request: Request, context: WorkerContext, unproven: Platform['unproven']) {
     super()
+    this.unproven = unproven
     this.#request = request
     this.#context = context
   }
 
   get ip(): string | undefined {
-    return this.#request.headers.get('cf-connecting-ip') ?? undefined
+    if (this.unproven) return undefined
+    const { clientIp } = (this.#request as Connected).cf ?? {}
+    return clientIp ? addressIn(clientIp) : (this.#request.headers.get(ADDRESS) ?? undefined)
   }
 
   waitUntil(promise: Promise<unknown>): void {

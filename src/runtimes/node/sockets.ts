@@ -1,14 +1,15 @@
 /**
  * WebSockets on Node. The upgrade requests of an HTTP server become requests for the handler. The handler accepts the socket
- * or refuses it with a response.
+ * or answers with a response.
  *
  * @module
  */
 
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import process from 'node:process'
 import type { Duplex } from 'node:stream'
-import { NodeRequest } from 'srvx/node'
+import { NodeRequest, sendNodeResponse } from 'srvx/node'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Fetch } from '../server.ts'
@@ -25,6 +26,9 @@ const MAX_PAYLOAD = 16 * 1024 * 1024
 /** Most bytes that may wait for a client that pings. */
 const MAX_PONGS = 1024 * 1024
 
+/** Milliseconds in which a client may end a connection that the server has closed. */
+const LEAVE_MS = 1000
+
 const OPEN = 1
 
 /** The close code for a message that is too large (RFC 6455, section 7.4.1). */
@@ -38,18 +42,15 @@ class NodeSocket implements RawSocket {
   readonly #socket: WebSocket
   readonly #stream: Duplex
   readonly handlers: RawSocketHandlers
-  /** All open sockets. */
-  readonly sockets: Set<WebSocket>
   /** The client sent a message that is too large. */
   isTooLarge = false
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
-  constructor(socket: WebSocket, stream: Duplex, handlers: RawSocketHandlers, sockets: Set<WebSocket>) {
+  constructor(socket: WebSocket, stream: Duplex, handlers: RawSocketHandlers) {
     this.#socket = socket
     this.#stream = stream
     this.handlers = handlers
-    this.sockets = sockets
   }
 
   get bufferedAmount(): number {
@@ -80,6 +81,18 @@ class NodeSocket implements RawSocket {
   close(code?: number, reason?: string): void {
     this.flush()
     this.#socket.close(code, reason)
+    this.leave()
+  }
+
+  /**
+   * Reads no more, and ends the connection soon after all is written. ws alone would read on, and wait 30 s for a client that does
+   * not answer. It does so only for one that does not read.
+   */
+  leave(): void {
+    const stream = this.#stream
+    if (stream.destroyed) return
+    stream.removeAllListeners('data').resume()
+    stream.end(() => setTimeout(() => stream.destroy(), LEAVE_MS).unref())
   }
 }
 
@@ -125,19 +138,24 @@ function writeHead(frame: Buffer, first: number, length: number): void {
   }
 }
 
-/** Gives the handler the upgrade requests of a server. `close` ends the open sockets. */
+/** Gives the handler the upgrade requests of a server. `close` ends their connections. */
 export function acceptSockets(
   source: UpgradeSource | undefined,
   handler: Fetch,
   waitUntil: (promise: Promise<unknown>) => void,
 ): { close(): void } {
-  const sockets = new Set<WebSocket>()
+  const open = new Set<Duplex>()
   const servers = new Map<number, WebSocketServer>()
+  function forget(this: Duplex): void {
+    open.delete(this)
+  }
 
   source?.on('upgrade', (req, stream, head) => {
-    stream.on('error', ignore)
+    open.add(stream)
+    stream.on('error', ignore).once('close', forget)
+    const answer = new Answer(req, stream, head)
+    const request = withHost(new NodeRequest({ req, res: answer }))
     let isUpgraded = false
-    const request = withHost(new NodeRequest({ req }))
     const own = platform({
       get ip() {
         return req.socket.remoteAddress
@@ -146,23 +164,74 @@ export function acceptSockets(
       upgrade(handlers: RawSocketHandlers) {
         if (!isWebSocket(req.headers.upgrade) || stream.destroyed) return undefined
         isUpgraded = true
-        serverFor(handlers.maxPayload, servers).handleUpgrade(req, stream, head, socket =>
-          connect(socket, stream, handlers, sockets),
+        serverFor(handlers.maxPayload, servers).handleUpgrade(req, stream, answer.leave(), socket =>
+          connect(socket, stream, handlers),
         )
         return new Response(null)
       },
     })
-    const refused = async () => {
+    const answered = async () => {
       const response = await handler(request, own)
-      if (!isUpgraded) await writeResponse(stream, response)
+      if (isUpgraded) return
+      answer.begin()
+      await sendNodeResponse(answer, response)
     }
-    refused().catch(() => stream.destroy())
+    answered().catch(() => stream.destroy())
   })
   return {
     close() {
-      for (const socket of sockets) socket.terminate()
+      for (const stream of open) stream.destroy()
     },
   }
+}
+
+/** Most bytes that a client may send before it has an answer. A client of a WebSocket sends none (RFC 6455, section 4.1). */
+const MAX_EARLY = 64 * 1024
+
+/**
+ * The answer on a connection that Node has left because of the upgrade request. It ends the connection. Who reads a connection
+ * hears that its client leaves. So what comes before the answer is kept for the WebSocket, and what comes after it is dropped.
+ */
+class Answer extends ServerResponse {
+  readonly #stream: Duplex
+  readonly #early: Buffer[]
+  #earlyBytes: number
+  readonly #take = (bytes: Buffer) => {
+    this.#early.push(bytes)
+    this.#earlyBytes += bytes.length
+    if (this.#earlyBytes > MAX_EARLY) this.#stream.destroy()
+  }
+  readonly #drained = () => this.emit('drain')
+
+  constructor(req: IncomingMessage, stream: Duplex, head: Buffer) {
+    super(req)
+    this.#stream = stream
+    this.#early = [head]
+    this.#earlyBytes = head.length
+    this.shouldKeepAlive = false
+    // Node's types leave out that any stream will do, as for the server itself.
+    this.assignSocket(stream as Socket)
+    this.once('finish', () => stream.end(() => stream.destroy()))
+    stream.on('data', this.#take).on('drain', this.#drained).on('end', endBack)
+  }
+
+  /** Leaves the connection to a WebSocket. Returns what its client has sent. */
+  leave(): Buffer {
+    this.detachSocket(this.#stream as Socket)
+    this.#stream.off('data', this.#take).off('drain', this.#drained).off('end', endBack)
+    return Buffer.concat(this.#early)
+  }
+
+  /** From here on, what the client sends is dropped. */
+  begin(): void {
+    this.#early.length = 0
+    this.#stream.off('data', this.#take).resume()
+  }
+}
+
+/** A client that sends no more is gone, as for Node's own server. */
+function endBack(this: Duplex): void {
+  this.end()
 }
 
 /** ws has the limit of a message on the server, so there is one server for each limit. */
@@ -193,15 +262,9 @@ interface Connected extends WebSocket {
 }
 
 /** Connects a socket to its handlers. It is a function of its own, so that a socket does not keep its request in memory. */
-function connect(
-  socket: WebSocket,
-  stream: Duplex,
-  handlers: RawSocketHandlers,
-  sockets: Set<WebSocket>,
-): void {
-  const end = new NodeSocket(socket, stream, handlers, sockets)
+function connect(socket: WebSocket, stream: Duplex, handlers: RawSocketHandlers): void {
+  const end = new NodeSocket(socket, stream, handlers)
   ;(socket as Connected)[END] = end
-  sockets.add(socket)
   socket.on('message', onMessage)
   socket.on('ping', onPing)
   socket.on('error', onError)
@@ -221,28 +284,17 @@ function onPing(this: WebSocket, data: Buffer): void {
   if ((this as Connected)[END].bufferedAmount < MAX_PONGS) this.pong(data)
 }
 
+/** ws has sent its closing frame. */
 function onError(this: WebSocket, { code }: Error & { readonly code?: string }): void {
-  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') (this as Connected)[END].isTooLarge = true
+  const end = (this as Connected)[END]
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') end.isTooLarge = true
+  end.leave()
 }
 
 function onClose(this: WebSocket, code: number, reason: Buffer): void {
   const end = (this as Connected)[END]
-  end.sockets.delete(this)
   // ws reports the reason only to the client.
   end.handlers.close(end, end.isTooLarge ? TOO_LARGE : code, reason.toString())
-}
-
-/** Refuses an upgrade. Node has left the connection, so the response is written by hand (RFC 9112). */
-async function writeResponse(stream: Duplex, response: Response): Promise<void> {
-  const body = Buffer.from(await response.arrayBuffer())
-  const head = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`]
-  for (const [name, value] of response.headers) {
-    if (name !== 'content-length' && name !== 'connection') head.push(`${name}: ${value}`)
-  }
-  head.push(`content-length: ${body.length}`, 'connection: close', '', '')
-  stream.write(head.join('\r\n'))
-  // A half-open client would keep the connection open.
-  stream.end(body, () => stream.destroy())
 }
 
 function ignore(): void {}

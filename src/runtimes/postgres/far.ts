@@ -8,21 +8,22 @@
 import type { Commit, Committed, Far, Version } from '../../state/far.ts'
 import type { PostgresDriver } from './driver.ts'
 import { type Known, Look } from './look.ts'
-import { columns, storedTags } from './rows.ts'
-import { restored, stored } from './text.ts'
+import { columns, toRow } from './rows.ts'
+import { restored, stored, storedKey } from './text.ts'
 
 /** Makes it. `prepare` is awaited before each request. `s` is the schema as statements name it. */
 export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Promise<void>): Far {
-  let ahead = 0
+  // The clock of a process may be set: only what has passed since the last look is its own.
+  let known = { clock: Date.now(), at: performance.now() }
   return {
-    now: () => Date.now() + ahead,
+    now: () => known.clock + performance.now() - known.at,
     async look(asks) {
       await prepare()
       const look = new Look(s, asks)
       const [row = {}] = await driver.query(look.text, look.values, { isOften: look.isUsual })
-      const [clock, ...known] = row.known as Known
-      ahead = clock - Date.now()
-      return look.answers(known, row)
+      const [clock, ...answers] = row.known as Known
+      known = { clock, at: performance.now() }
+      return look.answers(answers, row)
     },
     async commit(commit) {
       await prepare()
@@ -37,7 +38,7 @@ export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Pr
 function toJson({ id, seen, documents, logs, calls }: Commit): object {
   const name = ({ collection, id: i }: { readonly collection: string; readonly id: string }) => ({
     collection: stored(collection),
-    id: stored(i),
+    id: storedKey(i),
   })
   const lengths = new Map(seen.logs.map(({ log, head }) => [log, head?.length]))
   const grown = logs
@@ -62,11 +63,7 @@ function toJson({ id, seen, documents, logs, calls }: Commit): object {
     ),
     puts: columns(
       documents.flatMap(({ collection, document }) => (document ? { collection, document } : [])),
-      ({ collection, document: { id: i, partition, at, expiresAt, tags, value } }) => ({
-        ...name({ collection, id: i }),
-        ...{ partition: stored(partition), at, expires: expiresAt ?? null, tags: storedTags(tags) },
-        value: JSON.stringify(value),
-      }),
+      ({ collection, document }) => ({ collection: stored(collection), ...toRow(document) }),
     ),
     deleted: logs.some(({ isDeleted }) => isDeleted)
       ? logs.flatMap(({ log, isDeleted }) => (isDeleted ? stored(log) : []))

@@ -7,7 +7,7 @@
 import type { Answers, Ask, Asks } from '../../state/far.ts'
 import { answerOf, columns } from './rows.ts'
 import { isOfPartition, MAX_LIMIT, Statement } from './statement.ts'
-import { stored } from './text.ts'
+import { stored, storedKey } from './text.ts'
 
 /** What the function `look_1` answers: its clock in milliseconds, documents, logs and counts, each in the order of the questions. */
 export type Known = readonly [clock: number, ...KnownAnswers]
@@ -35,13 +35,16 @@ export class Look {
     const given = this.#statement.json({
       get: columns(of(asks, 'get'), ({ collection, id }) => ({
         collection: stored(collection),
-        id: stored(id),
+        id: storedKey(id),
       })),
       log: columns(of(asks, 'log'), ({ log, after, limit }) => ({
         ...{ log: stored(log), after, limit: Math.min(limit, MAX_LIMIT) },
       })),
       count: columns(of(asks, 'count'), ({ collection, partition }) => ({
-        ...{ collection: stored(collection), partition: partition === undefined ? null : stored(partition) },
+        ...{
+          collection: stored(collection),
+          partition: partition === undefined ? null : storedKey(partition),
+        },
       })),
     })
     const parts = partsOf(asks)

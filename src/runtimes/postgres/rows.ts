@@ -5,8 +5,8 @@
  */
 
 import type { Answers, Ask, Asks, Versioned } from '../../state/far.ts'
-import type { LogEntry, Place, Tags } from '../../state/store.ts'
-import { restored, stored } from './text.ts'
+import type { Document, LogEntry, Place, Tags } from '../../state/store.ts'
+import { isDigested, restored, storedKey } from './text.ts'
 
 /** Rows as one array for each of their members; undefined where there is none. */
 export function columns<T>(
@@ -59,7 +59,7 @@ export function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
 }
 
 function toFound(
-  [rows, last]: readonly [readonly DocumentRow[] | null, readonly [number, string] | null],
+  [rows, last]: readonly [readonly DocumentRow[] | null, PlaceRow | null],
   { limit }: Asks['search'],
 ): Answers['search'] {
   const found = (rows ?? []).map(toVersioned)
@@ -68,22 +68,42 @@ function toFound(
   return { documents, next: end && { at: end.at, id: end.id } }
 }
 
-function placeOf(row: readonly [number, string] | null): Place | undefined {
-  return row === null ? undefined : { at: row[0], id: restored(row[1]) }
+/** Begins a value that has the keys of its document, since they are not stored as they were. No JSON begins so. */
+const WITH_KEYS = '#'
+
+/** The place of a document as {@link placeOf} reads it. */
+export const PLACE: string = `json_build_array(at, id, CASE WHEN left(value, 1) = '${WITH_KEYS}' THEN value END)`
+
+type PlaceRow = readonly [at: number, id: string, kept: string | null]
+
+function placeOf(row: PlaceRow | null): Place | undefined {
+  if (row === null) return undefined
+  const [at, id, kept] = row
+  return { at, id: kept === null ? restored(id) : withKeys(kept).id }
+}
+
+function withKeys(value: string): Pick<Document, 'id' | 'partition' | 'tags' | 'value'> {
+  return JSON.parse(value.slice(WITH_KEYS.length))
+}
+
+/** A document as it is stored. */
+export function toRow({ id, partition, at, expiresAt, tags, value }: Document): object {
+  const keys = { id: storedKey(id), partition: storedKey(partition), tags: storedTags(tags) }
+  const isWhole = ![keys.id, keys.partition, ...Object.values(keys.tags)].some(isDigested)
+  return {
+    ...{ ...keys, at, expires: expiresAt ?? null },
+    value: isWhole ? JSON.stringify(value) : WITH_KEYS + JSON.stringify({ id, partition, tags, value }),
+  }
 }
 
 function toVersioned([id, partition, at, expires, tags, value, version]: DocumentRow): Versioned {
-  return {
-    version,
-    document: {
-      id: restored(id),
-      partition: restored(partition),
-      at,
-      ...(expires !== null && { expiresAt: expires }),
-      tags: mapTags(tags, restored),
-      value: JSON.parse(value),
-    },
-  }
+  const kept = value.startsWith(WITH_KEYS)
+    ? withKeys(value)
+    : {
+        ...{ id: restored(id), partition: restored(partition), tags: mapTags(tags, restored) },
+        value: JSON.parse(value),
+      }
+  return { version, document: { ...kept, at, ...(expires !== null && { expiresAt: expires }) } }
 }
 
 function toLog(row: LogRow | null): Answers['log'] {
@@ -97,7 +117,7 @@ function toLog(row: LogRow | null): Answers['log'] {
 
 /** Tags as they are stored. */
 export function storedTags(tags: Tags): Tags {
-  return mapTags(tags, stored)
+  return mapTags(tags, storedKey)
 }
 
 /** Names of tags are letters and digits. */

@@ -7,9 +7,9 @@
 import type { Ask, Asks } from '../../state/far.ts'
 import { INDEXED_TAGS } from '../../state/migrations.ts'
 import type { Filter, ListQuery, Tags } from '../../state/store.ts'
-import { storedTags } from './rows.ts'
+import { PLACE, storedTags } from './rows.ts'
 import { DOCUMENT, tagColumn } from './schema.ts'
-import { stored } from './text.ts'
+import { stored, storedKey } from './text.ts'
 
 /** The largest limit that a statement takes. */
 export const MAX_LIMIT: number = 2 ** 31 - 1
@@ -38,7 +38,7 @@ export class Statement {
   }
 
   #ofPartitions({ what, collection, limit }: OfPartition, part: readonly OfPartition[]): string {
-    const partitions = this.json(part.map(({ partition }) => stored(partition)))
+    const partitions = this.json(part.map(({ partition }) => storedKey(partition)))
     const rows = many(
       `SELECT ${DOCUMENT} AS j ${this.#from({ collection })} AND partition = x.p` +
         ` ORDER BY ${what === 'list' ? NEWEST : OLDEST} LIMIT ${this.#limit(limit)}`,
@@ -57,7 +57,9 @@ export class Statement {
       case 'countMatching':
         return this.#countMatching(ask)
       case 'withPrefix': {
-        const [from, to] = [this.#text(ask.prefix), this.#text(`${ask.prefix}\u{10ffff}`)]
+        const [from, to] = [stored(ask.prefix), stored(`${ask.prefix}\u{10ffff}`)].map(text =>
+          this.#text(text),
+        )
         const limit = this.#limit(ask.limit)
         return many(
           `SELECT ${DOCUMENT} AS j ${this.#from(ask)} AND id >= ${from} AND id < ${to} ORDER BY id LIMIT ${limit}`,
@@ -94,7 +96,7 @@ export class Statement {
         `(SELECT * FROM (SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks}) looked ${tagged} ORDER BY ${NEWEST} LIMIT ${more})`,
     )
     const last = ways.map(
-      way => `(SELECT json_build_array(at, id) AS j ${way} ORDER BY ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
+      way => `(SELECT ${PLACE} AS j ${way} ORDER BY ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
     )
     return (
       `(WITH ${fewest} found AS MATERIALIZED (${found.join(' UNION ALL ')})` +
@@ -122,7 +124,7 @@ export class Statement {
     const all = `${this.#in(ask)}${since}`
     const { tags = {} } = ask
     const ways = Object.entries(tags).flatMap(([tag, value]) =>
-      INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#text(value)}` : [],
+      INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#key(value)}` : [],
     )
     if (ways.length < 2) {
       const rest = Object.fromEntries(Object.entries(tags).filter(([tag]) => !INDEXED_TAGS.includes(tag)))
@@ -148,19 +150,23 @@ export class Statement {
     const from = this.#of(collection, partition)
     return after === undefined
       ? from
-      : `${from} AND (at, id) < (${this.#number(after.at)}, ${this.#text(after.id)})`
+      : `${from} AND (at, id) < (${this.#number(after.at)}, ${this.#key(after.id)})`
   }
 
   #of(collection: string, partition: string): string {
-    return `${this.#from({ collection })} AND partition = ${this.#text(partition)}`
+    return `${this.#from({ collection })} AND partition = ${this.#key(partition)}`
   }
 
   #from({ collection }: { readonly collection: string }): string {
-    return `FROM ${this.#s}.documents WHERE collection = ${this.#text(collection)}`
+    return `FROM ${this.#s}.documents WHERE collection = ${this.#text(stored(collection))}`
+  }
+
+  #key(text: string): string {
+    return this.#text(storedKey(text))
   }
 
   #text(text: string): string {
-    return `$${this.values.push(stored(text))}::text`
+    return `$${this.values.push(text)}::text`
   }
 
   #number(number: number): string {

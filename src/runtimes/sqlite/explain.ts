@@ -69,7 +69,7 @@ function whyNot(path: string, code: number | undefined): string | undefined {
 }
 
 /** Why a file or folder cannot be read and written. Undefined if it can. */
-function access(path: string): string | undefined {
+export function access(path: string): string | undefined {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
     return undefined

@@ -51,8 +51,7 @@ function lockExclusively(file: string): DatabaseSync | undefined {
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
     const found = look(file)
-    // The number of a file that was removed may be given to another one.
-    if (seen && found?.ino === seen.ino && found.birthtimeNs === seen.birthtimeNs) return database
+    if (seen && isSame(seen, found)) return database
   } catch {
     // Another process has it.
   }
@@ -61,8 +60,13 @@ function lockExclusively(file: string): DatabaseSync | undefined {
 }
 
 /** Which file a path leads to; undefined for none. It does not open the file: closing it would release its lock. */
-function look(file: string): BigIntStats | undefined {
+export function look(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })
+}
+
+/** Whether both are the same file, or none. The number of a file that was removed may be given to another one. */
+export function isSame(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
+  return one?.ino === other?.ino && one?.birthtimeNs === other?.birthtimeNs
 }
 
 /** How often a lock is tried, and the most milliseconds between two tries. */

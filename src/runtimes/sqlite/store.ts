@@ -1,44 +1,96 @@
 /**
- * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed.
+ * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed. If it is lost to this
+ * process, it closes at once, so that other processes go on with what was at work here.
  *
  * @module
  */
 
 import { existsSync } from 'node:fs'
-import { createPatient } from '../../state/patient.ts'
+import { resolve } from 'node:path'
+import { isServableError } from '../../errors.ts'
+import { createPatient, isLost } from '../../state/patient.ts'
 import { type SqlStore, sqlStore } from '../../state/sql.ts'
 import type { SqlDriver } from '../../state/sql-driver.ts'
 import type { Store } from '../../state/store.ts'
 import { atExit } from './at-exit.ts'
 import { openDatabase } from './driver.ts'
 import { explain, isBusy } from './explain.ts'
+import { type Files, filesOf } from './files.ts'
 import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
 
 /** An open file. */
 interface Opened {
   readonly store: SqlStore
+  /** Undefined in memory. */
+  readonly files?: Files
   close(): void
+  /** Closes it, and leaves everything beside it as it is. */
+  leave(): void
+}
+
+/** Why the store is lost to this process, and whether it can be opened again. */
+interface Loss {
+  readonly error: unknown
+  isOver(): boolean
 }
 
 /** Milliseconds after a commit in which further writes are gathered. */
 const GATHER_MS = 3
 
-/** Makes the store. Its first use throws `invalid_options` if the file cannot be opened. */
-export function sqliteStore(path: string): Store {
-  const isShared = path !== ':memory:'
-  // The id stays the same when the file reopens, so its running work stays its own.
-  const instance = crypto.randomUUID()
+/**
+ * Makes the store. Its first use throws `invalid_options` if the file cannot be opened. A relative path is one of the folder in which the
+ * process is now.
+ */
+export function sqliteStore(given: string): Store {
+  const isShared = given !== ':memory:'
+  const path = isShared ? resolve(given) : given
+  // The id stays the same when the file reopens, so its running work stays its own. After a loss it is another one's.
+  let instance: string = crypto.randomUUID()
   let opened: Opened | undefined
+  let loss: Loss | undefined
+  const wakes: ((why: unknown) => void)[] = []
   let forget = () => {}
-  const open = () => {
-    if (opened === undefined) {
+  const open = (): Opened => {
+    if (opened !== undefined) return opened
+    if (loss?.isOver() === false) throw loss.error
+    try {
       opened = isShared ? openFile(path, instance) : openMemory()
-      if (isShared) forget = atExit(close)
+    } catch (error) {
+      throw loss && isServableError(error) ? loss.error : error
     }
-    return opened.store
+    loss = undefined
+    if (isShared) forget = atExit(close)
+    return opened
+  }
+  const use = <T>(isWrite: boolean, work: (store: SqlStore) => T): T => {
+    const { files, store } = open()
+    try {
+      files?.check(isWrite)
+      return work(store)
+    } catch (error) {
+      if (isLost(error)) lose(error)
+      throw error
+    }
+  }
+  const lose = (error: unknown) => {
+    forget()
+    try {
+      opened?.leave()
+    } catch {
+      // Nobody holds its lock any more, even if the file of the lock cannot be removed.
+    }
+    loss = { error, isOver: opened?.files?.leave() ?? (() => false) }
+    opened = undefined
+    instance = crypto.randomUUID()
+    queueMicrotask(() => {
+      for (const wake of wakes) wake(error)
+    })
   }
   const { read, write, flush } = createPatient(
-    { read: work => open().read(work), commit: works => open().commit(works) },
+    {
+      read: work => use(false, store => store.read(work)),
+      commit: works => use(true, store => store.commit(works)),
+    },
     { gatherMs: GATHER_MS },
   )
   const close = () => {
@@ -48,18 +100,21 @@ export function sqliteStore(path: string): Store {
     opened = undefined
   }
   return {
-    instance,
+    get instance() {
+      return instance
+    },
     isShared,
-    isAlive: other => (isShared ? open().isAlive(other) : other === instance),
+    isAlive: other => (isShared ? open().store.isAlive(other) : other === instance),
     read,
     write,
+    onLost: wake => void wakes.push(wake),
     close,
   }
 }
 
 function openMemory(): Opened {
   const driver = openDatabase(':memory:')
-  return { store: sqlStore(driver), close: driver.close }
+  return { store: sqlStore(driver), close: driver.close, leave: driver.close }
 }
 
 /** Opens a file and checks that it can be written. On failure it closes the file and leaves no files beside it. */
@@ -93,12 +148,15 @@ function closing(
   path: string,
   { store, driver, lock }: { readonly store: SqlStore; readonly driver: SqlDriver; readonly lock: Lock },
 ): Opened {
-  const close = () => {
+  const leave = () => {
     driver.close()
     lock.release()
+  }
+  const close = () => {
+    leave()
     tidy(path)
   }
-  return { store, close }
+  return { store, files: filesOf(path), close, leave }
 }
 
 /**

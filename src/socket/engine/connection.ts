@@ -1,6 +1,6 @@
 /** The connection of a client, as the handlers of an engine see it. */
 
-import type { Identity } from '../../http/platform.ts'
+import { type Identity, keptOf } from '../../http/platform.ts'
 
 /** Why a session ended. The names are those of Socket.IO where it has one. */
 export type CloseReason =
@@ -25,6 +25,21 @@ export interface Handshake {
   readonly identity?: Identity
   /** The id of the request, if the platform object of the request has one. */
   readonly requestId?: string
+}
+
+/** What a sleeping session keeps of its handshake: no headers, and of the identity what it needs. */
+export function keptHandshake({ identity, ...rest }: Handshake): Handshake {
+  return {
+    ...rest,
+    url: withoutQuery(rest.url),
+    headers: {},
+    ...(identity && { identity: keptOf(identity) }),
+  }
+}
+
+/** Removes the query, which may contain credentials. */
+function withoutQuery(url: string): string {
+  return url.split('?', 1)[0] ?? ''
 }
 
 /** One client on any transport. */

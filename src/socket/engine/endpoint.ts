@@ -4,21 +4,23 @@
  * @module
  */
 
-import { isWebSocket, type Platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import { isWebSocket, type Platform, type RawSocket } from '../../http/platform.ts'
 import { createAddressReader } from '../../web/client-address.ts'
 import { isAddressed } from '../../web/host.ts'
 import type { AddressReader } from '../../web/ip-address.ts'
 import type { Handshake } from './connection.ts'
 import type { EngineSettings } from './options.ts'
+import type { Places } from './places.ts'
 import { openResponse, poll, post } from './polling.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import type { Session } from './session.ts'
-import { SessionSocket, UpgradeSocket } from './upgrade.ts'
+import { SessionSocket, surplusSocket, UpgradeSocket } from './upgrade.ts'
 
 /** The parts that the requests of one engine share. */
 export interface EndpointOptions {
   readonly settings: EngineSettings
   readonly sessions: ReadonlyMap<string, Session>
+  readonly places: Places
   /** Makes a session: on the WebSocket if one is given, otherwise on polling. */
   readonly open: (handshake: Handshake, socket?: RawSocket, isPlain?: boolean) => Session
   readonly isFull: (handshake: Handshake) => boolean
@@ -111,7 +113,7 @@ function open(engine: Opening, request: Request, platform: Platform, isPlainSock
 }
 
 function goOn(
-  { settings, sessions }: EndpointOptions,
+  { settings, sessions, places }: EndpointOptions,
   sid: string,
   request: Request,
   platform: Platform,
@@ -121,7 +123,7 @@ function goOn(
   // A session belongs to the user who opened it, even if someone else knows its id.
   const isOwn = session?.handshake.identity?.id === platform.identity?.id
   if (session === undefined || session.isClosed || !isOwn) return refuse('unknownSession')
-  if (isUpgrade(request)) return moveToSocket(session, request, settings, platform)
+  if (isUpgrade(request)) return moveToSocket(session, request, { settings, places }, platform)
   if (session.transport === 'websocket') return refuse('badRequest')
   if (request.method === 'GET') return poll(session)
   if (request.method === 'POST' && session.isOpen) return post(session, request, settings.maxPayload)
@@ -132,21 +134,21 @@ function goOn(
 function moveToSocket(
   session: Session,
   request: Request,
-  settings: EngineSettings,
+  { settings, places }: Pick<EndpointOptions, 'settings' | 'places'>,
   platform: Platform,
 ): Response {
+  // The session has a place. But WebSockets that were refused before may still be open.
+  if (places.isFull(session.handshake, 0)) return refuse('tooMany')
   const isTaken = session.attempt !== undefined || session.transport === 'websocket' || !session.isOpen
-  if (isTaken) return platform.upgrade?.(SURPLUS) ?? refuse('badRequest')
+  if (isTaken) return platform.upgrade?.(surplusSocket(session, places)) ?? refuse('badRequest')
   const until = settings.now() + settings.upgradeTimeout
-  const attempt = new UpgradeSocket(settings.maxPayload, session, until, wantsText(request.url))
+  const attempt = new UpgradeSocket(settings, session, places, until, wantsText(request.url))
   session.attempt = attempt
   const response = platform.upgrade?.(attempt)
   if (response !== undefined) return response
   session.attempt = undefined
   return refuse('badRequest')
 }
-
-const SURPLUS: RawSocketHandlers = { open: socket => socket.close(1002), message() {}, close() {} }
 
 function isUpgrade(request: Request): boolean {
   return isWebSocket(request.headers.get('upgrade'))

@@ -4,12 +4,11 @@
  * @module
  */
 
-import { Counter } from '../../counter.ts'
 import { type Platform, platformOf, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
-import { addressKey } from '../../web/ip-address.ts'
 import type { Handshake } from './connection.ts'
 import { createEndpoint, openFrame, wantsText } from './endpoint.ts'
 import { type EngineHooks, type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
+import { Places } from './places.ts'
 import { refuse } from './refusal.ts'
 import { Session } from './session.ts'
 import type { SessionEvents, SessionSnapshot } from './session-contracts.ts'
@@ -62,9 +61,9 @@ export function createEngine(options: EngineOptions = {}): SocketEndpoint {
 export function createEngineWith(options: EngineOptions, hooks: EngineHooks): SocketEndpoint {
   const settings = resolveEngine(options)
   const sessions = new Map<string, Session>()
-  const addresses = new Counter()
+  const places = new Places(settings)
   const ticker = createTicker(settings, sessions, hooks)
-  const events = createEvents(options, settings, { sessions, addresses }, hooks)
+  const events = createEvents(options, settings, { sessions, places }, hooks)
   const sessionSettings = { ...settings, admission: hooks.admission }
   let isClosed = false
 
@@ -72,7 +71,7 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     const id = settings.generateId(handshake)
     const session = new Session(id, handshake, sessionSettings, events, settings.now(), isPlain)
     sessions.set(session.id, session)
-    addresses.add(keyOf(handshake))
+    places.take(handshake)
     ticker.start()
     if (socket !== undefined) {
       if (!isPlain) socket.send(openFrame(session.id, [], settings))
@@ -84,11 +83,9 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
   const endpoint = createEndpoint({
     settings,
     sessions,
+    places,
     open,
-    isFull: handshake =>
-      isClosed ||
-      sessions.size >= settings.maxSessions ||
-      addresses.count(keyOf(handshake)) >= settings.maxSessionsPerIp,
+    isFull: handshake => isClosed || places.isFull(handshake),
   })
 
   return {
@@ -116,22 +113,18 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
       try {
         session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
         sessions.set(session.id, session)
-        addresses.add(keyOf(session.handshake))
+        places.take(session.handshake)
         ticker.start()
         hooks.restore?.(session, snapshot.layer)
       } catch (error) {
         // A partly restored client must not continue, because its identity may be missing.
         socket.close(RESTART)
-        session?.end('transport close')
+        session?.socketClosed('transport close')
         throw error
       }
       return new SessionSocket(settings.maxPayload, session, undefined)
     },
   }
-}
-
-function keyOf({ ip }: Handshake): string | undefined {
-  return ip === undefined ? undefined : addressKey(ip)
 }
 
 /** Whether `allow` lets the request through. If it throws, the request is refused. */
@@ -155,7 +148,7 @@ function isAllowed(
 function createEvents(
   options: EngineOptions,
   settings: EngineSettings,
-  { sessions, addresses }: { sessions: Map<string, Session>; addresses: Counter },
+  { sessions, places }: { sessions: Map<string, Session>; places: Places },
   hooks: EngineHooks,
 ): SessionEvents {
   const { onMessage, onClose } = options
@@ -171,8 +164,11 @@ function createEvents(
     snapshot: session => hooks.snapshot?.(session),
     close(session, reason) {
       if (session.isClosed) sessions.delete(session.id)
-      addresses.remove(keyOf(session.handshake))
       guard(settings, () => onClose?.(session, reason))
+    },
+    gone(session) {
+      sessions.delete(session.id)
+      places.give(session.handshake)
     },
   }
 }

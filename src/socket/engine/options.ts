@@ -23,7 +23,10 @@ export interface EngineLimits {
   readonly maxPayload?: number
   /** Most bytes that may wait for one client. A client that reads more slowly is disconnected. Default: 4 MiB. */
   readonly maxBufferedBytes?: number
-  /** Most clients at a time. More are refused with HTTP 503. Default: 10,000. */
+  /**
+   * Most clients at a time. One whose WebSocket was closed counts until its connection is gone. More are refused with HTTP 503.
+   * Default: 10,000.
+   */
   readonly maxSessions?: number
   /**
    * Most clients of one address at a time, if the runtime or `trustProxy` provides the address. An IPv6 network of 64 bits

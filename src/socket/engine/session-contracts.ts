@@ -44,6 +44,8 @@ export interface SessionEvents {
   /** The client has received everything that was sent before the last ping. */
   pong(session: Connection): void
   close(session: Ended, reason: CloseReason): void
+  /** The session is closed, and its connection is gone. It may come before `close`. */
+  gone(session: Connection): void
   /** Returns what the layer above stores with the session, as JSON. */
   snapshot?(session: Connection): unknown
 }

@@ -7,7 +7,7 @@
 
 import { ServableError } from '../../errors.ts'
 import { isLonger } from '../../web/body.ts'
-import type { CloseReason, Connection, Handshake } from './connection.ts'
+import { type CloseReason, type Connection, type Handshake, keptHandshake } from './connection.ts'
 import { Heartbeat } from './heartbeat.ts'
 import {
   BASE64,
@@ -120,7 +120,7 @@ export class Session implements Connection {
       sid: this.id,
       ...(this.isPlain && { isPlain: true }),
       ...(this.#isTextOnly && { isTextOnly: true }),
-      handshake: { ...this.handshake, url: withoutQuery(this.handshake.url), headers: {} },
+      handshake: keptHandshake(this.handshake),
       heartbeat: this.#heartbeat.snapshot(),
       layer: this.#events.snapshot?.(this),
     }
@@ -304,6 +304,13 @@ export class Session implements Connection {
     if (socket !== undefined) socket.close(CLOSE_CODES[reason], reason)
     else this.#endPolling(reason)
     this.#events.close(this, reason)
+    if (socket === undefined && this.isClosed) this.#events.gone(this)
+  }
+
+  /** Ends the session, whose WebSocket has closed. */
+  socketClosed(reason: CloseReason): void {
+    this.end(reason)
+    this.#events.gone(this)
   }
 
   /** Ends the session on polling. If the server ends it, its last packets wait for the next poll. */
@@ -327,6 +334,7 @@ export class Session implements Connection {
     this.#state = 'closed'
     this.#lingerUntil = Number.POSITIVE_INFINITY
     this.#queue = undefined
+    this.#events.gone(this)
   }
 
   get #hasNothing(): boolean {
@@ -381,9 +389,4 @@ function isSessionSnapshot(value: unknown): value is SessionSnapshot {
 /** The error for an invalid snapshot. It repeats nothing of the snapshot, which may contain a key. */
 export function unreadable(what: string): ServableError {
   return new ServableError('internal_error', `A snapshot cannot be read: ${what} in it cannot be used`)
-}
-
-/** Removes the query, which may contain credentials. */
-function withoutQuery(url: string): string {
-  return url.split('?', 1)[0] ?? ''
 }

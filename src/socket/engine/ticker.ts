@@ -16,7 +16,7 @@ export interface Ticker {
 /** Makes the ticker. All sessions share one timer. */
 export function createTicker(
   settings: EngineSettings,
-  sessions: Map<string, Session>,
+  sessions: ReadonlyMap<string, Session>,
   hooks: EngineHooks,
 ): Ticker {
   const { pingInterval, pingTimeout, now: clock, ticks } = settings
@@ -29,11 +29,7 @@ export function createTicker(
   }
   const tick = (ahead?: number) => {
     const now = clock()
-    for (const session of sessions.values()) {
-      session.tick(now, ahead)
-      // The session has waited too long for its last poll.
-      if (session.isClosed) sessions.delete(session.id)
-    }
+    for (const session of sessions.values()) session.tick(now, ahead)
     const neededUntil = hooks.tick?.(now) ?? 0
     if (sessions.size === 0 && neededUntil <= now) stop()
   }

@@ -7,6 +7,7 @@
 import type { RawSocket, RawSocketHandlers } from '../../http/platform.ts'
 import type { CloseReason } from './connection.ts'
 import { type Frame, PROBE_FRAME, PROBED_FRAME } from './packet.ts'
+import type { Places } from './places.ts'
 import type { Session } from './session.ts'
 import type { Attempt, SessionSnapshot } from './session-contracts.ts'
 
@@ -45,7 +46,7 @@ export class SessionSocket implements RawSocketHandlers {
   }
 
   close(_socket: RawSocket, code: number): void {
-    this.#session?.end(reasonOf(code))
+    this.#session?.socketClosed(reasonOf(code))
   }
 
   snapshot(): SessionSnapshot | undefined {
@@ -58,21 +59,31 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   readonly maxPayload: number
   isProbed = false
   readonly #session: Session
+  readonly #places: Places
   readonly #until: number
   #holdUntil = Number.POSITIVE_INFINITY
   #socket: RawSocket | undefined
   readonly #isTextOnly: boolean
   #isOver = false
   #hasMoved = false
+  /** Whether the WebSocket was told to close, and holds a place until it has. */
+  #isClosing = false
 
   /**
    * `until` is the time by which the client must complete the upgrade. With `isTextOnly`, the client accepts no binary
    * frames.
    */
-  constructor(maxPayload: number, session: Session, until: number, isTextOnly: boolean) {
+  constructor(
+    { maxPayload }: { readonly maxPayload: number },
+    session: Session,
+    places: Places,
+    until: number,
+    isTextOnly: boolean,
+  ) {
     this.maxPayload = maxPayload
     this.#isTextOnly = isTextOnly
     this.#session = session
+    this.#places = places
     this.#until = until
   }
 
@@ -82,7 +93,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
 
   open(socket: RawSocket): void {
     this.#socket = socket
-    if (this.#isOver) socket.close()
+    if (this.#isOver) this.#close(socket)
   }
 
   message(socket: RawSocket, data: Frame): void {
@@ -95,8 +106,9 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   }
 
   close(_socket: RawSocket, code: number): void {
-    if (this.#hasMoved) this.#session.end(reasonOf(code))
-    else this.#leave()
+    if (this.#hasMoved) return this.#session.socketClosed(reasonOf(code))
+    if (this.#isClosing) this.#places.give(this.#session.handshake)
+    this.#leave()
   }
 
   snapshot(): SessionSnapshot | undefined {
@@ -117,7 +129,13 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   /** Gives up the upgrade. The session stays on polling. */
   abort(): void {
     this.#leave()
-    this.#socket?.close(1002)
+    if (this.#socket !== undefined) this.#close(this.#socket)
+  }
+
+  #close(socket: RawSocket): void {
+    if (!this.#isClosing) this.#places.take(this.#session.handshake)
+    this.#isClosing = true
+    socket.close(PROTOCOL_ERROR)
   }
 
   #answerProbe(socket: RawSocket): void {
@@ -132,6 +150,21 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
     if (this.#session.attempt !== this) return
     this.#session.attempt = undefined
     this.#session.releasePoll()
+  }
+}
+
+/** The close code for what the protocol does not allow (RFC 6455, section 7.4.1). */
+const PROTOCOL_ERROR = 1002
+
+/** The WebSocket of a session that has one already. It is closed ("WebSocket"). */
+export function surplusSocket({ handshake }: Session, places: Places): RawSocketHandlers {
+  return {
+    open(socket) {
+      places.take(handshake)
+      socket.close(PROTOCOL_ERROR)
+    },
+    message() {},
+    close: () => places.give(handshake),
   }
 }
 

@@ -63,7 +63,11 @@ export class Client {
 
   /** Handles a pong. The client has received everything that was sent before the ping. */
   pong(): void {
-    for (const socket of this.#sockets) socket.log?.pong()
+    for (const socket of this.#sockets) {
+      socket.log?.pong()
+      const { onPong } = socket.namespace
+      if (onPong !== undefined) this.#call(() => onPong(socket))
+    }
   }
 
   /** Restores sockets from the result of `snapshot`. Throws if it cannot be read or a handler throws. */

@@ -100,6 +100,8 @@ export interface Namespace {
     args: unknown[],
     ack: Ack | undefined,
   ) => void | Promise<void>
+  /** Is called when the client has answered a ping. */
+  readonly onPong?: (socket: Socket) => void
   /** Whether the client with this `data` may continue as `socket`. Default: any client that knows its private id may. */
   readonly mayRecover?: (socket: Socket, data: unknown) => boolean
   /** Is called after the client has reconnected and was sent the missed events. */

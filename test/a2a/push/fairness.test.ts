@@ -79,7 +79,7 @@ async function startMany(
   for (let index = 0; index < count; index++) await start(ip, urlOf(index))
 }
 
-const inTime = (check: () => void) => eventually(check, 50_000)
+const inTime = (check: () => void) => eventually(check, 110_000)
 
 /** The working status, the artifact and the end. */
 const NOTICES = 3

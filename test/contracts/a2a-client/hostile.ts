@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import type { Server } from '../http/client.ts'
+import { OVERCODED, overcode } from '../overcoded.ts'
 import { ask } from './kinds.ts'
 import { HOSTILE } from './service.ts'
 
@@ -36,6 +37,8 @@ export async function hostile(
   const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
   // What is asked later is never answered.
   if (method !== 'SendStreamingMessage' || what === 'hangs') return
+  const overcoded = OVERCODED.find(how => what === how)
+  if (overcoded !== undefined) return void overcode(response, overcoded, 'text/event-stream')
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (what !== 'silent' && what !== 'dribble') response.write(told({ task }))
   const artifact = { artifactId: 'a', parts: [{ text: 'x'.repeat(1000) }] }
@@ -57,6 +60,14 @@ export async function hostile(
 
 /** Each of them ends the run in time. */
 export function hostileCases(server: Server): void {
+  it.each(OVERCODED)('a hostile service, which the server outlives: %s', async what => {
+    const { code } = await ask(server, HOSTILE, { input: what })
+    // Where the runtime undoes codings, the service counts as lost.
+    expect(['invalid_agent_response', 'provider_failed']).toContain(code)
+    // What ends the process comes with the end of the connection, or with the time limit.
+    expect(await ask(server, HOSTILE, { input: 'silent' })).toMatchObject({ code: 'provider_failed' })
+  })
+
   it.concurrent.each(Object.entries(DOINGS))('a hostile service: %s', async (what, code) => {
     expect(await ask(server, HOSTILE, { input: what })).toMatchObject({ code })
   })

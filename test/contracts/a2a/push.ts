@@ -6,6 +6,7 @@ import {
 } from '@a2a-js/sdk'
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../eventually.ts'
+import { OVERCODED } from '../overcoded.ts'
 import { as, ask, own, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import { hear, openGate, rpcCall, TONGUES } from './client.ts'
@@ -341,6 +342,17 @@ export function pushCases(server: Server): void {
       expect(places).toEqual([...places].sort((a, b) => a - b))
     }
   }, 300_000)
+
+  it.each(OVERCODED)('outlives a receiver with too many codings: %s', async way => {
+    // What ends the process comes with the end of the connection, or with the time limit, as the second one does.
+    for (const { path, url } of [at(way), at('hangs')]) {
+      await rpc(server, 'SendMessage', {
+        ...messageV1('one two', 'echo'),
+        configuration: { taskPushNotificationConfig: { url } },
+      })
+      await eventually(() => expect(receiver().tries(path)).toBeGreaterThan(1))
+    }
+  })
 
   it('tells the same once more where an answer was lost, whatever came meanwhile', async () => {
     const { path, url } = at('lost')

@@ -1,6 +1,7 @@
 /** A receiver of push notifications. Its paths select its behaviour. */
 import { createServer, type ServerResponse } from 'node:http'
 import { verifyWebhook, type Webhook } from '../../../src/index.ts'
+import { OVERCODED, overcode } from '../overcoded.ts'
 import { WEBHOOK_SECRET } from './service.ts'
 
 /** One notification that the receiver accepted. */
@@ -37,6 +38,7 @@ const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) =>
   gone: response => response.writeHead(410).end(),
   dead: response => response.writeHead(500).end(),
   moved: response => response.writeHead(307, { location: '/moved-here' }).end(),
+  ...Object.fromEntries(OVERCODED.map(how => [how, response => overcode(response, how)])),
 }
 
 /** Starts the receiver. Give a port to restart it at the same address. */

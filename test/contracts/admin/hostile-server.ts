@@ -1,5 +1,6 @@
 /** A hostile tool server. Its paths select how it misbehaves. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { OVERCODED, overcode } from '../overcoded.ts'
 import { urlOf } from './listening.ts'
 
 type Reply = (
@@ -100,7 +101,7 @@ const oddTools = [
   tool('good'),
 ]
 
-const WAYS: Readonly<Record<string, Reply>> = {
+const WAYS: Record<string, Reply> = {
   '/endless-connect': politely({ initialize: endless, 'server/discover': endless }),
   '/endless-call': politely({ 'tools/call': endless }),
   '/huge-connect': politely({ initialize: huge, 'server/discover': huge }),
@@ -140,6 +141,12 @@ const WAYS: Readonly<Record<string, Reply>> = {
   '/redirect': (_, response) =>
     void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
   '/redirect-away': (_, response) => void response.writeHead(307, { location: 'http://10.0.0.1/mcp' }).end(),
+}
+
+for (const how of OVERCODED) {
+  const answer: Reply = (_, response) => overcode(response, how, 'application/json')
+  WAYS[`/${how}-connect`] = politely({ initialize: answer, 'server/discover': answer })
+  WAYS[`/${how}-call`] = politely({ 'tools/call': answer })
 }
 
 export interface HostileServer {

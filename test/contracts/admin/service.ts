@@ -19,7 +19,8 @@ export const ENCRYPTION_KEY: string = btoa('0123456789abcdef0123456789abcdef')
 const limits: ToolServerManagerOptions = {
   register: false,
   encryptionKey: ENCRYPTION_KEY,
-  connectTimeoutMs: 2000,
+  // A program that a busy machine starts takes seconds.
+  connectTimeoutMs: 6000,
   callTimeoutMs: 2500,
   retryMs: 100,
   maxRetryMs: 400,

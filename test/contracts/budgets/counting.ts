@@ -32,7 +32,7 @@ export function countingCases(server: Server): void {
   it('counts what a run used that is cancelled', async () => {
     const who = own('owner')
     const { id } = await accept(server, 'agents/calls', { input: '2 hang' }, as(who))
-    await eventually(async () => expect(await budgetsOf(server, who)).toMatchObject([{ heldUsd: 0.03 }]))
+    await eventually(async () => expect(await budgetsOf(server, who)).toMatchObject([{ heldUsd: 0.0305 }]))
     expect((await ask(server, `/api/runs/${id}/cancel`, { method: 'POST', headers: as(who) })).status).toBe(
       200,
     )
@@ -50,7 +50,7 @@ export function countingCases(server: Server): void {
     })
     const reader = response.body?.getReader()
     await reader?.read()
-    await eventually(async () => expect(await budgetsOf(server, who)).toMatchObject([{ heldUsd: 0.02 }]))
+    await eventually(async () => expect(await budgetsOf(server, who)).toMatchObject([{ heldUsd: 0.0205 }]))
     leaving.abort()
     await spent(server, who, 1)
   })

@@ -238,6 +238,32 @@ export function keepingCases(server: Server, { tellsLength = true } = {}): void 
     expect(await bytesAt(server, addressIn(open), alice)).toHaveLength(5000)
   })
 
+  it('keeps the same bytes of two owners apart, however somebody asks', async () => {
+    const [alice, bob] = [as(own('alice')), as(own('bob'))]
+    const parts = [{ type: 'file', made: { size: 5000 }, mimeType: 'text/html', filename: 'page.html' }]
+    const [hers, his] = [await makes(server, 'page', parts, alice), await makes(server, 'page', parts, bob)]
+    const etag = (await fetchFile(server, addressIn(hers), alice)).headers.get('etag') ?? ''
+    const ways: readonly [Record<string, string>, string, number][] = [
+      [{}, 'GET', 200],
+      [{}, 'HEAD', 200],
+      [{ range: 'bytes=10-19' }, 'GET', 206],
+      [{ 'if-none-match': etag }, 'GET', 304],
+    ]
+    for (const [headers, method, status] of ways) {
+      const ask = async (address: string) => {
+        const response = await fetchFile(server, address, { ...bob, ...headers }, method)
+        await response.arrayBuffer()
+        return response
+      }
+      expect((await ask(addressIn(his))).status).toBe(status)
+      const refused = await ask(addressIn(hers))
+      expect(refused.status).toBe(404)
+      for (const name of ['etag', 'content-disposition', 'content-range', 'accept-ranges'])
+        expect(refused.headers.get(name)).toBeNull()
+      expect(refused.headers.get('content-type')).not.toBe('text/html')
+    }
+  })
+
   it('fails a run whose file is too large, or whose owner has too much', async () => {
     const file = (size: number, seed: number) => [{ type: 'file', made: { size, seed }, mimeType: 'a/b' }]
     const headers = as(own('full'))

@@ -64,14 +64,20 @@ export function boundCases(server: Server): void {
 
   it('refuses a socket too many of one identity', async () => {
     const extraHeaders = { 'x-test-user': own('ann') }
-    const sockets = Array.from({ length: NARROW.maxSocketsPerIdentity }, () =>
-      stock(server, { ...socketOnly, extraHeaders }),
-    )
-    await Promise.all(sockets.map(connected))
-    expect(await refusal(stock(server, { ...socketOnly, extraHeaders }))).toMatchObject({
-      data: { code: 'rate_limited' },
+    // Connections that the server has closed before may still have a place.
+    await eventually(async () => {
+      const sockets = Array.from({ length: NARROW.maxSocketsPerIdentity }, () =>
+        stock(server, { ...socketOnly, extraHeaders }),
+      )
+      try {
+        await Promise.all(sockets.map(connected))
+        expect(await refusal(stock(server, { ...socketOnly, extraHeaders }))).toMatchObject({
+          data: { code: 'rate_limited' },
+        })
+      } finally {
+        for (const socket of sockets) socket.disconnect()
+      }
     })
-    for (const socket of sockets) socket.disconnect()
   })
 
   it('closes a connection that sends too many attachments', async () => {
@@ -112,10 +118,9 @@ export function boundCases(server: Server): void {
     await noted(server, `${name} stopped`)
   })
 
-  it('refuses a socket too many of one address, where the runtime vouches for it, or in all', async () => {
-    const most = server().runtime === 'workerd' ? NARROW.maxSockets : NARROW.maxSocketsPerIp
+  it('refuses a socket too many of one address', async () => {
     await eventually(async () => {
-      const sockets = Array.from({ length: most }, () => stock(server, socketOnly))
+      const sockets = Array.from({ length: NARROW.maxSocketsPerIp }, () => stock(server, socketOnly))
       try {
         await Promise.all(sockets.map(connected))
         const response = await fetch(`${server().url}/socket.io/?EIO=4&transport=polling`)

@@ -91,7 +91,7 @@ const SETTINGS = {
         return Response.json({ detail: 'The token is old' }, { status: 401 })
       }
       if (auth.token === 'text') return new Response('No entry', { status: 403 })
-      if (headers.authorization === 'Bearer good') return { id: `bearer of ${nsp}` }
+      if (headers.authorization === 'Bearer good') return { id: `bearer of "${nsp}"` }
       return typeof auth.user === 'string' ? { id: auth.user } : undefined
     },
   },

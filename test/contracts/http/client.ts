@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect, vi } from 'vitest'
 import type { RunEvent, RunResult } from '../../../src/index.ts'
+import { eventually } from '../../eventually.ts'
 import type { Runtime } from '../../runtimes/harness.ts'
 import { untimed } from '../../support.ts'
 
@@ -210,6 +211,39 @@ export async function flood(
   return { answer: parseAnswer(received, true), sent }
 }
 
+/**
+ * Sends a request that is refused before its end, its rest in spite of that, and then another on the same connection. Gives the
+ * status of the refusal, undefined if it was lost. Resolves once the other one is answered as well, or the connection is closed.
+ */
+export async function refusedMidway(
+  server: Server,
+  lines: readonly string[],
+  body: string | Uint8Array,
+  rest: string | Uint8Array = '',
+): Promise<number | undefined> {
+  const { hostname, port } = new URL(server().url)
+  const socket = connect(Number(port), hostname)
+  const host = `host: ${hostname}:${port}`
+  let received = ''
+  socket
+    .on('error', () => {})
+    .on('data', chunk => {
+      received += chunk.toString('latin1')
+    })
+  const isClosed = () => socket.destroyed || socket.readableEnded
+  try {
+    socket.write([...lines, host, '', ''].join('\r\n'))
+    socket.write(body)
+    await eventually(() => expect(isClosed() || received.includes('\r\n\r\n')).toBe(true))
+    socket.write(rest)
+    socket.write(`GET /api/agents HTTP/1.1\r\n${host}\r\n\r\n`)
+    await eventually(() => expect(isClosed() || received.split('HTTP/1.1 ').length > 2).toBe(true))
+    return received === '' ? undefined : Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1])
+  } finally {
+    socket.destroy()
+  }
+}
+
 /** Sends bytes and closes the connection without waiting for an answer. */
 export async function hangUp(server: Server, lines: readonly string[], body: string): Promise<void> {
   const socket = send(server, lines, body)
@@ -226,6 +260,22 @@ function send(server: Server, lines: readonly string[], body: string | Uint8Arra
   const head = [...lines, ...host, 'connection: close', '', ''].join('\r\n')
   socket.write(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]))
   return socket
+}
+
+/** Asks for a WebSocket by hand. Gives the connection, which stays when the server ends it, and what the server has sent so far, in latin1. */
+export function askForSocket(server: Server, path: string): { readonly socket: Socket; text(): string } {
+  const { hostname, port } = new URL(server().url)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  const fields = ['upgrade: websocket', 'connection: Upgrade', 'sec-websocket-version: 13']
+  const key = `sec-websocket-key: ${btoa('sixteen bytes 16')}`
+  socket.write([`GET ${path} HTTP/1.1`, `host: ${hostname}:${port}`, ...fields, key, '', ''].join('\r\n'))
+  let received = ''
+  socket
+    .on('error', () => {})
+    .on('data', chunk => {
+      received += chunk.toString('latin1')
+    })
+  return { socket, text: () => received }
 }
 
 /** The answer in these bytes. Undefined while a part is missing. */

@@ -1,6 +1,6 @@
 /** Bodies that are refused before their end, and endless bodies. */
 import { describe, expect, it } from 'vitest'
-import { chunk, expectAlive, expectProblem, flood, raw, type Server } from './client.ts'
+import { chunk, expectAlive, expectProblem, flood, raw, refusedMidway, type Server } from './client.ts'
 
 const mib = 1024 * 1024
 const json = 'content-type: application/json'
@@ -10,6 +10,51 @@ const requestLine = 'POST /api/agents/echo/run HTTP/1.1'
 export function unreadCases(server: Server): void {
   describe('the size of a body', () => bodyCases(server))
   describe('files with a run', () => uploadCases(server))
+  describe('a connection whose body was refused midway', () => midwayCases(server))
+}
+
+const form = 'content-type: multipart/form-data; boundary=b'
+
+/** If the connection closes while the client still sends, the answer may be lost. */
+function midwayCases(server: Server): void {
+  const refused = async (status: number, lines: readonly string[], ...parts: [string | Buffer, Buffer?]) => {
+    expect([status, undefined]).toContain(await refusedMidway(server, lines, ...parts))
+    await expectAlive(server)
+  }
+
+  it('is closed or goes on after a form of too many parts', async () => {
+    const part = '--b\r\ncontent-disposition: form-data; name="x"\r\n\r\n\r\n'
+    const body = `${part.repeat(300_000)}--b--`
+    await refused(
+      400,
+      ['POST /images/agents/parts/run HTTP/1.1', form, `content-length: ${body.length}`],
+      body,
+    )
+  })
+
+  it('is closed or goes on after a form that came too late', async () => {
+    const body = Buffer.alloc(1000, 'x')
+    const lines = ['POST /brief/agents/parts/run HTTP/1.1', form, `content-length: ${2 * body.length}`]
+    await refused(400, lines, body, body)
+  })
+
+  it('is closed or goes on after a form that is too large', async () => {
+    const body = chunk(`--b\r\n\r\n${'x'.repeat(40 * mib)}`) + chunk('x'.repeat(40 * mib)) + chunk('')
+    await refused(413, ['POST /images/agents/parts/run HTTP/1.1', form, chunked], body)
+  })
+
+  it.each([
+    ['413', 'x'.repeat(3 * mib)],
+    ['400', `\xff${'x'.repeat(0.9 * mib)}`],
+  ])('is closed or goes on after JSON that is refused with %s', async (status, text) => {
+    const body = Buffer.from(chunk('{"input":"') + chunk(text) + chunk('"}') + chunk(''), 'latin1')
+    await refused(Number(status), [requestLine, json, chunked], body)
+  })
+
+  it('is closed or goes on after JSON that says that it is too large', async () => {
+    const body = 'x'.repeat(3 * mib)
+    await refused(413, [requestLine, json, `content-length: ${body.length}`], body)
+  })
 }
 
 function bodyCases(server: Server): void {

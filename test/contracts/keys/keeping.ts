@@ -170,6 +170,11 @@ export function keepingCases(server: Server): void {
   it.each([
     ['nothing', {}, /owner/],
     ['an empty owner', { owner: '' }, /owner/],
+    ['an owner that begins with a space', { owner: ' ada' }, /owner/],
+    ['an owner with a line feed', { owner: 'ada\n' }, /owner/],
+    ['an owner with a NUL', { owner: 'a\0da' }, /owner/],
+    ['an owner with half a surrogate pair', { owner: 'ada\ud800' }, /owner/],
+    ['a name with a control character', { name: 'lap\u001btop' }, /name/],
     ['a long owner', { owner: 'a'.repeat(257) }, /owner/],
     ['an empty name', { name: '' }, /name/],
     ['no scopes', { scopes: [] }, /scopes/],

@@ -1,7 +1,8 @@
 /** What keys may do, over every transport. */
 import { expect, it } from 'vitest'
 import type { IssuedKey } from '../../../src/keys/plugin.ts'
-import { connected, plain, clientOf as socketOf, stock } from '../gateway/client.ts'
+import { eventually } from '../../eventually.ts'
+import { connected, plain, clientOf as socketOf, start, stock } from '../gateway/client.ts'
 import { jsonRequest } from '../http/client.ts'
 import { ask as askMcp, told } from '../mcp/client.ts'
 import { ask, bearer, change, issue, own, revoke, run, type Server, short } from './client.ts'
@@ -188,6 +189,78 @@ export function scopingCases(server: Server): void {
     const answer = { taskId: task.id, parts: [{ text: 'large' }] }
     expect((await send(some.key, answer)).error.message).toContain('may not run')
     expect((await send(all.key, answer)).result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  it('lets a key change only what it may run', async () => {
+    const owner = own('ada')
+    const all = await issue(server, { owner })
+    const some = await issue(server, { owner, scopes: ['agent:says'] })
+    const begin = async (name: string) => {
+      const { text } = await post(server, all.key, `/api/agents/${name}/run`, { input: 'x' }, RESPOND_ASYNC)
+      return `/api/runs/${JSON.parse(text).id}`
+    }
+    const until = (path: string, status: string) =>
+      eventually(async () =>
+        expect((await ask(server, path, { headers: bearer(all.key) })).text).toContain(status),
+      )
+    const asks = await begin('asks')
+    await until(asks, 'input_required')
+    const rated = { score: 1 }
+    const refused: [string, object][] = [
+      [`${asks}/cancel`, {}],
+      [`${asks}/feedback`, rated],
+      ['/api/sessions', { kind: 'agent', name: 'asks' }],
+      ['/api/agents/asks/sessions/s/fork', {}],
+      ['/api/agents/asks/chat/c/stop', {}],
+    ]
+    for (const [path, body] of refused)
+      expect([path, (await post(server, some.key, path, body)).status]).toEqual([path, 403])
+    // It reads all of its owner.
+    expect((await ask(server, asks, { headers: bearer(some.key) })).status).toBe(200)
+    const says = await begin('says')
+    await until(says, 'completed')
+    expect(short(await post(server, some.key, `${says}/feedback`, rated))).toBe('200')
+    expect(short(await post(server, some.key, '/api/sessions', { kind: 'agent', name: 'says' }))).toBe('201')
+    expect(short(await post(server, all.key, `${asks}/cancel`, {}))).toBe('200')
+  })
+
+  it('lets a key cancel only tasks and responses of what it may run', async () => {
+    const owner = own('ada')
+    const all = await issue(server, { owner })
+    const some = await issue(server, { owner, scopes: ['agent:says'] })
+    const rpc = async (key: string, method: string, params: object) => {
+      const body = { jsonrpc: '2.0', id: 1, method, params }
+      return JSON.parse((await post(server, key, '/', body, { 'a2a-version': '1.0' })).text)
+    }
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const sent = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+    const { text } = await post(server, all.key, '/agents/asks', sent, { 'a2a-version': '1.0' })
+    const { id } = JSON.parse(text).result.task
+    expect((await rpc(some.key, 'CancelTask', { id })).error.message).toContain('may not run')
+    expect((await rpc(all.key, 'CancelTask', { id })).result.status.state).toBe('TASK_STATE_CANCELED')
+
+    const asked = { model: 'asks', input: 'x', background: true, store: true }
+    const begun = await post(server, all.key, '/openai/v1/responses', asked)
+    const path = `/openai/v1/responses/${JSON.parse(begun.text).id}/cancel`
+    expect((await post(server, some.key, path, {})).status).toBe(403)
+    expect((await post(server, all.key, path, {})).status).toBe(200)
+  })
+
+  it('lets a key of one agent cancel its own run on a plain socket, which is stored nowhere', async () => {
+    const { key } = await issue(server, { scopes: ['agent:stays'] })
+    const client = await plain(server, { connect: { token: key } })
+    const runId = await start(client, 'agent.run', { name: 'stays', input: 'hi' })
+    expect(await client.ask('run.cancel', { runId })).toEqual({ runId })
+  })
+
+  it('lets an open socket cancel nothing once its key is revoked', async () => {
+    const issued = await issue(server)
+    const client = socketOf(
+      stock(server, { transports: ['websocket'], extraHeaders: { ...bearer(issued.key) } }),
+    )
+    const runId = await start(client, 'agent.run', { name: 'asks', input: 'hi' })
+    await revoke(server, issued)
+    expect(await client.ask('run.cancel', { runId })).toMatchObject({ code: 'unauthorized' })
   })
 
   it('heeds for an open socket what becomes of its key', async () => {

@@ -39,6 +39,15 @@ const asks: Agent = new Agent({
   },
 })
 
+const stays: Agent = new Agent({
+  name: 'stays',
+  register: false,
+  async *run(_, { signal }) {
+    yield 'here'
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+  },
+})
+
 const pair: Team = new Team({ name: 'pair', register: false, members: [says], strategy: sequence })
 const flow: Workflow = new Workflow({
   name: 'flow',
@@ -57,14 +66,15 @@ export function keysOptions(state: State, settings = 'usual'): HandlerOptions {
   })
   return {
     production: true,
-    agents: { says, asks },
+    agents: { says, asks, stays },
     teams: { pair },
     workflows: { flow },
     registry: false,
     state,
     middleware: [keysAuth(keys, { tokens: { [OTHER]: 'other' } })],
     a2a: { default: 'says' },
-    gateway: true,
+    // `brisk` sockets are pinged often: an open one ends soon once its key is revoked.
+    gateway: settings === 'brisk' ? { limits: { pingInterval: 300 } } : true,
     plugins: [
       keys,
       sessions(),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MetricsHistory, MetricsStep } from '../../../src/metrics/history.ts'
 import { eventually } from '../../eventually.ts'
-import { messagesOf } from '../http/client.ts'
+import { askForSocket, messagesOf } from '../http/client.ts'
 import {
   type Count,
   expectCounted,
@@ -133,6 +133,9 @@ export function countingCases(
   })
 
   describe('the live stream', () => {
+    // A host that leaves the socket with polling keeps all requests for a WebSocket to itself.
+    if (socketBy === 'websocket') upgradeCase(server)
+
     it('tells of starts, tools and ends, without a word of what is said', { timeout: 300_000 }, async () => {
       const leaving = new AbortController()
       const response = await fetch(`${server().url}/api/metrics/stream`, { signal: leaving.signal })
@@ -173,6 +176,22 @@ export function countingCases(
       expect(seen.get('tool.call ')).toEqual({ kind: 'agent', toolName: 'look "up"\\' })
       expect(seen.get('run.error ')).toMatchObject({ code: 'agent_failed' })
       expect(texts.join()).not.toMatch(/hello|as it was told|runId|[\da-f]{8}-[\da-f]{4}/)
+    })
+  })
+}
+
+function upgradeCase(server: Server): void {
+  it('gives the places of viewers back who ask for a WebSocket and leave', async () => {
+    // A hundred may view at a time.
+    const viewers = Array.from({ length: 120 }, () => askForSocket(server, '/api/metrics/stream'))
+    const statusOf = (text: string) => /^HTTP\/1\.1 (200|429) [\s\S]*\r\n\r\n/.exec(text)?.[1]
+    await eventually(() => expect(viewers.map(({ text }) => statusOf(text()))).not.toContain(undefined))
+    expect(viewers.filter(({ text }) => statusOf(text()) === '200').length).toBeGreaterThan(50)
+    for (const { socket } of viewers) socket.destroy()
+    await eventually(async () => {
+      const response = await fetch(`${server().url}/api/metrics/stream`)
+      await response.body?.cancel()
+      expect(response.status).toBe(200)
     })
   })
 }

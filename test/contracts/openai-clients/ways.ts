@@ -92,6 +92,11 @@ export function wayCases(
     expect(text).toBe('Painted red wall, red door.')
   })
 
+  it('hands a conversation over to another model', async () => {
+    const told = await way().handOver?.({ model: 'paints', text: 'wall' }, 'remembers')
+    if (told !== undefined) expect(told).toMatch(/^assistant I paint\. , tool .*> wall$/)
+  })
+
   it('gets an object', async () => {
     const asked = { model: 'weighs', text: 'x' }
     expect(await way().object(asked)).toEqual({ grams: 12 })

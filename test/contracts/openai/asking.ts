@@ -1,7 +1,7 @@
 /** What runs ask, and how clients answer: results of their tools, decisions, and text. */
 import { describe, expect, it } from 'vitest'
 import type { Item, ResponseObject } from '../../openai/response-stream.ts'
-import { own, type Server } from '../runs/client.ts'
+import { as, own, type Server } from '../runs/client.ts'
 import { chunksIn, expectError, get, itemsIn, kept, respond, said, send, streamed } from './client.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
@@ -93,6 +93,33 @@ export function askingCases(server: Server): void {
       const args = told.map(({ function: { arguments: piece } }) => piece).join('')
       expect([told[0]?.function.name, args]).toEqual(['pick', '{"hue":"warm"}'])
       expect(chunksIn(text).at(-1)?.choices[0]?.finish_reason).toBe('tool_calls')
+    })
+
+    it('is answered for another model, which takes the conversation over', async () => {
+      const ann = as(own('ann'))
+      const asked = await respond(server, 'paints', 'x', { tools: [toolOf('pick')] }, ann)
+      const [pick] = callsIn(asked) as [Item]
+      const told = [user('w'), { role: 'assistant', content: 'W' }, user('x'), pick, output(pick, 'red')]
+      expect(said(await respond(server, 'recalls', told, {}, ann))).toBe('u:w|a:W|a:-|t:- > x in none')
+      const previous = { previous_response_id: asked.id }
+      const next = await respond(server, 'recalls', [output(pick, 'red')], previous, ann)
+      expect([said(next), next.previous_response_id]).toEqual(['a:-|t:- > x in none', asked.id])
+      // Not a call of somebody else, nor a result of what is not told.
+      const eve = as(own('eve'))
+      const body = { model: 'recalls', input: told }
+      expectError(await send(server, 'responses', body, eve), [404, 'run_not_found'])
+      const alone = { ...body, input: [user('x'), output(pick, 'red')] }
+      expectError(await send(server, 'responses', alone, ann), [404, 'request_not_found'])
+      const call = { id: pick.call_id, type: 'function', function: { name: 'pick', arguments: '{}' } }
+      const messages = [
+        user('x'),
+        { role: 'assistant', tool_calls: [call] },
+        { role: 'tool', tool_call_id: pick.call_id, content: 'red' },
+      ]
+      const { json } = await send(server, 'chat/completions', { model: 'recalls', messages }, ann)
+      expect(json.choices[0].message.content).toBe('a:|t:- > x in none')
+      // The run still waits for its own model.
+      expect(said(await respond(server, 'paints', told, {}, ann))).toBe('Given ["red"]')
     })
 
     it('that is answered by nobody is history like any other', async () => {

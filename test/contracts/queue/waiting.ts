@@ -201,4 +201,29 @@ export function waitingCases(server: Server): void {
     await finish(server, busy)
     expect(await isNoted(server, `${waiting.gate} started`)).toBe(false)
   })
+
+  it('leave their idempotency key to others once they are deleted, whether they have begun or not', async () => {
+    const [owner, sessionId] = [as(own('owner')), own('session')]
+    const keys = [own('key'), own('key')]
+    const keyed = (at: number) => ({ ...owner, 'idempotency-key': keys[at] ?? '' })
+    const start = (at: number, gate: string) =>
+      accept(server, 'agents/gated', { input: gate, sessionId }, keyed(at))
+    const gates = [own('gate'), own('gate')]
+    const begun = await start(0, gates[0]!)
+    const run = { id: begun.id, gate: gates[0]!, record: begun, owner }
+    await finish(server, [run])
+    expect(await start(0, gates[0]!)).toMatchObject({ id: begun.id })
+    const busy = [await gated(server, owner), await gated(server, owner)]
+    const waiting = await start(1, gates[1]!)
+    expect(waiting.status).toBe('queued')
+    const path = `/api/agents/gated/sessions/${sessionId}?running=cancel`
+    expect((await ask(server, path, { method: 'DELETE', headers: owner })).status).toBe(204)
+    await finish(server, busy)
+    // The same body, and another one.
+    const again = await start(0, gates[0]!)
+    const other = await start(1, own('gate'))
+    expect(again.id).not.toBe(begun.id)
+    expect(other.id).not.toBe(waiting.id)
+    expect((await ask(server, path, { method: 'DELETE', headers: owner })).status).toBe(204)
+  })
 }

@@ -22,8 +22,12 @@ export function deleteCases(hosted: Hosted): void {
     expect(await listAll(host, owner, { limit: 10 })).toEqual([])
     // The key stands for another run now.
     const again = await begin(host, acts, { owner, key })
+    expect(again.id).not.toBe(id)
     await ending(host, again.id, owner)
     expect(await countOf(count)).toBe(2)
+    await host.delete(again.id, owner)
+    const other = await begin(host, [], { owner, key: { ...key, fingerprint: 'other' } })
+    expect(await ending(host, other.id, owner)).toMatchObject({ status: 'completed' })
   })
 
   it('leaves a run at work alone, and takes it once it is cancelled', async () => {

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { jsonRequest } from '../http/client.ts'
+import { eventually } from '../../eventually.ts'
+import { askForSocket, jsonRequest } from '../http/client.ts'
+import type { Host } from '../http/host.ts'
 import {
   as,
   ask,
@@ -45,14 +47,30 @@ async function startJson(server: Server, headers: Record<string, string> = {}) {
 
 const key = () => ({ 'idempotency-key': own('key') })
 
+/** Those of clients that ask for a WebSocket where there is none. */
+function upgradeCases(server: Server): void {
+  it.each(['chatty', 'gated'])('stops with one who asked for a WebSocket on its stream: %s', async name => {
+    const { gate, id, leave } = await startStream(server, name, key())
+    const watcher = askForSocket(server, `/api/runs/${id}/stream`)
+    await eventually(() => expect(watcher.text()).toContain('"before "'))
+    leave()
+    expect(await get(server, id)).toMatchObject({ status: 'running' })
+    watcher.socket.destroy()
+    await noted(server, `${gate} stopped`)
+    expect(await ended(server, id)).toMatchObject(cancelled)
+  })
+}
+
 /** The cases with the default of `runs.disconnect`. */
-export function cancelOnLeaveCases(server: Server): void {
+export function cancelOnLeaveCases(server: Server, { keepsUpgrades = false }: Host = {}): void {
   it.each(['chatty', 'gated'])('stops with the last one who watches its stream: %s', async name => {
     const { gate, id, leave } = await startStream(server, name, key())
     leave()
     await noted(server, `${gate} stopped`)
     expect(await ended(server, id)).toMatchObject(cancelled)
   })
+
+  if (!keepsUpgrades) upgradeCases(server)
 
   it('goes on while somebody watches', async () => {
     const { gate, id, leave } = await startStream(server, 'chatty', key())

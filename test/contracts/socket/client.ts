@@ -2,6 +2,7 @@
 import { expect, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Runtime } from '../../runtimes/harness.ts'
+import { askForSocket } from '../http/client.ts'
 
 export type Server = () => Runtime
 
@@ -59,6 +60,35 @@ export async function wire(server: Server, path: string): Promise<Wire> {
     closed: closed.promise,
     close: () => socket.close(),
     pause: () => socket.pause(),
+  }
+}
+
+/** A client that answers no closing frame, and keeps its connection. */
+export interface Stubborn {
+  /** Whether the server has ended the connection: it takes no more. */
+  readonly isEnded: boolean
+  /** Whether these bytes of the server have come, in latin1. */
+  has(bytes: string): boolean
+  /** Sends a frame of the client. With `isOpen`, the message has more fragments. */
+  send(text: string, isOpen?: boolean): void
+  leave(): void
+}
+
+/** Opens a WebSocket by hand. */
+export function stubborn(server: Server, path: string): Stubborn {
+  const { socket, text: received } = askForSocket(server, path)
+  return {
+    get isEnded() {
+      return socket.destroyed
+    },
+    has: bytes => received().includes(bytes),
+    send(text, isOpen = false) {
+      const bytes = Buffer.from(text)
+      const head = Buffer.from([isOpen ? 0x01 : 0x81, 0x80 | 126, 0, 0, 0, 0, 0, 0])
+      head.writeUInt16BE(bytes.length, 2)
+      socket.write(Buffer.concat([head, bytes]))
+    },
+    leave: () => socket.destroy(),
   }
 }
 

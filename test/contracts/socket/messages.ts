@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { errorOf, expectGone, openPolling, openWire, type Polled, type Server } from './client.ts'
+import { eventually } from '../../eventually.ts'
+import { errorOf, expectGone, openPolling, openWire, type Polled, type Server, stubborn } from './client.ts'
 import { MAX_PAYLOAD } from './service.ts'
 
 /** Messages over polling (Engine.IO, "HTTP long-polling"). */
@@ -178,6 +179,26 @@ export function socketCases(server: Server): void {
     const client = await open()
     client.send(`4${'x'.repeat(MAX_PAYLOAD)}`)
     expect(await client.closed).toBe(1009)
+  })
+
+  it('holds the place of a client that it has closed until the connection is gone', async () => {
+    const clients = [1, 2].map(() => stubborn(server, '/narrow/?EIO=4&transport=websocket'))
+    await eventually(() => expect(clients.every(client => client.has('"sid"'))).toBe(true))
+    const status = async () => (await fetch(`${server().url}/narrow/?EIO=4&transport=polling`)).status
+    for (const client of clients) client.send('4x')
+    await eventually(() => expect(clients.every(client => client.has('parse error'))).toBe(true))
+    for (const client of clients) client.send('4'.repeat(1000), true)
+    if (['node', 'bun'].includes(server().runtime)) {
+      // The server ends them by itself.
+      await eventually(() => {
+        for (const client of clients) client.send('4'.repeat(1000), true)
+        expect(clients.every(client => client.isEnded)).toBe(true)
+      })
+    } else {
+      expect(await status()).toBe(503)
+      for (const client of clients) client.leave()
+    }
+    await eventually(async () => expect(await status()).toBe(200))
   })
 
   it('counts the bytes of a message, and not its characters', async () => {

@@ -26,6 +26,13 @@ const echo = createEngine({
   },
 })
 
+/** It has few places, and closes whoever says something. */
+const narrow = createEngine({
+  path: '/narrow/',
+  maxSessions: 2,
+  onMessage: connection => connection.close('parse error'),
+})
+
 const beat = createEngine({ path: '/beat/', ...BEAT, onMessage: (connection, data) => connection.send(data) })
 
 const main: Namespace = {
@@ -102,6 +109,7 @@ const recovering = createSocketServer({
 
 const endpoints: Record<string, SocketEndpoint> = {
   'engine.io': echo,
+  narrow,
   beat,
   'socket.io': plain,
   recovery: recovering,

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { Webhook } from 'standardwebhooks'
 import { expect } from 'vitest'
 import type { WebhookPayload } from '../../../src/webhooks/plugin.ts'
+import { OVERCODED, overcode } from '../overcoded.ts'
 
 /** A request to a path. */
 export interface Received {
@@ -42,6 +43,9 @@ const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) =>
   },
   gone: (response, count) => count <= 1 && response.writeHead(410).end(),
   moved: response => response.writeHead(307, { location: '/moved-here' }).end(),
+  ...Object.fromEntries(
+    OVERCODED.map(how => [how, (response, count) => count <= 1 && overcode(response, how)]),
+  ),
 }
 
 /** Checks a request with a secret. Throws if the signature is wrong. */

@@ -8,6 +8,7 @@ import {
   type State,
   tool,
 } from '../../../src/index.ts'
+import { sessions } from '../../../src/sessions/plugin.ts'
 import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { agents } from '../fixture/agents.ts'
 import { identify } from '../identify.ts'
@@ -71,6 +72,7 @@ export function webhooksOptions(state: State, settings = ''): HandlerOptions {
     admin: { authenticate: request => (request.headers.has('x-test-admin') ? { id: 'root' } : undefined) },
     plugins: [
       approvals(),
+      sessions(),
       webhooks({
         subscriptions: [
           { id: 'all', url: `${receiver}/all?token=secret`, secret: [all, failures] },

@@ -1,6 +1,7 @@
 /** Receivers that fail, and what is done about them. */
 import { expect, it } from 'vitest'
 import { eventually } from '../../eventually.ts'
+import { OVERCODED } from '../overcoded.ts'
 import { accept, as, delivered, get, own, send, subscribed, type Told } from './client.ts'
 import { verified } from './receiver.ts'
 
@@ -20,6 +21,15 @@ export function tryingCases(told: Told): void {
     expect(new Set(ids).size).toBe(1)
     expect(requests().filter(({ isTaken }) => isTaken)).toHaveLength(1)
     for (const request of requests()) verified(request, secret)
+  })
+
+  it.each(OVERCODED)('outlives a receiver with too many codings: %s', async way => {
+    const { id, ann, requests } = await failing(way)
+    await delivered(server, id, ann, { status: 'delivered' })
+    expect(requests().length).toBeGreaterThan(0)
+    // What ends the process comes with the end of the connection, or with the time limit.
+    const later = await failing('hangs')
+    await delivered(server, later.id, later.ann, { status: 'delivered', responseStatus: 204 })
   })
 
   it('gives up after so many tries, and sends again when it is asked to', async () => {

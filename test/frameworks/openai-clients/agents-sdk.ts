@@ -89,6 +89,11 @@ function way(modelOf: (name: string) => Model): Way {
       await ran.completed
       return String(ran.finalOutput)
     },
+    async handOver({ model, text }, to) {
+      const clerk = new Agent({ name: 'clerk', model: modelOf(to) })
+      const triage = Agent.create({ name: 'triage', model: modelOf(model), handoffs: [clerk] })
+      return String((await run(triage, text)).finalOutput)
+    },
     async object({ model, text }) {
       return (await run(weigher(model), text)).finalOutput
     },

@@ -31,6 +31,8 @@ export interface Way {
   /** Demands an object of a schema. */
   object(asked: Asked): Promise<unknown>
   streamObject?: ((asked: Asked) => Promise<unknown>) | undefined
+  /** Asks a model that calls a tool to hand the conversation over to another one. Gives the other one's answer. */
+  handOver?(asked: Asked, to: string): Promise<string>
   /** Says two texts, and tells all of the first answer with the second. Gives the last answer. */
   converse(model: string, first: string, second: string): Promise<string>
   /** The same, but the second names the response to the first. */

@@ -1,0 +1,170 @@
+/**
+ * Sends requests to addresses that others give.
+ *
+ * @module
+ */
+
+import {
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+  httpClient,
+  type Lookup,
+} from '../environment.ts'
+import { type ErrorCode, ServableError } from '../errors.ts'
+import { type AddressPolicy, checkAddress } from './address.ts'
+
+/** Sends one request, as `fetch` does. A redirect is an answer like any other. */
+type Send = (init: RequestInit) => Promise<Response>
+
+/** A request with all that it needs. */
+interface Outgoing {
+  readonly request: Request
+  readonly body: Uint8Array | undefined
+  /** The addresses that were checked. Undefined if the host is an address, or is allowed by its name. */
+  readonly addresses: readonly string[] | undefined
+  readonly signal: AbortSignal | undefined
+  readonly code: ErrorCode
+}
+
+/** Milliseconds without a byte after which a connection is closed, if its caller has not given up before. */
+const SILENCE_MS = 300_000
+
+/** Statuses whose answers have no body. */
+const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** Headers of the connection. A caller cannot set them: another length could hide a second request in the body. */
+const OF_CONNECTION =
+  'connection content-length expect keep-alive te trailer transfer-encoding upgrade'.split(' ')
+
+/**
+ * Checks an address, and gives what sends a request to it. Throws what `checkAddress` throws. Where the runtime has a client that takes
+ * addresses, the request goes to one that was checked, no coding is accepted, and reading an answer that is encoded all the same fails
+ * with `code`. Elsewhere `fetch` sends it.
+ */
+export async function wayTo(url: URL, policy: AddressPolicy, code: ErrorCode): Promise<Send> {
+  const addresses = await checkAddress(url, policy)
+  const client = httpClient(url.protocol)
+  if (client === undefined) return init => fetch(url, { ...init, redirect: 'manual' })
+  return async ({ method = 'GET', headers, body: given = null, signal = null }) => {
+    const request = new Request(url, { method, body: given, ...(headers && { headers }) })
+    const body = given === null ? undefined : new Uint8Array(await request.arrayBuffer())
+    signal?.throwIfAborted()
+    return exchange(client, { request, body, addresses, signal: signal ?? undefined, code })
+  }
+}
+
+/** Sends a request, and gives its answer once the head is there. */
+function exchange(
+  client: HttpClient,
+  { request, body, addresses, signal, code }: Outgoing,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const sent = client.request(new URL(request.url), {
+      method: request.method,
+      headers: headersOf(request, body),
+      agent: false,
+      timeout: SILENCE_MS,
+      ...(addresses && { lookup: lookupOf(addresses) }),
+    })
+    let fail: (cause: unknown) => void = reject
+    const end = (cause: unknown) => {
+      signal?.removeEventListener('abort', leave)
+      fail(cause)
+      sent.destroy()
+    }
+    const leave = () => end(signal?.reason)
+    signal?.addEventListener('abort', leave)
+    // Each of these is heard until the connection is gone: an error that nobody hears ends the process.
+    sent.on('error', end)
+    sent.on('timeout', () => end(new Error(`The connection was silent for ${SILENCE_MS} ms`)))
+    sent.on('close', () => reject(closed()))
+    sent.on('response', answer => {
+      answer.on('error', end)
+      answer.on('close', () => end(closed()))
+      try {
+        const head = headOf(answer)
+        const isEmpty = request.method === 'HEAD' || EMPTY.has(head.status)
+        const body = isEmpty ? undefined : bodyOf(answer, sent, refusalOf(head.headers, code))
+        if (body === undefined) sent.destroy()
+        else fail = body.fail
+        resolve(new Response(body?.stream ?? null, head))
+      } catch (cause) {
+        // No `Response` has such a status or such a header.
+        end(cause)
+      }
+    })
+    sent.end(body)
+  })
+}
+
+/** The body of an answer, which is read as fast as its reader reads, and what makes it fail. */
+function bodyOf(answer: HttpAnswer, sent: HttpRequest, refusal: ServableError | undefined) {
+  let open: ReadableStreamDefaultController<Uint8Array> | undefined
+  const fail = (cause: unknown) => {
+    open?.error(cause)
+    open = undefined
+  }
+  answer.pause()
+  answer.on('data', chunk => {
+    answer.pause()
+    open?.enqueue(chunk)
+  })
+  answer.on('end', () => {
+    open?.close()
+    open = undefined
+  })
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      start(controller) {
+        open = controller
+      },
+      pull() {
+        if (refusal === undefined) return void answer.resume()
+        fail(refusal)
+        sent.destroy()
+      },
+      cancel() {
+        open = undefined
+        sent.destroy()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, fail }
+}
+
+function headersOf({ headers }: Request, body: Uint8Array | undefined): Record<string, string> {
+  const own = [...headers].filter(([name]) => !OF_CONNECTION.includes(name))
+  return {
+    accept: '*/*',
+    'user-agent': 'servable',
+    ...Object.fromEntries(own),
+    'accept-encoding': 'identity',
+    ...(body && { 'content-length': String(body.byteLength) }),
+  }
+}
+
+/** What gives these addresses for a name, whatever the name has become since. */
+function lookupOf(addresses: readonly string[]): Lookup {
+  const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+  return (_, { all }, done) => (all ? done(null, found) : done(null, found[0]!.address, found[0]!.family))
+}
+
+function headOf({ statusCode = 0, statusMessage = '', rawHeaders }: HttpAnswer) {
+  const headers = new Headers()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!)
+  return { status: statusCode, statusText: statusMessage, headers }
+}
+
+/** Why a body is not read that is encoded. To decode it could make more bytes of it than its reader allows. */
+function refusalOf(headers: Headers, code: ErrorCode): ServableError | undefined {
+  const coding = headers.get('content-encoding')?.slice(0, 100) ?? ''
+  if (/^(identity)?$/i.test(coding)) return undefined
+  const text = `The answer has the content coding \`${coding}\`, although the request accepts none (\`accept-encoding: identity\`)`
+  return new ServableError(code, text)
+}
+
+function closed(): Error {
+  return new Error('The connection was closed before the answer was complete')
+}
