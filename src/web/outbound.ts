@@ -45,13 +45,22 @@ const OF_CONNECTION =
 export async function wayTo(url: URL, policy: AddressPolicy, code: ErrorCode): Promise<Send> {
   const addresses = await checkAddress(url, policy)
   const client = httpClient(url.protocol)
-  if (client === undefined) return init => fetch(url, { ...init, redirect: 'manual' })
+  if (client === undefined) return async init => held(await fetch(url, { ...init, redirect: 'manual' }))
   return async ({ method = 'GET', headers, body: given = null, signal = null }) => {
     const request = new Request(url, { method, body: given, ...(headers && { headers }) })
     const body = given === null ? undefined : new Uint8Array(await request.arrayBuffer())
     signal?.throwIfAborted()
     return exchange(client, { request, body, addresses, signal: signal ?? undefined, code })
   }
+}
+
+/**
+ * The same answer, which its body keeps in memory. Deno forgets an answer of which only the body is read, and then an abort of
+ * its request no longer ends the connection.
+ */
+function held(response: Response): Response {
+  if (response.body) Object.defineProperty(response.body, 'response', { value: response })
+  return response
 }
 
 /** Sends a request, and gives its answer once the head is there. */

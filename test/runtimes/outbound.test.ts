@@ -33,8 +33,14 @@ describe('Node', () => allCases(env => startNode(entry('node'), { env })))
 
 describe('Bun', ELSEWHERE, () => allCases(env => startBun(entry('bun'), { env })))
 
-describe('Deno', ELSEWHERE, () => allCases(env => startDeno(entry('deno'), { env, allow: ['--allow-all'] })))
+const COLLECTING = '--v8-flags=--expose-gc'
 
-describe('Deno with few permissions', ELSEWHERE, () => survivingCases(asking(() => startDeno(entry('deno')))))
+describe('Deno', ELSEWHERE, () =>
+  allCases(env => startDeno(entry('deno'), { env, allow: ['--allow-all', COLLECTING] })),
+)
+
+describe('Deno with few permissions', ELSEWHERE, () =>
+  survivingCases(asking(() => startDeno(entry('deno'), { allow: [COLLECTING] }))),
+)
 
 describe('workerd', ELSEWHERE, () => survivingCases(asking(() => startWorkerd(entry('workerd')))))

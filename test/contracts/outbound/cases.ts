@@ -84,12 +84,14 @@ export function survivingCases(ask: Ask): void {
     expect(requests).toEqual([])
   })
 
+  const half = `${head('content-length: 50')}half`
   it.each([
-    ['head', ''],
-    ['body', `${head('content-length: 50')}half`],
-  ])('gives up a %s that does not come, and closes the connection', async (_, text) => {
+    ['head', '', {}],
+    ['body', half, {}],
+    ['body whose answer has left the memory', half, { read: 'collected' }],
+  ] as const)('gives up a %s that does not come, and closes the connection', async (_, text, how) => {
     const { url, sockets } = server().at(socket => text && socket.write(text))
-    expect((await ask({ url, body: 'x', timeoutMs: 300 })).error?.name).toBe('TimeoutError')
+    expect((await ask({ url, body: 'x', timeoutMs: 300, ...how })).error?.name).toBe('TimeoutError')
     await eventually(() => expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]))
   })
 }
