@@ -5,9 +5,13 @@
  */
 
 import { admitted } from '../runs/admit.ts'
+import { checkEdits } from '../runs/edits.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
+import type { Waiting } from '../runs/waiting.ts'
 import type { Soon } from '../state/store.ts'
+import { isObject } from '../validation.ts'
+import { answersIn } from './answers.ts'
 import { partsOf, toRunInput } from './parts.ts'
 import type { Skill } from './skills.ts'
 import type { TaskMessage, TaskSettings } from './task-host.ts'
@@ -26,6 +30,17 @@ export async function screened(
   const said = await screen({ input }, { target, sessionId: message.contextId, identity: options.identity })
   if (said.input === undefined || said.input === input) return sent
   return { ...sent, message: { ...message, parts: partsOf(said.input) } }
+}
+
+/** Checks arguments that the answers of a message have edited. Throws `invalid_body`. */
+export async function checkAnswers(
+  { message, target }: TaskMessage,
+  { targetOf }: Pick<TaskSettings, 'targetOf'>,
+  waiting: () => Soon<Waiting | undefined>,
+): Promise<void> {
+  const mayAnswer = target === undefined && message.parts.some(({ data }) => isObject(data))
+  const asked = mayAnswer ? await waiting() : undefined
+  if (asked !== undefined) await checkEdits(answersIn(message, []), asked, targetOf)
 }
 
 /** The task that a message continues, and the run that goes on with it where that is chosen. */

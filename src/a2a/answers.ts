@@ -18,6 +18,11 @@ export function askingParts(
   return [...said, { data: { requests } }]
 }
 
+/** A message that gives answers, and says nothing else. */
+export function messageOf(answers: readonly Answer[], messageId: string = crypto.randomUUID()): Message {
+  return { messageId, role: 'user', parts: [{ data: { answers } }] }
+}
+
 /**
  * The answers of a message: those of its data parts `{ answers }`, or else its text as the value of the only open question. Text
  * never approves; what it says otherwise answers nothing. Throws `invalid_params`.

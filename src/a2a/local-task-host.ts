@@ -14,7 +14,8 @@ import type { Target } from '../runs/target.ts'
 import { type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store } from '../state/store.ts'
-import { admittedMessage, type Continuing, screened } from './admit-message.ts'
+import { admittedMessage, type Continuing, checkAnswers, screened } from './admit-message.ts'
+import { messageOf } from './answers.ts'
 import { type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { concludeTask, type Ending, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
@@ -130,6 +131,8 @@ class LocalTaskHost implements TaskHost {
     if (sent.by?.change === undefined) await this.#expire()
     const stored = () => this.#store.read(tx => skillOf(this.#find(tx, taskId, sent)))
     const message = await screened(sent, this.#options.settings, stored)
+    const waiting = () => this.#store.read(tx => this.#find(tx, taskId, sent) && waitingIn(tx, taskId))
+    await checkAnswers(message, this.#options.settings, waiting)
     const begun = await admittedMessage(
       message,
       this.#options,
@@ -205,11 +208,7 @@ class LocalTaskHost implements TaskHost {
       refuse: (tx, id, text) => failTask(tx, id, text, this.#ending),
       onRefused: id => this.#tellAll(id),
       answer: async (taskId, answers) => {
-        const message = {
-          messageId: crypto.randomUUID(),
-          role: 'user',
-          parts: [{ data: { answers } }],
-        } as const
+        const message = messageOf(answers)
         const task = await this.#store.read(tx => tx.get<StoredTask>(TASKS, taskId)?.value)
         const { owner = null, tenant } = task ?? {}
         const by = { isOther: true, change: (after: Waiting) => after }

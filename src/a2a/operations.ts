@@ -12,7 +12,7 @@ import { type Asker, runOptionsOf } from '../http/start-run.ts'
 import type { Approvals } from '../runs/approvals.ts'
 import { checkPermit, type Permit } from '../runs/permit.ts'
 import type { Target } from '../runs/target.ts'
-import { answersIn } from './answers.ts'
+import { answersIn, messageOf } from './answers.ts'
 import type { AgentChooser } from './choose-agent.ts'
 import { type AgentExtension, checkRequired } from './extensions.ts'
 import { isTerminalState, type Message, type SendRequest } from './model.ts'
@@ -262,7 +262,7 @@ async function decide(
   const { owner } = asking.run
   const { messageId } = message
   // No other words of theirs reach the agent, nor the owner.
-  const said = { messageId, role: 'user', parts: [{ data: { answers } }] } as const
+  const said = messageOf(answers, messageId)
   const by = { isOther: true }
   const owned = { owner, tenant }
   await host.deliver({ taskId, message: said, target: undefined, ...owned, mayWait: false, options: {}, by })

@@ -62,11 +62,25 @@ export async function fitOf(
     return misfit === undefined ? { value } : { misfit }
   }
   const result = (await standard.validate(value)) as {
-    readonly issues?: readonly { readonly message: string }[]
+    readonly issues?: readonly Issue[]
     readonly value?: unknown
   }
   if (result.issues === undefined) return { value: result.value }
-  return { misfit: result.issues.map(({ message }) => message).join('; ') }
+  return { misfit: result.issues.slice(0, MAX_ISSUES).map(textOf).join('; ') }
+}
+
+/** What does not fit, and where: each part of the path is a key, or has one. */
+interface Issue {
+  readonly message: string
+  readonly path?: readonly unknown[] | undefined
+}
+
+/** Most issues that are told of one value. */
+const MAX_ISSUES = 5
+
+function textOf({ message, path = [] }: Issue): string {
+  const keys = path.map(part => String(Object(part).key ?? part))
+  return keys.length === 0 ? message : `\`${keys.join('.')}\`: ${message}`
 }
 
 /** The schema as clients are shown it: plain JSON Schema, or what a library's schema offers. Undefined if there is none. */

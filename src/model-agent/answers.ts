@@ -5,8 +5,9 @@
  */
 
 import type { ToolResultPart } from 'ai'
-import type { Answer, RunEvent } from '../agents/contract.ts'
-import { isAnswered } from '../agents/input-request.ts'
+import type { Answer, InputRequest, RunEvent } from '../agents/contract.ts'
+import { isAnswered, requestOf } from '../agents/input-request.ts'
+import { fitOf } from '../agents/misfit.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { pathOf } from '../agents/work.ts'
 import { ServableError } from '../errors.ts'
@@ -23,46 +24,59 @@ export async function* takeUp(
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   run.scope.meet(waiting.map(({ request }) => request))
-  if (isAnswered(waiting, run.answers)) return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
+  if (isAnswered(waiting, run.answers)) return yield* takeAnswers(waiting, parts, run)
   if (!run.work.isCut) return { results: [], waits: waiting }
   // A run that was cut off may go on as another one, whose requests these are then.
   const waits = waiting.map(({ call, request }) => {
-    return { call, request: { ...request, id: `${run.runId}/${pathOf(request)}` } }
+    return { call, request: { ...request, id: idIn(run, request) } }
   })
   return { results: [], waits }
 }
 
+/** The id of a request that another run makes again. */
+function idIn({ runId }: RunContext, request: InputRequest): string {
+  return `${runId}/${pathOf(request)}`
+}
+
 /**
- * Does what was answered: calls what was approved with what was shown, and gives the results of clients. Throws `invalid_input`
- * before anything is called where an answer does not fit.
+ * Does what was answered: calls what was approved with what was shown, gives the results of clients, and asks again where edited
+ * arguments do not fit. Throws `invalid_input` before anything is called where an answer is not to its request.
  */
 async function* takeAnswers(
   waiting: readonly Waiting[],
   parts: Parts,
   run: RunContext,
-): AsyncGenerator<RunEvent, ToolResultPart[]> {
+): AsyncGenerator<RunEvent, Settled> {
   const taken: Taken[] = []
-  for (const waits of waiting) taken.push(await take(waits, parts, run.answers))
+  for (const waits of waiting) taken.push(await take(waits, parts, run))
   const results: ToolResultPart[] = []
+  const waits: Waiting[] = []
   for (const each of taken) {
     const doing = parts.rounds.next(each.call)
     const done = doneBefore(doing, parts)
-    results.push(done?.result ?? (yield* carryOn(each, doing, parts)))
+    if (done !== undefined) {
+      results.push(done.result)
+    } else if (each.how === 'unfit') {
+      yield* parts.parts.read({ type: 'tool-call', ...each.call })
+      waits.push(each)
+    } else {
+      results.push(yield* carryOn(each, doing, parts))
+    }
   }
-  return results
+  return { results, waits }
 }
 
-/** An answer that fits its request: what the model is told at once, or what is called. */
-type Taken = { readonly call: OpenCall } & (
+/** An answer to its request: what the model is told at once, or what is called. */
+type Fitting = { readonly call: OpenCall } & (
   | { readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
   | { readonly how: 'approved'; readonly own: OwnTool; readonly args: unknown }
 )
 
-async function take(
-  { call, request }: Waiting,
-  { tools }: Parts,
-  answers: readonly Answer[] = [],
-): Promise<Taken> {
+/** Or what is asked again. */
+type Taken = Fitting | (Waiting & { readonly how: 'unfit' })
+
+async function take({ call, request }: Waiting, { tools }: Parts, run: RunContext): Promise<Taken> {
+  const answers: readonly Answer[] = run.answers ?? []
   const answer = answers.find(({ id }) => id === request.id)
   if (answer === undefined) throw unfit(request.id)
   if (request.kind === 'client_tool' && 'result' in answer) {
@@ -83,12 +97,18 @@ async function take(
   if (own.tool.editable !== true) {
     throw new ServableError('invalid_input', `The arguments of \`${own.tool.name}\` cannot be edited`)
   }
-  await own.parse(editedArgs)
-  return { call, how: 'approved', own, args: editedArgs }
+  const fit = await fitOf(editedArgs, own.tool.parameters)
+  if ('value' in fit) return { call, how: 'approved', own, args: editedArgs }
+  const again = await requestOf({ ...request, id: idIn(run, request), message: fit.misfit })
+  return { call, how: 'unfit', request: again }
 }
 
 /** What a client has done itself is not told again. */
-async function* carryOn(taken: Taken, doing: Doing, parts: Parts): AsyncGenerator<RunEvent, ToolResultPart> {
+async function* carryOn(
+  taken: Fitting,
+  doing: Doing,
+  parts: Parts,
+): AsyncGenerator<RunEvent, ToolResultPart> {
   const { how, call } = taken
   if (how === 'done') return taken.result
   const { toolCallId, toolName } = call

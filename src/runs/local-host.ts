@@ -13,6 +13,7 @@ import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { admitted } from './admit.ts'
 import type { Asking } from './asking.ts'
 import { answerRun, giveUpRun, resumeRun } from './continuing.ts'
+import { checkEdits, hasEdits } from './edits.ts'
 import type { EndedRun } from './ended-run.ts'
 import { eventToJson } from './event-json.ts'
 import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
@@ -52,6 +53,7 @@ import {
   tooManyWaiting,
   WAITING,
   type WaitingRun,
+  waitingIn,
 } from './waiting.ts'
 
 /** What the local host needs. */
@@ -266,6 +268,10 @@ class LocalHost implements RunHost {
       await this.#work.begun(id)
       await this.#work.look(id)
       await this.#expire()
+    }
+    if (hasEdits(answers)) {
+      const waiting = await this.#store.read(tx => this.#work.find(tx, id, viewer) && waitingIn(tx, id))
+      if (waiting !== undefined) await checkEdits(answers, waiting, this.#settings.targetOf)
     }
     return this.#store.write(tx => {
       return answerRun(tx, this.#work.find(tx, id, viewer), { answers, next, by }, this.#options)

@@ -823,7 +823,7 @@ describe('a tool that needs approval', () => {
     const second = await edited(first, { amount: 1000 })
     expect(calls).toEqual([])
     expect(second.requests).toMatchObject([
-      { id: `${second.id}/refund`, message: 'too much', args: { amount: 5 }, editable: true },
+      { id: `${second.id}/refund`, message: '`amount`: too much', args: { amount: 5 }, editable: true },
     ])
     expect(second.requests[0]?.toolCallId).toBe(first.requests[0]?.toolCallId)
     const last = await edited(second, {})

@@ -249,11 +249,34 @@ describe('a tool that needs approval', () => {
       { editable: true, schema: { type: 'object', properties: { order: { type: 'string' } } } },
     ])
     const id = 'r1/approve:shop.refund'
-    const unfit = goOn({ id, decision: 'approve', editedArgs: { order: 8 } })
-    await expect(unfit).rejects.toMatchObject({ code: 'invalid_input' })
-    expect(done).toEqual([])
     await goOn({ id, decision: 'approve', editedArgs: { order: '8' } })
     expect(done).toEqual([{ order: 8 }])
+  })
+
+  it('is asked for again where edited arguments do not fit, beside calls that are done', async () => {
+    const { tool, done } = refund({ editable: true })
+    const { requests, goOn } = await ask(
+      [tool],
+      ['shop_refund', { order: '7' }],
+      ['shop_refund', { order: '9' }],
+    )
+    const [one, two] = requests.map(({ id }) => id) as [string, string]
+    const events = await goOn(
+      { id: one, decision: 'approve', editedArgs: { order: 8 } },
+      { id: two, decision: 'approve' },
+    )
+    expect(done).toEqual([{ order: 9 }])
+    const [again, ...others] = requestsIn(events)
+    expect(others).toEqual([])
+    expect(again).toMatchObject({
+      ...{ id: 'r2/approve:shop.refund', toolCallId: requests[0]?.toolCallId, args: { order: '7' } },
+      message: expect.stringMatching(/^`order`: /),
+    })
+    expect(again?.digest).not.toBe(requests[0]?.digest)
+    expect(provider.asked).toHaveLength(1)
+    await goOn({ id: again?.id ?? '', decision: 'approve', editedArgs: { order: '8' } })
+    expect(done).toEqual([{ order: 9 }, { order: 8 }])
+    expect(told(1).filter(({ role }) => role === 'tool')).toHaveLength(2)
   })
 
   it.each<[string, Answer]>([

@@ -121,6 +121,7 @@ export function answerCases(server: Server, spoken: Tongues = tongues): void {
         [{ id: approval.id, decision: 'maybe' }],
         [{ id: approval.id, decision: 'approve', args: { amount: 1000 } }],
         [{ id: approval.id, decision: 'approve', editedArgs: { amount: 1000 } }],
+        [{ id: approval.id, decision: 'approve', editedArgs: { order: 'x', amount: 'ninety' } }],
         [
           { id: size.id, value: 'M' },
           { id: size.id, value: 'L' },

@@ -1,4 +1,5 @@
 /** Agents for stored runs, in addition to those of the HTTP contract. */
+import * as v from 'valibot'
 import { Agent, type AgentConfig, type CorrectionStore, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { notes, sleep } from '../fixture/record.ts'
@@ -149,7 +150,7 @@ const pays = new Agent({
       name: 'tip',
       needsApproval: true,
       editable: true,
-      parameters: { type: 'object', required: ['amount'] },
+      parameters: v.object({ amount: v.number('must be a number') }, 'must be given'),
       execute: ({ amount }: { amount: number }) => `tip ${amount}`,
     },
   ],

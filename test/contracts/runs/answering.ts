@@ -291,13 +291,13 @@ function misfitCases(server: Server): void {
       id => ({ id: id.replace('where', 'tip'), decision: 'approve', args: {} }),
       'answers.0.args',
     ],
-    [
-      'edited arguments that misfit',
-      id => {
-        return { id: id.replace('where', 'tip'), decision: 'approve', editedArgs: { cents: 1 } }
-      },
-      'answers[0].editedArgs',
-    ],
+    ...[{ cents: 1 }, { amount: 'ninety' }, 'ninety'].map(
+      (editedArgs): [string, (id: string) => object, string] => [
+        `edited arguments that misfit, ${JSON.stringify(editedArgs)}`,
+        id => ({ id: id.replace('where', 'tip'), decision: 'approve', editedArgs }),
+        'answers[0].editedArgs',
+      ],
+    ),
     [
       'a decision that is none',
       id => ({ id: id.replace('where', 'tip'), decision: 'maybe' }),
