@@ -90,7 +90,8 @@ export class Ticket {
     this.#largest = largest(this.#largest, [...amount, promptTokens])
     this.#prompt = totalTokens
     this.#used = sum(this.#used, amount)
-    this.#isChecked = this.#isLast(event) && isPriced
+    const lacksPrice = !isPriced && this.entries.some(({ budget }) => budget.needsPrices)
+    this.#isChecked = this.#isLast(event) && !lacksPrice
     if (!isPriced) this.#unpriced = event.model ?? this.#model ?? 'of no name'
   }
 
