@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { InputRequest } from '../../src/agents/contract.ts'
 import { Notice } from '../parts/notice.tsx'
 import { visible } from '../text.ts'
+import { misfitIn } from './schema.ts'
 
 /** What is decided of an approval. */
 export interface Decided {
@@ -12,7 +13,7 @@ export interface Decided {
 
 /** The buttons that approve or deny. The arguments may be changed where the agent lets them. */
 export function Decision({
-  request: { args, editable },
+  request: { args, editable, schema },
   isBusy,
   take,
 }: {
@@ -23,17 +24,15 @@ export function Decision({
   const asked = visible(JSON.stringify(args, null, 2) ?? '')
   const [edited, setEdited] = useState<string>()
   const [reason, setReason] = useState('')
-  const [isWrong, setWrong] = useState(false)
+  const [wrong, setWrong] = useState<string>()
   const decide = (decision: Decided['decision']) => {
     const why = reason.trim()
     const said = { decision, ...(why !== '' && { reason: why }) }
-    setWrong(false)
+    setWrong(undefined)
     if (decision === 'deny' || edited === undefined || edited === asked) return take(said)
-    try {
-      take({ ...said, editedArgs: JSON.parse(edited) })
-    } catch {
-      setWrong(true)
-    }
+    const read = argsIn(edited, schema)
+    if ('wrong' in read) setWrong(read.wrong)
+    else take({ ...said, editedArgs: read.args })
   }
   return (
     <>
@@ -57,7 +56,7 @@ export function Decision({
         Reason (optional)
         <input value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
       </label>
-      {isWrong && <Notice kind="error">The arguments are no JSON.</Notice>}
+      {wrong !== undefined && <Notice kind="error">{wrong}</Notice>}
       <p class="actions">
         <button type="button" class="main" disabled={isBusy} onClick={() => decide('approve')}>
           Approve
@@ -68,4 +67,15 @@ export function Decision({
       </p>
     </>
   )
+}
+
+/** The arguments in a text, or what is wrong with it. */
+function argsIn(text: string, schema: unknown): { readonly args: unknown } | { readonly wrong: string } {
+  try {
+    const args: unknown = JSON.parse(text)
+    const misfit = misfitIn(args, schema)
+    return misfit === undefined ? { args } : { wrong: `The arguments do not fit. ${misfit}.` }
+  } catch {
+    return { wrong: 'The arguments are no JSON.' }
+  }
 }

@@ -1,5 +1,7 @@
 /** Forms for values of a JSON Schema: what questions ask for, and the arguments of tools. */
 
+import { misfitOf } from '../../src/agents/misfit.ts'
+
 /** A field of a form. */
 export interface Field {
   /** The member of the object; empty for a value that is no object. */
@@ -33,8 +35,40 @@ export function formValue(fields: readonly Field[], read: (field: Field) => stri
   return first?.name === '' ? given[0]?.[1] : Object.fromEntries(given)
 }
 
+/**
+ * Why a value does not fit a JSON Schema, and where. It looks at types, at what is required, at choices, and at members and items.
+ * Undefined if all of that fits: the service checks the rest.
+ */
+export function misfitIn(value: unknown, schema: unknown, path = ''): string | undefined {
+  const { type, required, enum: choices } = Object(schema) as Schema
+  const isChoice = !Array.isArray(choices) || choices.includes(value)
+  const why = misfitOf(value, { type, required }) ?? (isChoice ? undefined : NO_CHOICE)
+  if (why !== undefined) return path === '' ? why : `\`${path}\`: ${why}`
+  for (const [key, inner, expected] of partsOf(value, Object(schema))) {
+    const misfit = misfitIn(inner, expected, path === '' ? key : `${path}.${key}`)
+    if (misfit !== undefined) return misfit
+  }
+  return undefined
+}
+
+/** The members or items of a value of which the schema says something. */
+function partsOf(
+  value: unknown,
+  { properties, items }: Schema,
+): readonly (readonly [string, unknown, unknown])[] {
+  if (typeof value !== 'object' || value === null) return []
+  const expected = new Map(Object.entries(Object(properties)))
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const own = Array.isArray(value) ? items : expected.get(key)
+    return own === undefined ? [] : [[key, inner, own]]
+  })
+}
+
+const NO_CHOICE = 'The value is none of the choices'
+
 interface Schema {
   readonly type?: unknown
+  readonly items?: unknown
   readonly title?: string
   readonly properties?: Readonly<Record<string, unknown>>
   readonly required?: unknown

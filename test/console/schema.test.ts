@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Field, fieldsOf, formValue } from '../../console/requests/schema.ts'
+import { type Field, fieldsOf, formValue, misfitIn } from '../../console/requests/schema.ts'
 
 const given = (texts: Readonly<Record<string, string>>) => (field: Field) => texts[field.name] ?? ''
 
@@ -51,4 +51,35 @@ it('has no field for an object without members', () => {
 it('is named by its title, or else as it is asked', () => {
   expect(fieldsOf({ type: 'string', title: 'City' }, 'Arguments')).toMatchObject([{ label: 'City' }])
   expect(fieldsOf({ type: 'string' }, 'Arguments')).toMatchObject([{ label: 'Arguments' }])
+})
+
+const refund = {
+  type: 'object',
+  required: ['amount'],
+  properties: {
+    amount: { type: 'number' },
+    size: { enum: ['S', 'M'] },
+    lines: {
+      type: 'array',
+      items: { type: 'object', required: ['sku'], properties: { sku: { type: 'string' } } },
+    },
+  },
+}
+
+it.each<[unknown, string | undefined]>([
+  [{ amount: 9, size: 'M', lines: [{ sku: 'a' }], more: null }, undefined],
+  [{ amount: 'ninety' }, '`amount`: The value must be of the type number'],
+  [{}, 'The value must have `amount`'],
+  ['x', 'The value must be of the type object'],
+  [{ amount: 9, size: 'L' }, '`size`: The value is none of the choices'],
+  [{ amount: 9, lines: [{ sku: 'a' }, {}] }, '`lines.1`: The value must have `sku`'],
+  [{ amount: 9, lines: [{ sku: 7 }] }, '`lines.0.sku`: The value must be of the type string'],
+  [JSON.parse('{ "amount": 9, "__proto__": 1 }'), undefined],
+])('%j fits a schema, or is told why not', (value, misfit) => {
+  expect(misfitIn(value, refund)).toBe(misfit)
+})
+
+it('takes every value where there is no schema, however deep', () => {
+  const deep = JSON.parse(`${'['.repeat(6000)}${']'.repeat(6000)}`)
+  for (const schema of [undefined, true, {}]) expect(misfitIn(deep, schema)).toBe(undefined)
 })
