@@ -22,6 +22,8 @@ export interface Answers {
   /** None where a question is cancelled: then the run does not go on. */
   readonly answers: readonly Answer[]
   readonly known: Known
+  /** Arguments that were edited, by the ids of their calls. */
+  readonly edited: ReadonlyMap<string, unknown>
 }
 
 /** What a client has of a run that goes on: calls, and their results. */
@@ -67,14 +69,25 @@ export async function answersOf(
   const calls = turn.flatMap(message => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
   // A decision on a call is not its result.
   const approvals = requests.flatMap(request => (request.kind === 'approval' ? [request.toolCallId] : []))
+  const given = answers.includes(undefined) ? [] : validate(AnswersSchema, answers, 'invalid_body', 'resume')
   return {
     id,
-    answers: answers.includes(undefined) ? [] : validate(AnswersSchema, answers, 'invalid_body', 'resume'),
+    answers: given,
+    edited: editedIn(given, record.result?.requests ?? requests),
     known: {
       calls: new Set(calls.map(call => call.id)),
       results: new Set(results.map(({ toolCallId }) => toolCallId).filter(each => !approvals.includes(each))),
     },
   }
+}
+
+function editedIn(answers: readonly Answer[], requests: readonly InputRequest[]): Map<string, unknown> {
+  const edited = new Map<string, unknown>()
+  for (const answer of answers) {
+    const { toolCallId } = requests.find(({ id }) => id === answer.id) ?? {}
+    if (toolCallId !== undefined && 'editedArgs' in answer) edited.set(toolCallId, answer.editedArgs)
+  }
+  return edited
 }
 
 /** The id of the message with the call that has this result. */

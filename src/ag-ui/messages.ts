@@ -36,6 +36,19 @@ function toClientTool({ name, description, parameters }: RunAgentInput['tools'][
   return { name, description, parameters: isSchema ? parameters : undefined }
 }
 
+/** The messages of a client as it sent them, whose calls have the arguments with which they run. */
+export function editedMessages(body: unknown, edited: ReadonlyMap<string, unknown>): unknown[] {
+  const { messages } = body as { readonly messages: readonly { readonly toolCalls?: readonly Call[] }[] }
+  return messages.map(message => {
+    if (!message.toolCalls?.some(({ id }) => edited.has(id))) return message
+    const toolCalls = message.toolCalls.map(call => {
+      if (!edited.has(call.id)) return call
+      return { ...call, function: { ...call.function, arguments: JSON.stringify(edited.get(call.id)) } }
+    })
+    return { ...message, toolCalls }
+  })
+}
+
 /** What was said, but for what models refuse. */
 function historyOf(messages: readonly Message[]): HistoryMessage[] {
   return answeredOnly(messages.flatMap(toHistory))

@@ -20,7 +20,7 @@ import { answersOf } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
 import { finished } from './finish.ts'
 import { parseInput } from './input.ts'
-import { conversationOf } from './messages.ts'
+import { conversationOf, editedMessages } from './messages.ts'
 
 /** The routes of every kind. */
 export function agUiRoutes(core: Core): Route[] {
@@ -37,12 +37,13 @@ function answer(kind: Kind, core: Core): Endpoint {
   return async (request, state) => {
     const target = catalog.resolve(kind, state.params.name ?? '')
     requireJson(request)
-    const input = parseInput(await readJson(request, maxBodyBytes))
+    const body = await readJson(request, maxBodyBytes)
+    const input = parseInput(body)
     const asker = new RequestAsker(request, state, readKeys)
     const { threadId, runId: named, protocolVersion, state: told, context, forwardedProps } = input
     const client = { threadId, runId: named }
     const isVersion1 = protocolVersion !== undefined
-    const head = sseData({
+    let head = sseData({
       type: 'RUN_STARTED',
       ...client,
       protocolVersion: protocolVersion && '1.0',
@@ -59,9 +60,11 @@ function answer(kind: Kind, core: Core): Endpoint {
       const agui = { runId: named, state: told, context, forwardedProps }
       started = await core.start({ ...asked, metadata: { agui } }, asker)
     } else {
-      const { id, answers } = given
+      const { id, answers, edited } = given
       if (answers.length === 0) return end(id, { finishReason: 'cancelled' })
       const outcome = await core.answer({ id, answers }, asker)
+      if (edited.size > 0)
+        head += sseData({ type: 'MESSAGES_SNAPSHOT', messages: editedMessages(body, edited) })
       started = outcome.started
       if (started === undefined) {
         return end(id, { finishReason: 'input_required', requests: outcome.record.requests })

@@ -17,6 +17,7 @@ import type {
   StepEvent,
 } from '../agents/contract.ts'
 import { lastWordsOf } from '../agents/last-words.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { ANY, urlOf } from '../encoders/parts.ts'
 import { ToldText } from '../encoders/told-text.ts'
@@ -60,6 +61,8 @@ interface Call {
   isReady: boolean
   /** The page has it: it waited, and the run makes it again. */
   readonly isAnswered?: true
+  /** The arguments with which the page has it. */
+  asked?: unknown
   /** The page has the result: it gave that itself. */
   readonly hasResult?: boolean
 }
@@ -189,13 +192,15 @@ export class MessageStream implements Encoder {
 
   #ready(toolCallId: string, input: unknown = {}): string {
     const call = this.#calls.get(toolCallId)
-    if (call === undefined || call.isReady) return ''
+    // What was edited before it was approved takes the place of what the page has.
+    if (call === undefined || (call.isReady && !isEdited(call, input))) return ''
     const { toolName, isOfPage } = call
     const told = sseData({
       type: 'tool-input-available',
       ...{ toolCallId, toolName, ...kindOf(isOfPage), input },
     })
     call.isReady = true
+    call.asked = input
     return told
   }
 
@@ -204,7 +209,7 @@ export class MessageStream implements Encoder {
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return ''
     const told = call.hasResult ? '' : outputOf(event, call)
-    const ready = this.#ready(toolCallId)
+    const ready = call.isReady ? '' : this.#ready(toolCallId)
     this.#calls.delete(toolCallId)
     if (!call.isAnswered) this.#atWork--
     this.#hasResult = true
@@ -286,11 +291,11 @@ export class MessageStream implements Encoder {
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
   #take(requests: readonly InputRequest[], given: readonly Answer[] = []): void {
-    for (const { id, kind, toolCallId = id, toolName } of requests) {
+    for (const { id, kind, toolCallId = id, toolName, args: asked } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
         this.#calls.set(toolCallId, {
-          ...{ toolName, isOfPage, isReady: true, isAnswered: true },
+          ...{ toolName, isOfPage, isReady: true, isAnswered: true, asked },
           hasResult: isOfPage && given.some(answer => answer.id === id),
         })
     }
@@ -338,6 +343,10 @@ export class MessageStream implements Encoder {
     this.#speaking.delete(speaker)
     return sseData({ type: `${part.type}-end`, id: part.id })
   }
+}
+
+function isEdited({ isAnswered, asked }: Call, input: unknown): boolean {
+  return isAnswered === true && canonicalJson(input) !== canonicalJson(asked ?? {})
 }
 
 function kindOf(isOfPage: boolean): Partial<typeof OF_SERVICE> {

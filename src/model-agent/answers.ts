@@ -51,7 +51,9 @@ async function* takeAnswers(
   for (const waits of waiting) taken.push(await take(waits, parts, run))
   const results: ToolResultPart[] = []
   const waits: Waiting[] = []
+  const edited = new Map<string, unknown>()
   for (const each of taken) {
+    if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
     const doing = parts.rounds.next(each.call)
     const done = doneBefore(doing, parts)
     if (done !== undefined) {
@@ -63,7 +65,7 @@ async function* takeAnswers(
       results.push(yield* carryOn(each, doing, parts))
     }
   }
-  return { results, waits }
+  return { results, waits, edited }
 }
 
 /** An answer to its request: what the model is told at once, or what is called. */

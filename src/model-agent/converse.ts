@@ -54,6 +54,7 @@ export async function* converse(
   rounds.begin(said.length)
   let settled = yield* calls.resume(conversation)
   let left = call.settings.maxSteps ?? 10
+  edit(said, settled.edited)
   while (true) {
     if (settled.results.length > 0) said.push({ role: 'tool', content: [...settled.results] })
     if (settled.waits.length > 0) return end('input_required', settled.waits)
@@ -66,6 +67,22 @@ export async function* converse(
     if (answer.isDone) return end(answer.finishReason, [], answer.structured)
     rounds.begin(said.length)
     settled = yield* calls.settle(answer.open)
+  }
+}
+
+/** The calls that waited have the arguments with which they ran. Ids may come again: the last call of an id has waited. */
+function edit(said: ModelMessage[], edited: Settled['edited'] = new Map()): void {
+  const left = new Map(edited)
+  if (left.size === 0) return
+  for (const [at, message] of [...said.entries()].reverse()) {
+    if (message.role !== 'assistant' || typeof message.content === 'string') continue
+    const content = message.content.map(part => {
+      if (part.type !== 'tool-call' || !left.has(part.toolCallId)) return part
+      const input = left.get(part.toolCallId)
+      left.delete(part.toolCallId)
+      return { ...part, input }
+    })
+    said[at] = { ...message, content }
   }
 }
 

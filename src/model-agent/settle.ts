@@ -22,6 +22,8 @@ import type { Waiting } from './waiting.ts'
 export interface Settled {
   readonly results: readonly ToolResultPart[]
   readonly waits: readonly Waiting[]
+  /** Arguments that were edited, by the ids of their calls. */
+  readonly edited?: ReadonlyMap<string, unknown>
 }
 
 /** What calls have in common in a run. */

@@ -211,6 +211,12 @@ export function interruptCases(server: Server): void {
       expect(said(client)).toBe(`I ask. ${end}`)
       expect(told(events, 'TOOL_CALL_START')).toEqual([])
       expect(told(events, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId: interrupt?.toolCallId }])
+      const ran = client.messages.flatMap(
+        message => (message.role === 'assistant' && message.toolCalls) || [],
+      )
+      expect(ran.map(call => JSON.parse(call.function.arguments))).toEqual([
+        { amount: Object(payload).editedArgs?.amount ?? 5 },
+      ])
       expect(client.pendingInterrupts).toEqual([])
     })
 

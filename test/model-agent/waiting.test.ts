@@ -249,8 +249,14 @@ describe('a tool that needs approval', () => {
       { editable: true, schema: { type: 'object', properties: { order: { type: 'string' } } } },
     ])
     const id = 'r1/approve:shop.refund'
-    await goOn({ id, decision: 'approve', editedArgs: { order: '8' } })
+    const events = await goOn({ id, decision: 'approve', editedArgs: { order: '8' } })
     expect(done).toEqual([{ order: 8 }])
+    // The client and the model are told what ran.
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool_call_ready', args: { order: '8' } }))
+    const calls = told(1).flatMap(message => message.tool_calls ?? []) as {
+      function: { arguments: string }
+    }[]
+    expect(calls.map(each => each.function.arguments)).toEqual(['{"order":"8"}'])
   })
 
   it('is asked for again where edited arguments do not fit, beside calls that are done', async () => {

@@ -119,7 +119,8 @@ export class ResponseEncoder extends AnswerEncoder<About> {
       }
       case 'tool_call_ready': {
         const call = this.#calls.get(event.toolCallId)
-        if (call !== undefined) call.args ||= textOf(event.args ?? {})
+        // One that was approved may have been edited.
+        if (call !== undefined) call.args = textOf(event.args ?? {})
         return ''
       }
       case 'tool_call_end':

@@ -83,7 +83,18 @@ export async function historyOf(
     before = await host.get(before.continuedFrom, viewer).catch(ignoring('run_not_found'))
     if (before !== undefined) said.unshift(...saidBy({ record: before }))
   }
-  return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
+  return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...asRun(said)]
+}
+
+/** A call that waited is told again by the run that goes on, with the arguments with which it ran. */
+function asRun(said: readonly HistoryMessage[]): HistoryMessage[] {
+  const callsOf = (message: HistoryMessage) => (message.role === 'assistant' && message.toolCalls) || []
+  const ran = new Map(said.flatMap(callsOf).map(call => [call.toolCallId, call]))
+  return said.map(message =>
+    message.role === 'assistant' && message.toolCalls
+      ? { ...message, toolCalls: message.toolCalls.map(call => ran.get(call.toolCallId) ?? call) }
+      : message,
+  )
 }
 
 /** What a run was given by tools of its client, and what it has said: its calls, their results, and its text. */
