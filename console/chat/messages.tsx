@@ -68,7 +68,7 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
         />
       )}
       <p class="soft">
-        <Status status={status} /> {factsOf(answer)}
+        <Status run={{ status }} /> {factsOf(answer)}
       </p>
       {!isRunning && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
     </article>

@@ -1,18 +1,22 @@
-import type { RunRecord } from '../../src/client/index.ts'
+import type { RunSummary } from '../../src/client/index.ts'
 
 const SIGNS: Readonly<Record<string, string>> = {
   running: '●',
   completed: '✓',
   input_required: '?',
+  answered: '↷',
   failed: '✗',
   cancelled: '■',
 }
 
+type Answerable = Pick<RunSummary, 'status' | 'continuedBy' | 'resumable'>
+
 /** The status of a run: a sign and a word, so that it does not depend on a colour. */
-export function Status({ status }: { status: RunRecord['status'] }) {
+export function Status({ run: { status, continuedBy, resumable } }: { run: Answerable }) {
+  const shown = status === 'input_required' && (continuedBy || resumable) ? 'answered' : status
   return (
-    <span class={`status ${status}`}>
-      <span aria-hidden="true">{SIGNS[status]}</span> {status.replace('_', ' ')}
+    <span class={`status ${shown}`}>
+      <span aria-hidden="true">{SIGNS[shown]}</span> {shown.replace('_', ' ')}
     </span>
   )
 }

@@ -2,13 +2,23 @@
 import type { RunListQuery } from '../../src/client/index.ts'
 
 export const KINDS = ['agent', 'team', 'workflow'] as const
-export const STATUSES = ['queued', 'running', 'completed', 'input_required', 'failed', 'cancelled'] as const
+/** A status, or what waits for answers still: that status stays when they have come. */
+export const STATUSES = [
+  'queued',
+  'running',
+  'completed',
+  'input_required',
+  'waiting',
+  'failed',
+  'cancelled',
+] as const
 
 /** Names of the filters in the address. */
 export const FILTERS = ['kind', 'status', 'name', 'sessionId', 'since', 'until'] as const
 
 /** What a person filters by. Times are as they are typed, by the clock of the reader. */
-export type Filters = Omit<RunListQuery, 'limit' | 'since' | 'until'> & {
+export type Filters = Omit<RunListQuery, 'limit' | 'status' | 'waiting' | 'since' | 'until'> & {
+  readonly status?: (typeof STATUSES)[number]
   readonly since?: string
   readonly until?: string
 }
@@ -28,8 +38,13 @@ export function filtersOf(query: URLSearchParams): Filters {
 }
 
 /** The same as the service is asked for them. */
-export function askedOf({ since, until, ...more }: Filters): RunListQuery {
-  return { ...more, ...(since && { since: new Date(since) }), ...(until && { until: new Date(until) }) }
+export function askedOf({ status, since, until, ...more }: Filters): RunListQuery {
+  return {
+    ...more,
+    ...(status && (status === 'waiting' ? { waiting: true } : { status })),
+    ...(since && { since: new Date(since) }),
+    ...(until && { until: new Date(until) }),
+  }
 }
 
 /** The same as an address has them. */

@@ -64,7 +64,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
             {items.map(run => (
               <tr key={run.id} class={run.id === chosen ? 'chosen' : undefined}>
                 <td>
-                  <Status status={run.status} />
+                  <Status run={run} />
                 </td>
                 <td>
                   <a href={linkTo('runs', [run.id], query)} aria-current={run.id === chosen || undefined}>

@@ -60,14 +60,14 @@ export function Run({ id }: { id: string }) {
 }
 
 function Summary({ record }: { record: RunRecord }) {
-  const { id, kind, name, status, createdAt, sessionId, userId, finishReason, error } = record
+  const { id, kind, name, createdAt, sessionId, userId, finishReason, error } = record
   const { continuedFrom, continuedBy, model, transport, taskId } = record
   const numbers = Object.fromEntries(COLUMNS.map(({ title, of }) => [title, of(record)]))
   const run = (other: string | undefined) => other && <a href={linkTo('runs', [other])}>{other}</a>
   return (
     <Facts
       facts={{
-        Status: <Status status={status} />,
+        Status: <Status run={record} />,
         Error: error && `${error.message} (${error.code})`,
         'Finish reason': finishReason,
         Position: record.position,

@@ -70,7 +70,7 @@ function Card({ schedule, replace }: { schedule: ScheduleView; replace: (next: S
           'Next run': isPaused ? 'paused' : nextTickAt && <Time at={nextTickAt} />,
           'Last run': lastRun && (
             <>
-              <Time at={lastRun.tickAt} /> {lastRun.status && <Status status={lastRun.status} />}
+              <Time at={lastRun.tickAt} /> {lastRun.status && <Status run={{ status: lastRun.status }} />}
             </>
           ),
           Error: lastError && visible(`${lastError.message} (${lastError.code})`),

@@ -88,7 +88,7 @@ export function failRun(
   } as const
   putWaiting(tx, id, left, { thing: id }, approvals)
   tx.delete(RESULTS, id)
-  const { finishReason: _, ...before } = run.record
+  const { finishReason: _, waiting: __, ...before } = run.record
   const updatedAt = new Date(tx.now).toISOString()
   const error = { code: 'approval_expired', message: EXPIRED }
   const record = { ...before, updatedAt, status: 'failed', error } as const

@@ -152,6 +152,7 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
           parameter('query', 'name', 'Runs of this name'),
           parameter('query', 'sessionId', 'Runs of this session'),
           parameter('query', 'status', 'Runs with this status'),
+          parameter('query', 'waiting', 'Runs that wait for answers', choice('true')),
           parameter('query', 'since', 'Runs that began at this time or later', moment),
           parameter('query', 'until', 'Runs that began before this time', moment),
         ],

@@ -144,6 +144,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'result?': ref('RunResult'),
       'input?': { oneOf: [text, list(ref('ContentPart'))] },
       'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
+      'waiting?': { ...flag, description: 'It waits for answers' },
       'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
       'continuedBy?': { ...text, description: 'The run that goes on from this one' },
       'resumable?': { ...flag, description: 'Its owner can let it go on' },

@@ -153,7 +153,7 @@ export class QueueHost implements RunHost {
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
-    const isAsked = query.status === undefined || query.status === 'queued'
+    const isAsked = !query.waiting && (query.status === undefined || query.status === 'queued')
     if (query.cursor !== undefined || !isAsked) return this.#host.list(owner, query)
     const queued = await this.#line.list(LINE, owner, query)
     if (query.status === 'queued') return { runs: queued, nextCursor: null }

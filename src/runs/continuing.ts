@@ -110,7 +110,7 @@ function waitingFor(tx: Reader, { record }: StoredRun, by: AnsweredBy, { setting
 
 /** Writes that all is answered, and that the run waits for its owner's key. It is kept as long as before. */
 function rest(tx: Transaction, run: StoredRun): RunRecord {
-  const record = { ...run.record, resumable: true } as const
+  const record = { ...answeredRecord(run), resumable: true } as const
   const { expiresAt } = tx.get(RUNS, record.id) ?? {}
   tx.put(RUNS, toDocument({ ...run, record }, expiresAt), { thing: record.id, leaves: 'last' })
   return record
@@ -126,8 +126,13 @@ function settle(tx: Transaction, run: StoredRun, keeping: Keeping): void {
 }
 
 function continuing(run: StoredRun, continuedBy: string): StoredRun {
-  const { resumable: _, ...record } = run.record
+  const { resumable: _, ...record } = answeredRecord(run)
   return { ...run, record: { ...record, continuedBy } }
+}
+
+/** It waits for nothing more. */
+function answeredRecord({ record: { waiting: _, ...record } }: StoredRun): RunSummary {
+  return record
 }
 
 function notResumable({ status }: RunSummary): ServableError {

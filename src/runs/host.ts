@@ -138,6 +138,8 @@ export interface RunQuery {
   readonly name?: string | undefined
   readonly sessionId?: string | undefined
   readonly status?: RunStatus | undefined
+  /** Runs that wait for answers. */
+  readonly waiting?: true | undefined
   /** Runs that began at this time or later, and before the other one. Milliseconds since 1970. */
   readonly since?: number | undefined
   readonly until?: number | undefined

@@ -10,7 +10,7 @@ export function listRuns(
   { cursor, limit, since, until, ...filters }: RunQuery,
 ): RunPage {
   const tags: Record<string, string> = {}
-  for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = value
+  for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
   const filter = { partition: partitionOf(owner), tags, since }
   const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, { cursor, limit, until })
   return { runs: values.map(({ record }) => record), nextCursor: next }

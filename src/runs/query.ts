@@ -16,6 +16,12 @@ const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   name: v.optional(v.string()),
   sessionId: v.optional(v.string()),
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
+  waiting: v.optional(
+    v.pipe(
+      v.literal('true', 'must be true'),
+      v.transform(() => true as const),
+    ),
+  ),
   since: v.optional(moment),
   until: v.optional(moment),
   ...paging,

@@ -53,6 +53,8 @@ export interface RunRecord extends RunNumbers {
   readonly input?: RunInput | undefined
   /** What the run still waits for. Absent once all is answered. */
   readonly requests?: readonly InputRequest[] | undefined
+  /** It waits for answers. Absent once all are given, and once an approval has expired. */
+  readonly waiting?: true | undefined
   /** The run whose requests were answered for this one. */
   readonly continuedFrom?: string | undefined
   /** The run that goes on with the answers. */
@@ -143,19 +145,23 @@ export function idsOf(tx: Reader, collection: string, ref: string): string[] {
 
 /** The document of a stored run. */
 export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredRun> {
-  const { id, kind, name, status, sessionId } = run.record
+  const { id, kind, name, status, sessionId, waiting } = run.record
   return {
     id,
     partition: partitionOf(run.owner),
     at: run.at,
-    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }) },
+    tags: {
+      ...{ kind, name, status },
+      ...(sessionId !== undefined && { sessionId }),
+      ...(waiting && { waiting: String(waiting) }),
+    },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),
   }
 }
 
 /** The record after its last event. */
-export function ended(record: RunSummary, event: FinishEvent | ErrorEvent): RunSummary {
+export function ended({ waiting: _, ...record }: RunSummary, event: FinishEvent | ErrorEvent): RunSummary {
   const updatedAt = new Date().toISOString()
   if (event.type === 'error') {
     return { ...record, updatedAt, status: 'failed', error: { code: event.code, message: event.error } }

@@ -103,6 +103,7 @@ export function sealRun(
   const record = {
     ...ended(stored.record, event),
     ...numbers,
+    ...(waiting !== undefined && { waiting: true as const }),
     ...(resumable && { resumable: true as const }),
   }
   const document = toDocument({ ...stored, record }, expiresAt)

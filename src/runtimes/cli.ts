@@ -40,6 +40,7 @@ function naming(command: Command): Command {
 
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
   .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
+  .option('--waiting', 'With `ls`: that wait for answers')
   .option('--session <id>', 'With `ls`: of this session')
   .option('--since <time>', 'With `ls`: that began then or later, such as 2026-05-01T12:00:00Z')
   .option('--until <time>', 'With `ls`: that began before then')

@@ -81,12 +81,14 @@ function queryOf(options: Options, limit: number): RunListQuery {
   if (status !== undefined && !RUN_STATUSES.some(each => each === status)) {
     throw new UsageError(`--status must be one of ${RUN_STATUSES.join(', ')}`)
   }
+  const isWaiting = options.waiting === true
   const sessionId = textOf(options, 'session')
   const since = timeOf(options, 'since')
   const until = timeOf(options, 'until')
   return {
     ...targetOf(options),
     ...(status !== undefined && { status: status as RunStatus }),
+    ...(isWaiting && { waiting: true }),
     ...(sessionId !== undefined && { sessionId }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
@@ -95,16 +97,26 @@ function queryOf(options: Options, limit: number): RunListQuery {
   }
 }
 
+/** The status stays as it was while the run asked. */
+function isAnswered({ status, continuedBy, resumable }: Partial<RunSummary>): boolean {
+  return status === 'input_required' && (continuedBy !== undefined || resumable === true)
+}
+
 const HEAD: readonly Cell[] = ['ID', 'STATUS', 'WHAT', 'STARTED', 'NUMBERS'].map(name => [name, 'bold'])
 
 async function printTable(runs: readonly RunSummary[], { paint, line }: Screen): Promise<void> {
-  const rows = runs.map(({ id, status, kind, name, createdAt, ...numbers }): Cell[] => [
-    shown(id, MAX_NAME),
-    [shown(status, MAX_NAME), styleOf(status)],
-    shown(`${kind} ${name}`, MAX_NAME),
-    shown(createdAt, MAX_NAME),
-    shownNumbers(numbers),
-  ])
+  const rows = runs.map(
+    ({ id, status, kind, name, createdAt, continuedBy, resumable, ...numbers }): Cell[] => [
+      shown(id, MAX_NAME),
+      [
+        isAnswered({ status, continuedBy, resumable }) ? 'answered' : shown(status, MAX_NAME),
+        styleOf(status),
+      ],
+      shown(`${kind} ${name}`, MAX_NAME),
+      shown(createdAt, MAX_NAME),
+      shownNumbers(numbers),
+    ],
+  )
   for (const text of table([HEAD, ...rows], paint)) await line(text)
 }
 

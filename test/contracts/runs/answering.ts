@@ -5,6 +5,7 @@ import {
   accept,
   as,
   ask,
+  cancel,
   ended,
   type Fields,
   follow,
@@ -136,6 +137,26 @@ function lifeCases(server: Server): void {
     const end = { status: 'completed', continuedFrom: runId }
     expect(await get(server, last.runId)).toMatchObject(end)
     for (const note of [`looked ${bill}`, `paid 5 ${bill}`]) expect(await noteCount(server, note)).toBe(1)
+  })
+
+  it('is in the list of those that wait until all is answered', async () => {
+    const ann = as(own('ann'))
+    const [first, other] = [await asks(server, ann), await asks(server, ann)]
+    const ids = async (query: string) => (await list(server, query, ann)).runs.map(({ id }) => id)
+    expect(await ids('?waiting=true')).toEqual([other.id, first.id])
+    expect(await get(server, first.id, ann)).toMatchObject({ status: 'input_required', waiting: true })
+    const { runId } = await given(server, first.id, [{ id: idOf(first), value: 1 }], ann)
+    expect(await ids('?waiting=true')).toEqual([other.id])
+    const { runs } = await list(server, '?status=input_required', ann)
+    expect(runs.map(({ id, waiting, continuedBy }) => [id, waiting, continuedBy])).toEqual([
+      [other.id, true, undefined],
+      [first.id, undefined, runId],
+    ])
+    await cancel(server, other.id, ann)
+    expect(await ids('?waiting=true')).toEqual([])
+    expect(await get(server, other.id, ann)).not.toHaveProperty('waiting')
+    const refused = await ask(server, '/api/runs?waiting=false', { headers: ann })
+    await expectProblem(server, refused, 400, 'invalid_query')
   })
 
   it('tells what failed where an approval is denied', async () => {
