@@ -256,9 +256,9 @@ async function decide(
 ): Promise<Delivered | undefined> {
   const { taskId } = message
   const asking = await host.asking(taskId, tenant)
-  if (asking === undefined) return undefined
+  if (asking === undefined || approvals === undefined) return undefined
   const answers = answersIn(message, [])
-  if ((await approvals?.admit?.(asking, answers, asker, taskNotFound)) !== true) return undefined
+  if ((await approvals.admit?.(asking, answers, asker, taskNotFound)) !== true) return undefined
   const { owner } = asking.run
   const { messageId } = message
   // No other words of theirs reach the agent, nor the owner.
@@ -267,13 +267,7 @@ async function decide(
   const owned = { owner, tenant }
   await host.deliver({ taskId, message: said, target: undefined, ...owned, mayWait: false, options: {}, by })
   const after = await host.asking(taskId, tenant)
-  const left = asking.requests.filter(({ id }) => after?.open.includes(id))
-  const open = await approvals?.known(asking, left, asker)
-  const outcome = {
-    ...{ id: taskId, goesOn: after === undefined },
-    ...(open?.length && { requests: open }),
-    ...(after?.open.length === 0 && { resumable: true }),
-  }
+  const { kind: _, name: __, ...outcome } = await approvals.decided(asking, answers, after, asker)
   return { message: { messageId: crypto.randomUUID(), role: 'agent', parts: [{ data: outcome }], taskId } }
 }
 

@@ -11,12 +11,14 @@ import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
+import { logThrown } from '../http/failure-log.ts'
 import { joinPath } from '../http/router.ts'
 import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../http/security.ts'
 import { MAX_PARTS } from '../runs/input.ts'
 import { refOf } from '../runs/record.ts'
 import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
 import { list } from '../validation.ts'
+import { createAskingTasks } from './asking-tasks.ts'
 import { CardSecuritySchemesSchema } from './card-security.ts'
 import { type A2AContext, contextIn } from './context.ts'
 import { describeA2A } from './describe.ts'
@@ -29,6 +31,7 @@ import { a2aRoutes } from './routes.ts'
 import type { Skill } from './skills.ts'
 import type { TaskHost, TaskSettings } from './task-host.ts'
 import { TASK_INDEX, TASK_KEEPER } from './task-index.ts'
+import { Tenants } from './tenants.ts'
 
 const NAME = TASK_KEEPER
 
@@ -177,12 +180,18 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const agents = offeredBy(settings, core.catalog)
   const host = taskHostOf(settings, core, agents)
   const { basePath } = settings
+  const { approvals } = core.runs
+  if (approvals !== undefined) {
+    const tenants = new Tenants(settings.tenants)
+    const tell = (error: unknown) => logThrown(core.log, { event: 'approvals.failed' }, error)
+    approvals.tasks = createAskingTasks(host, (...asked) => tenants.mayUse(...asked, tell))
+  }
   return {
     routes: a2aRoutes({
       settings,
       agents,
       host,
-      approvals: core.runs.approvals,
+      approvals,
       permit: core.runs.permit,
       readKeys,
       production,

@@ -71,21 +71,34 @@ export class Tenants {
       const text = `\`tenant\` must be well-formed text of at most ${MAX_NAME} characters`
       throw new ServableError('invalid_params', text)
     }
-    if (await this.#authorizes(options, given, asker)) return given
+    const { identity, state, request } = asker
+    const tell = (error: unknown) => state.tellThrown('request.failed', error, request)
+    if (await this.#authorizes(options, given, identity, tell)) return given
     throw new ServableError('forbidden', 'You may not use this tenant')
+  }
+
+  /** Whether somebody may use the tenant of a task. `tell` gets what the function of the options throws. */
+  async mayUse(
+    identity: Identity | undefined,
+    tenant: string | undefined,
+    tell: (error: unknown) => void,
+  ): Promise<boolean> {
+    if (tenant === undefined) return true
+    return this.#options !== undefined && this.#authorizes(this.#options, tenant, identity, tell)
   }
 
   async #authorizes(
     { authorize }: TenantOptions,
     tenant: string,
-    { identity, state, request }: TenantAsker,
+    identity: Identity | undefined,
+    tell: (error: unknown) => void,
   ): Promise<boolean> {
     try {
       const asked = async () => authorize(identity, tenant)
       return (await within(PATIENCE_MS, '`a2a.tenants.authorize`', asked)) === true
     } catch (error) {
       if (isServableError(error)) throw error
-      state.tellThrown('request.failed', error, request)
+      tell(error)
       return false
     }
   }

@@ -87,12 +87,25 @@ export function waitingOf(
   requests: readonly InputRequest[],
   isOwn: boolean,
 ): Waiting[] {
-  const { owner, ...others } = run
   return requests.map(request => ({
     request,
-    run: isOwn ? others : { ...others, owner },
-    createdAt: new Date(createdAt).toISOString(),
-    ...(request.kind === 'approval' &&
-      expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+    run: runOf(run, isOwn),
+    ...momentsOf({ createdAt, expiresAt: request.kind === 'approval' ? expiresAt : undefined }),
   }))
+}
+
+/** The run or task. Of the caller's own it says no owner. */
+export function runOf({ owner, ...others }: AskingRun, isOwn: boolean): Waiting['run'] {
+  return isOwn ? others : { ...others, owner }
+}
+
+/** Since when it asks, and until when, as clients read it. */
+export function momentsOf({
+  createdAt,
+  expiresAt,
+}: Pick<Asking, 'createdAt' | 'expiresAt'>): Pick<Waiting, 'createdAt' | 'expiresAt'> {
+  return {
+    createdAt: new Date(createdAt).toISOString(),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+  }
 }

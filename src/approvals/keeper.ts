@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { InputRequest } from '../agents/contract.ts'
+import type { Answer, InputRequest } from '../agents/contract.ts'
 import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
-import type { Approvals, ExpiringTasks } from '../runs/approvals.ts'
+import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../runs/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../runs/asking.ts'
 import type { RunHost } from '../runs/host.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
@@ -22,10 +22,13 @@ import {
   INBOX_TRANSACTIONS,
   type InboxQuery,
   type InboxTransactions,
+  momentsOf,
   putAsking,
+  runOf,
   type Waiting,
   waitingOf,
 } from './inbox.ts'
+import { type Said, saidBy } from './said.ts'
 
 /** The plugin's name, and that of its keeper in objects. */
 export const NAME = 'approvals'
@@ -53,6 +56,7 @@ const AUTHORIZE_MS = 10_000
 export class KeptApprovals implements Approvals {
   readonly expiresMs: number
   readonly admit: Approvals['admit']
+  tasks: AskingTasks | undefined
   readonly #settings: ApprovalsSettings
   readonly #core: Pick<CoreSettings, 'log' | 'state'>
   readonly #calls: Calls<InboxTransactions>
@@ -147,6 +151,52 @@ export class KeptApprovals implements Approvals {
       ...(left.length > 0 && { requests: left }),
       ...(resumable && { resumable }),
     }
+  }
+
+  async answerTask(id: string, given: GivenToTask, asker: Approver): Promise<DecidedRun | undefined> {
+    const { answers, by } = given
+    const asking = await this.tasks?.asking(id, asker)
+    if (asking === undefined) return undefined
+    const isOther = (await this.admit?.(asking, answers, asker, missingRun)) ?? !isOwner(asking, asker)
+    // Without `authorize` only the owner answers. Who may run but some answers for themselves alone.
+    if (isOther && (this.admit === undefined || by.only !== undefined)) throw missingRun()
+    await this.tasks?.answer(asking, isOther ? { ...given, options: {}, by: { isOther } } : given)
+    return this.decided(asking, answers, await this.tasks?.asking(id, asker), asker)
+  }
+
+  async decided(
+    { run: { id, kind, name }, requests, open }: Asking,
+    answers: readonly Answer[],
+    after: Asking | undefined,
+    approver: Approver,
+  ): Promise<DecidedRun> {
+    const given = new Set(answers.map(answer => answer.id))
+    const left = open.filter(each => !given.has(each))
+    const others = requests.filter(request => left.includes(request.id))
+    const known = after === undefined ? [] : await this.known(after, others, approver)
+    const waitsForKey = left.length === 0 && after?.open.length === 0
+    return {
+      ...{ id, kind, name, goesOn: left.length === 0 && !waitsForKey },
+      ...(known.length > 0 && { requests: known }),
+      ...(waitsForKey && { resumable: true }),
+    }
+  }
+
+  /**
+   * What a run or task asks, with what was said before: to its owner all, to somebody else what they may decide. Throws
+   * `run_not_found`.
+   */
+  async read(host: RunHost, id: string, approver: Approver): Promise<Said> {
+    const ofRun = await host.asking(id)
+    const asking = ofRun ?? (await this.tasks?.asking(id, approver))
+    if (asking === undefined) throw missingRun()
+    const isOwn = isOwner(asking, approver)
+    const open = asking.requests.filter(request => asking.open.includes(request.id))
+    const requests = isOwn ? open : await this.known(asking, open, approver)
+    if (!isOwn && requests.length === 0) throw missingRun()
+    const messages = ofRun ? await saidBy(host, ofRun.run) : ((await this.tasks?.said(asking)) ?? [])
+    const { run, createdAt, expiresAt } = asking
+    return { run: runOf(run, isOwn), requests, ...momentsOf({ createdAt, expiresAt }), messages }
   }
 
   async tell(asking: Asking): Promise<void> {

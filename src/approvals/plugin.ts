@@ -60,7 +60,7 @@ export function approvals(options: ApprovalsOptions = {}): Plugin {
       kept.goOn = next => goOn(next, core)
       const { state } = core.settings
       return {
-        routes: approvalRoutes(core.prefix, kept),
+        routes: approvalRoutes(core.prefix, kept, core.host),
         links: { approvals: `${core.prefix}/approvals` },
         describe: describeApprovals,
         begin: () =>

@@ -1,5 +1,5 @@
 /**
- * `GET /approvals`: what waits for a person, as a page or as it changes.
+ * `GET /approvals`: what waits for a person, as a page or as it changes. `GET /approvals/:id`: one of it, with what was said before.
  *
  * @module
  */
@@ -9,7 +9,9 @@ import { ServableError } from '../errors.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import { createLiveList } from '../http/live-list.ts'
 import { joinPath, queryOf } from '../http/router.ts'
+import { runIdOf } from '../http/routes/stored-run-routes.ts'
 import { acceptsEvents } from '../http/run-request.ts'
+import type { RunHost } from '../runs/host.ts'
 import { paging, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS } from '../web/sse.ts'
@@ -26,9 +28,20 @@ const QuerySchema = v.object({
 })
 
 /** Makes the route. */
-export function approvalRoutes(prefix: string, approvals: KeptApprovals): Route[] {
+export function approvalRoutes(prefix: string, approvals: KeptApprovals, host: RunHost): Route[] {
   const openStream = createLiveList()
   return [
+    {
+      method: 'GET',
+      path: joinPath(prefix, 'approvals', ':id'),
+      part: 'approvals',
+      async endpoint(_, state) {
+        const approver = approverOf(state)
+        return jsonReply(await approvals.read(host, runIdOf(state), approver), {
+          headers: { 'cache-control': 'no-store' },
+        })
+      },
+    },
     {
       method: 'GET',
       path: joinPath(prefix, 'approvals'),

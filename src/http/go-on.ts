@@ -7,7 +7,7 @@
 
 import type { Answer, RunOptions } from '../agents/contract.ts'
 import { hasKeys } from '../agents/redacted.ts'
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import type { WaitingRuns } from '../runs/approvals.ts'
 import type { DecidedRun } from '../runs/asking.ts'
 import type { StartRequest } from '../runs/host.ts'
@@ -120,9 +120,12 @@ export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOut
 export function createAnswerRun(parts: GoOnParts): AnswerRun {
   const { runs } = parts
   const goOnFor = createGoOnFor(parts)
-  return async (asked, asker) => {
+  const answer = async (
+    asked: AskedAnswers,
+    asker: Asker,
+    only: readonly string[] | undefined,
+  ): Promise<AnswerOutcome> => {
     const waiting = screened(parts, asker)
-    const only = await runs.permit?.(asker)
     // Who may run but some answers for themselves alone.
     const decided =
       only === undefined
@@ -134,6 +137,20 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
     const { record, next } = await waiting.answer(asked.id, asker.owner, asked.answers, nextId, by)
     if (next === undefined) return { record }
     return { record, started: await goOnFor(next, next.id === nextId, asked, asker) }
+  }
+  return async (asked, asker) => {
+    const only = await runs.permit?.(asker)
+    try {
+      return await answer(asked, asker, only)
+    } catch (error) {
+      if (!isServableError(error) || error.code !== 'run_not_found') throw error
+      const { id, answers, apiKey } = asked
+      const options = runOptionsOf({ apiKey }, asker)
+      const given = { answers, options, secrets: asker.secrets(), by: { hasKey: hasKeys(options), only } }
+      const record = await runs.approvals?.answerTask(id, given, asker)
+      if (record === undefined) throw error
+      return { record }
+    }
   }
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Answer, InputRequest } from '../agents/contract.ts'
+import type { Answer, HistoryMessage, InputRequest, RunOptions } from '../agents/contract.ts'
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Approver, Asking, DecidedRun } from './asking.ts'
 import type { RunNotices } from './notices.ts'
@@ -24,8 +24,28 @@ export interface WaitingRuns {
   ): Promise<AnsweredRun>
 }
 
+/** Tasks of a protocol that ask, for whoever reads or answers them elsewhere. */
+export interface AskingTasks {
+  /** What a task asks, whoever owns it. Undefined for one that asks nothing, and for one that the asker may not know of. */
+  asking(id: string, asker: Approver): Promise<Asking | undefined>
+  /** Gives answers to a task that `asking` has given. Throws as `RunHost.answer` does. */
+  answer(asking: Asking, given: GivenToTask): Promise<void>
+  /** What was said in it, oldest first. */
+  said(asking: Asking): Promise<readonly HistoryMessage[]>
+}
+
+/** Answers for a task, and what they come with. */
+export interface GivenToTask {
+  readonly answers: readonly Answer[]
+  readonly options: RunOptions
+  readonly secrets: readonly string[]
+  readonly by: AnsweredBy
+}
+
 /** What of the plugin is made for a handler. */
 export interface Approvals extends Notes {
+  /** Set by the plugin of a protocol that has tasks. */
+  tasks?: AskingTasks | undefined
   /** Milliseconds for which an approval may be decided. */
   readonly expiresMs: number
   /**
@@ -50,6 +70,18 @@ export interface Approvals extends Notes {
     approver: Approver,
     goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown>,
   ): Promise<DecidedRun | undefined>
+  /**
+   * Answers what a task asks, for its owner or for somebody else who may. Undefined, and nothing is done, where no task has this id.
+   * Throws as `admit` and `AskingTasks.answer` do.
+   */
+  answerTask(id: string, given: GivenToTask, asker: Approver): Promise<DecidedRun | undefined>
+  /** What somebody is told of a run or task that they have decided. `after` is what it asks then. */
+  decided(
+    asking: Asking,
+    answers: readonly Answer[],
+    after: Asking | undefined,
+    approver: Approver,
+  ): Promise<DecidedRun>
   /** The requests that somebody else may know of: those that they may decide. */
   known(asking: Asking, requests: readonly InputRequest[], approver: Approver): Promise<InputRequest[]>
   /** What a run or task asks; undefined for one that does not wait. */

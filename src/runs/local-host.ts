@@ -49,6 +49,7 @@ import { createSweeper } from './sweeper.ts'
 import {
   type AnsweredBy,
   type AnsweredRun,
+  askedOf,
   recordIn,
   tooManyWaiting,
   WAITING,
@@ -292,6 +293,9 @@ class LocalHost implements RunHost {
       this.#work.find(tx, id, viewer)
       const asked = askedIn(tx, id)
       if (asked?.isKept === true) return asked
+      // What it was asked with is there as long as the run waits, and after that until the run leaves.
+      const waiting = waitingIn(tx, id)
+      if (waiting && !waiting.hasExpired) return askedOf(waiting)
       throw inputNotKept()
     })
   }

@@ -111,6 +111,17 @@ export type NextRun = Pick<Waiting, 'target' | 'input' | 'options' | 'client'> &
   readonly webhook?: RunWebhook | undefined
 }
 
+/** What a run that waits was asked with. */
+export function askedOf({
+  target,
+  input,
+  options,
+  client,
+  usedKey,
+}: Waiting): Pick<Waiting, 'target' | 'input' | 'options' | 'client' | 'usedKey'> {
+  return { target, input, options, client, usedKey }
+}
+
 /** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
 export function waitingOf(
   { kind, name, scope }: Target,

@@ -4,7 +4,7 @@ import { eventually } from '../../eventually.ts'
 import { expectProblem } from '../http/client.ts'
 import { watching } from '../http/watching.ts'
 import { ask, cancel } from '../runs/client.ts'
-import { as, asked, bobOf, clientOf, decide, get, inbox, own, type Server } from './client.ts'
+import { as, asked, bobOf, clientOf, decide, get, inbox, own, post, type Server } from './client.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -37,6 +37,54 @@ export function listingCases(server: Server): void {
     await decide(server, waiting, bobOf(waiting))
     expect(await inbox(server, ann)).toEqual([])
     expect(await inbox(server, bobOf(waiting), 'whose=others')).toEqual([])
+  })
+
+  it('gives what was said before to whoever may decide it, and to nobody else', async () => {
+    const ann = own('ann')
+    const started = await post(
+      server,
+      '/api/agents/orders/run',
+      { input: 'a shirt' },
+      {
+        ...as(ann),
+        prefer: 'respond-async',
+      },
+    )
+    const { id } = JSON.parse(started.text)
+    const requests = await eventually(async () => {
+      const { requests = [] } = await get(server, id, as(ann))
+      expect(requests).toHaveLength(2)
+      return requests
+    })
+    const waiting = { id, ann, requests }
+    const [approval, question] = requests
+    const read = (who: string) => ask(server, `/api/approvals/${id}`, { headers: as(who) })
+    const bob = await read(bobOf(waiting))
+    expect([bob.status, bob.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const [entry] = await inbox(server, bobOf(waiting), 'whose=others')
+    const { request, ...about } = entry!
+    const messages = [
+      { role: 'user', content: 'a shirt' },
+      { role: 'assistant', content: 'An order. ' },
+    ]
+    expect(JSON.parse(bob.text)).toEqual({ ...about, requests: [request], messages })
+    const mine = JSON.parse((await read(ann)).text)
+    expect(mine.requests).toEqual([approval, question])
+    expect(mine.run).not.toHaveProperty('owner')
+    for (const who of ['carol', `thrower of ${ann}`])
+      await expectProblem(server, await read(who), 404, 'run_not_found')
+    await expectProblem(server, await ask(server, `/api/approvals/${id}`), 404, 'not_found')
+    await decide(server, waiting, bobOf(waiting))
+    await expectProblem(server, await read(bobOf(waiting)), 404, 'run_not_found')
+    expect(JSON.parse((await read(ann)).text)).toMatchObject({ requests: [question], messages })
+  })
+
+  it('gives of a plain run what the user said', async () => {
+    const waiting = await asked(server, 'a hat', { name: 'orders' })
+    const { messages } = JSON.parse(
+      (await ask(server, `/api/approvals/${waiting.id}`, { headers: as(bobOf(waiting)) })).text,
+    )
+    expect(messages).toEqual([{ role: 'user', content: 'a hat' }])
   })
 
   it('loses what its owner cancels', async () => {

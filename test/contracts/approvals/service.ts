@@ -51,6 +51,7 @@ const orders: Agent = new Agent({
   register: false,
   tools: [pay],
   async *run(_, { ask, callTool, parallel }) {
+    yield 'An order. '
     const [paid, size] = yield* parallel([
       callTool(pay, { amount: 5 }),
       ask('size', { message: 'Which size?' }),

@@ -2,8 +2,9 @@
 import { expect, it } from 'vitest'
 import type { InputRequest } from '../../../src/index.ts'
 import { eventually } from '../../eventually.ts'
-import { jsonRequest } from '../http/client.ts'
-import { type Asked, as, inbox, own, type Server } from './client.ts'
+import { expectProblem, jsonRequest } from '../http/client.ts'
+import { ask } from '../runs/client.ts'
+import { type Asked, as, decide, inbox, own, post, type Server } from './client.ts'
 
 interface SentTask {
   readonly id: string
@@ -103,6 +104,32 @@ export function taskCases(server: Server): void {
     expect(said).toContain(`paid 5 by ${ann}`)
     expect(said).toContain('with no key')
     await eventually(async () => expect(await inbox(server, ann)).toEqual([]))
+  })
+
+  it('let a task go on over HTTP, of its owner and of others', async () => {
+    for (const isOwn of [true, false]) {
+      const ann = own('ann')
+      const waiting = await askedTask(server, ann)
+      const who = isOwn ? ann : `bob of ${ann}`
+      const read = await ask(server, `/api/approvals/${waiting.id}`, { headers: as(who) })
+      expect(JSON.parse(read.text)).toMatchObject({
+        run: { id: waiting.id, isTask: true },
+        requests: waiting.requests,
+        messages: [{ role: 'user', content: '5' }, { role: 'assistant' }],
+      })
+      for (const carol of [as(own('carol')), as(`thrower of ${ann}`), {}]) {
+        const answers = [{ id: waiting.requests[0]?.id, decision: 'approve' }]
+        const refused = await post(server, `/api/runs/${waiting.id}/answers`, { answers }, carol)
+        await expectProblem(server, refused, 404, 'run_not_found')
+      }
+      const odd = await decide(server, waiting, who, { digest: 'x' })
+      await expectProblem(server, odd, 409, 'request_changed')
+      const told = await decide(server, waiting, who)
+      const outcome = { id: waiting.id, kind: 'agent', name: 'pays', goesOn: true }
+      expect([told.status, JSON.parse(told.text)]).toEqual([200, outcome])
+      expect(await completedTask(server, waiting)).toContain(`paid 5 by ${ann}`)
+      await expectProblem(server, await decide(server, waiting, who), 404, 'run_not_found')
+    }
   })
 
   it('leave a task that used its owner’s key to its owner', async () => {

@@ -1,0 +1,47 @@
+/**
+ * What was said before a run asked: what whoever decides reads.
+ *
+ * @module
+ */
+
+import type { HistoryMessage, InputRequest } from '../agents/contract.ts'
+import { isServableError } from '../errors.ts'
+import type { AskingRun } from '../runs/asking.ts'
+import type { RunHost } from '../runs/host.ts'
+import type { RunRecord } from '../runs/record.ts'
+import { MAX_TEXT, toKeptInput } from '../runs/told-turn.ts'
+import type { Waiting } from './inbox.ts'
+
+/** What a run or task asks, with what was said before. */
+export interface Said extends Omit<Waiting, 'request'> {
+  /** Those that are open, and that the reader may decide. */
+  readonly requests: readonly InputRequest[]
+  /** The user's words and the agent's, oldest first, 100 at most. Large files are named. */
+  readonly messages: readonly HistoryMessage[]
+}
+
+/** Runs that go on from each other. The first has the user's words. */
+const MAX_CHAIN = 99
+
+/** What was said in a run, and in those that it goes on from. */
+export async function saidBy(host: RunHost, { id, owner }: AskingRun): Promise<HistoryMessage[]> {
+  const { input } = await host.asked(id, owner)
+  const said: HistoryMessage[] = []
+  let record: RunRecord | undefined = await host.get(id, owner)
+  for (let count = 0; record !== undefined && count < MAX_CHAIN; count++) {
+    const content = record.result?.text.slice(-MAX_TEXT)
+    if (content) said.unshift({ role: 'assistant', content })
+    record = record.continuedFrom === undefined ? undefined : await found(host, record.continuedFrom, owner)
+  }
+  return [{ role: 'user', content: toKeptInput(input) }, ...said]
+}
+
+/** The run, unless it was deleted by now. */
+async function found(host: RunHost, id: string, owner: string | null): Promise<RunRecord | undefined> {
+  try {
+    return await host.get(id, owner)
+  } catch (error) {
+    if (isServableError(error) && error.code === 'run_not_found') return undefined
+    throw error
+  }
+}
