@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Answer } from '../../src/agents/contract.ts'
+import type { Answer, ContentPart } from '../../src/agents/contract.ts'
 import type { Waiting } from '../../src/approvals/inbox.ts'
+import { useLoaded } from '../loading.ts'
 import { type Acting, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Folded } from '../parts/folded.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
@@ -48,10 +50,14 @@ export function Approval({
         facts={{
           'Asked by': run.owner === undefined ? 'you' : (run.owner ?? 'nobody known'),
           User: run.userId,
-          ...(run.isTask ? { 'A2A task': run.id } : { Run: <a href={linkTo('runs', [run.id])}>{run.id}</a> }),
+          [run.isTask ? 'A2A task' : 'Run']:
+            run.isTask || run.owner !== undefined ? run.id : <a href={linkTo('runs', [run.id])}>{run.id}</a>,
           Expires: expiresAt && <Time at={expiresAt} />,
         }}
       />
+      {!isGone && outcome === undefined && (
+        <Folded summary="What was said before">{() => <Before id={run.id} />}</Folded>
+      )}
       {request.args !== undefined && (
         <JsonView value={request.args} label={`arguments of ${request.toolName}`} />
       )}
@@ -64,12 +70,40 @@ export function Approval({
   )
 }
 
+/** The user's words and the agent's. */
+function Before({ id }: { id: string }) {
+  const { value, error } = useLoaded(id, signal => client.approvals.get(id, { signal }))
+  if (error !== undefined) return <Failure error={error} />
+  if (value === undefined) return <p aria-busy="true">Loading…</p>
+  return (
+    <>
+      {value.messages.map((message, at) => {
+        const content = ('content' in message && message.content) || ''
+        const said = typeof content === 'string' ? content : content.map(wordsOf).join('\n')
+        return (
+          <p key={at} class="answer">
+            <span class="soft">{message.role === 'user' ? 'User: ' : 'Agent: '}</span>
+            {visible(said)}
+          </p>
+        )
+      })}
+    </>
+  )
+}
+
+/** A part of a message. The service has named large files. */
+function wordsOf(part: ContentPart): string {
+  if (part.type === 'text') return part.text
+  if (part.type === 'data') return JSON.stringify(part.data)
+  return `[a file: ${(part.type === 'file' && part.filename) || (part.mimeType ?? part.type)}]`
+}
+
 /** What is said to a request. */
 type Said = Answer extends infer One ? (One extends Answer ? Omit<One, 'id' | 'digest'> : never) : never
 
 /** The form that decides it, or why there is none. */
 function Open({
-  waiting: { request, run },
+  waiting: { request },
   isGone,
   decide,
   onChanged,
@@ -84,8 +118,6 @@ function Open({
   if (isGone) return <Notice>It waits no longer: it was decided elsewhere, or it has expired.</Notice>
   if (request.kind === 'client_tool')
     return <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
-  if (run.isTask)
-    return <Notice>An A2A task asks this. Answer it over A2A, with a message to the task {run.id}.</Notice>
   return (
     <>
       {request.kind === 'question' ? (

@@ -1,10 +1,10 @@
 import type { ComponentChild } from 'preact'
 import { Markdown } from '../markdown/markdown.tsx'
 import { memo } from '../memo.ts'
+import { Folded } from '../parts/folded.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { duration, visible } from '../text.ts'
 import { Contents } from './file-view.tsx'
-import { Folded } from './folded.tsx'
 import type { Part, StepPart, ToolPart } from './parts.ts'
 
 /** Most characters of arguments beside the name of a tool. */

@@ -40,7 +40,7 @@ export async function checkAnswers(
 ): Promise<void> {
   const mayAnswer = target === undefined && message.parts.some(({ data }) => isObject(data))
   const asked = mayAnswer ? await waiting() : undefined
-  if (asked !== undefined) await checkEdits(answersIn(message, []), asked, targetOf)
+  if (asked !== undefined) await checkEdits(answersIn(message, []), targetOf, () => asked)
 }
 
 /** The task that a message continues, and the run that goes on with it where that is chosen. */

@@ -15,6 +15,7 @@ import type { RunHost } from '../runs/host.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
 import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
 import { within } from '../wake.ts'
+import { type ApprovalDetail, saidBy } from './detail.ts'
 import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
   askingOf,
@@ -28,7 +29,6 @@ import {
   type Waiting,
   waitingOf,
 } from './inbox.ts'
-import { type Said, saidBy } from './said.ts'
 
 /** The plugin's name, and that of its keeper in objects. */
 export const NAME = 'approvals'
@@ -186,7 +186,7 @@ export class KeptApprovals implements Approvals {
    * What a run or task asks, with what was said before: to its owner all, to somebody else what they may decide. Throws
    * `run_not_found`.
    */
-  async read(host: RunHost, id: string, approver: Approver): Promise<Said> {
+  async read(host: RunHost, id: string, approver: Approver): Promise<ApprovalDetail> {
     const ofRun = await host.asking(id)
     const asking = ofRun ?? (await this.tasks?.asking(id, approver))
     if (asking === undefined) throw missingRun()

@@ -17,6 +17,7 @@ import { type Authorize, KeptApprovals, NAME } from './keeper.ts'
 import { approvalRoutes } from './routes.ts'
 
 export type { Approver } from '../runs/asking.ts'
+export type { ApprovalDetail } from './detail.ts'
 export type { Waiting as WaitingRequest } from './inbox.ts'
 export type { AskedApproval, Authorize } from './keeper.ts'
 export type { InboxEvent } from './watch.ts'

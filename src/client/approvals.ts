@@ -1,4 +1,5 @@
 import type { InputRequest } from '../agents/contract.ts'
+import type { ApprovalDetail } from '../approvals/detail.ts'
 import type { Waiting } from '../approvals/inbox.ts'
 import type { InboxEvent } from '../approvals/watch.ts'
 import type { Caller } from './call.ts'
@@ -6,7 +7,7 @@ import { watch } from './metrics.ts'
 import type { CallOptions } from './options.ts'
 import { leavable } from './reconnect.ts'
 import type { ContinuedRun, RunsClient } from './runs.ts'
-import { queryOf } from './sent.ts'
+import { queryOf, segment } from './sent.ts'
 
 /** Which requests: of which kind, and whose. */
 export interface InboxFilter {
@@ -52,7 +53,12 @@ export interface ApprovalsClient {
     options?: CallOptions,
   ): Promise<ApprovalPage>
   /**
-   * Decides an approval of a run as it was listed. If it is another one by now, this rejects with `request_changed`.
+   * What a run or task asks, with what was said before it: to its owner all of it, to somebody else what they may decide. `id` is the
+   * `run.id` of the list. Rejects with `run_not_found` if there is nothing that the caller may decide.
+   */
+  get(id: string, options?: CallOptions): Promise<ApprovalDetail>
+  /**
+   * Decides an approval of a run or task as it was listed. If it is another one by now, this rejects with `request_changed`.
    *
    * @example
    * const { approvals } = await client.approvals.list({ whose: 'others' })
@@ -75,6 +81,7 @@ export function createApprovals(caller: Caller, { answer }: RunsClient): Approva
   const path = (query?: InboxFilter) => `/approvals${queryOf(query)}`
   return {
     list: async (query, options) => caller.ask(path(query), options),
+    get: async (id, options) => caller.ask(`/approvals/${segment(id)}`, options),
     async decide({ request: { id, digest }, run }, decision, options) {
       const { record, next } = await answer(run.id, [{ ...decision, id, digest }], options)
       return { goesOn: next !== undefined, ...record, next }

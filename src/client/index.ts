@@ -14,6 +14,7 @@ export type {
   RunResult,
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
+export type { ApprovalDetail } from '../approvals/detail.ts'
 export type { RunListEvent } from '../http/live-runs.ts'
 export type { RunEventPage } from '../runs/log-page.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'

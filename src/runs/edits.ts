@@ -7,6 +7,7 @@
 import type { Answer } from '../agents/contract.ts'
 import { fitOf } from '../agents/misfit.ts'
 import type { Tool } from '../agents/tool.ts'
+import type { Soon } from '../state/store.ts'
 import { misfit } from '../validation.ts'
 import type { Target } from './target.ts'
 import type { Waiting } from './waiting.ts'
@@ -16,54 +17,43 @@ type TargetOf = (asked: Waiting['target']) => Target
 
 /**
  * Checks edited arguments by the schemas of the tools that they are for. Throws `invalid_body`, which names the field. Where this process
- * does not know the tool, the run that goes on checks them, and asks again.
+ * does not know the tool, the run that goes on checks them, and asks again. `find` gives what waits, and is called for edits alone.
  */
 export async function checkEdits(
   answers: readonly Answer[],
-  { target, requests }: Pick<Waiting, 'target' | 'requests'>,
   targetOf: TargetOf | undefined,
+  find: () => Soon<Waiting | undefined>,
 ): Promise<void> {
+  if (!answers.some(isEdit)) return
+  const { target, requests = [] } = (await find()) ?? {}
   for (const [index, answer] of answers.entries()) {
-    if (!isEdit(answer)) continue
-    const { toolName, editable } = requests.find(({ id }) => id === answer.id) ?? {}
-    const tool = editable === true ? toolsOf(target, targetOf).get(toolName) : undefined
+    const request = requests.find(({ id }) => id === answer.id)
+    if (!isEdit(answer) || !target || request?.editable !== true) continue
+    const tool = toolOf(target, request.toolName, targetOf)
     const fit = tool && (await fitOf(answer.editedArgs, tool.parameters))
     if (fit && 'misfit' in fit) throw misfit(`answers[${index}].editedArgs`, `does not fit: ${fit.misfit}`)
   }
-}
-
-/** Whether any answer has edited arguments. */
-export function hasEdits(answers: readonly Answer[]): boolean {
-  return answers.some(isEdit)
 }
 
 function isEdit(answer: Answer): answer is Answer & { readonly editedArgs: unknown } {
   return 'editedArgs' in answer && answer.editedArgs !== undefined
 }
 
-/** The tools of an agent, or of the agents of a team, by name: none of two that have the same. */
-function toolsOf(asked: Waiting['target'], targetOf: TargetOf | undefined): Map<string | undefined, Tool> {
-  const servable = servableOf(asked, targetOf)
-  const found = new Map<string | undefined, Tool>()
-  const twice = new Set<string>()
-  for (const tool of [servable, ...listOf(servable.members)].flatMap(each => listOf(Object(each).tools))) {
-    const { name } = Object(tool) as Tool
-    if (found.has(name) && found.get(name) !== tool) twice.add(name)
-    found.set(name, tool as Tool)
-  }
-  for (const name of twice) found.delete(name)
-  return found
-}
-
-function servableOf(
-  asked: Waiting['target'],
+/** The tool of this name, of an agent or of the agents of a team. Undefined where there is none, or more than one. */
+function toolOf(
+  target: Waiting['target'],
+  name: string | undefined,
   targetOf: TargetOf | undefined,
-): { readonly members?: unknown } {
+): Tool | undefined {
   try {
-    return Object(targetOf?.(asked).servable)
+    const servable = targetOf?.(target).servable
+    const makers = [servable, ...listOf(Object(servable).members)]
+    const tools = makers.flatMap(each => listOf(Object(each).tools) as readonly Tool[])
+    const [tool, ...others] = new Set(tools.filter(each => Object(each).name === name))
+    return others.length === 0 ? tool : undefined
   } catch {
     // It is served elsewhere, or no more.
-    return {}
+    return undefined
   }
 }
 

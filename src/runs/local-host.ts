@@ -13,7 +13,7 @@ import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { admitted } from './admit.ts'
 import type { Asking } from './asking.ts'
 import { answerRun, giveUpRun, resumeRun } from './continuing.ts'
-import { checkEdits, hasEdits } from './edits.ts'
+import { checkEdits } from './edits.ts'
 import type { EndedRun } from './ended-run.ts'
 import { eventToJson } from './event-json.ts'
 import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
@@ -270,10 +270,9 @@ class LocalHost implements RunHost {
       await this.#work.look(id)
       await this.#expire()
     }
-    if (hasEdits(answers)) {
-      const waiting = await this.#store.read(tx => this.#work.find(tx, id, viewer) && waitingIn(tx, id))
-      if (waiting !== undefined) await checkEdits(answers, waiting, this.#settings.targetOf)
-    }
+    await checkEdits(answers, this.#settings.targetOf, () =>
+      this.#store.read(tx => this.#work.find(tx, id, viewer) && waitingIn(tx, id)),
+    )
     return this.#store.write(tx => {
       return answerRun(tx, this.#work.find(tx, id, viewer), { answers, next, by }, this.#options)
     })

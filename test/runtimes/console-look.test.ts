@@ -6,6 +6,7 @@ import { type Client, createClient } from '../../src/client/index.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { ADMIN_TOKEN } from '../contracts/console/service.ts'
 import { served } from '../contracts/served.ts'
+import { eventually } from '../eventually.ts'
 import { layLine } from './broken-line.ts'
 import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
@@ -635,6 +636,11 @@ describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of two users on %s', (
     const card = page.getByRole('article')
     await card.getByRole('heading', { name: 'remover wants remove' }).waitFor()
     expect(await card.locator('.facts').textContent()).toContain('Asked byada')
+    // The run itself is not there for him, so nothing leads to it.
+    expect(await card.getByRole('link').count()).toBe(0)
+    await card.getByText('What was said before').click()
+    await card.getByText('User: Oslo').waitFor()
+    expect(await violationsOf(page)).toEqual([])
     await button(page, 'Approve').click()
     await page.getByText('✓ Approved.').waitFor()
     expect(await page.getByRole('link', { name: 'See how the run goes on' }).count()).toBe(0)
@@ -642,6 +648,44 @@ describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of two users on %s', (
     expect((await ada.runs.result(continuedBy)).text).toBe('removed Oslo')
   })
 })
+
+describe.skipIf(!HAS_BROWSER).each(CONSOLES)(
+  'what an A2A task asks in the console on %s',
+  (_, startServer) => {
+    const server = served(() => startServer({ SETTINGS: 'guarded' }))
+
+    it('is decided there', async () => {
+      const send = async (method: string, params: object) => {
+        const response = await fetch(`${server().url}/`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'a2a-version': '1.0',
+            authorization: 'Bearer token-of-ada',
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        })
+        return (await response.json()).result
+      }
+      const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Oslo' }] }
+      const { task } = await send('SendMessage', { message, metadata: { agentName: 'remover' } })
+      const { page } = await visit(browser, `${server().url}/api/console#/approvals`)
+      await page.getByLabel('Bearer token').fill('token-of-bob')
+      await button(page, 'Log in').click()
+      const card = page.getByRole('article')
+      await card.getByText(task.id).waitFor()
+      await card.getByText('What was said before').click()
+      await card.getByText('User: Oslo').waitFor()
+      await button(page, 'Approve').click()
+      await page.getByText('✓ Approved.').waitFor()
+      await eventually(async () => {
+        const { status, artifacts } = await send('GetTask', { id: task.id })
+        expect(status.state).toBe('TASK_STATE_COMPLETED')
+        expect(JSON.stringify(artifacts)).toContain('removed Oslo')
+      })
+    })
+  },
+)
 
 describe.skipIf(!HAS_BROWSER)('the console of a service that has little', () => {
   const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'unstored' } }))

@@ -68,6 +68,7 @@ export function listingCases(server: Server): void {
       { role: 'assistant', content: 'An order. ' },
     ]
     expect(JSON.parse(bob.text)).toEqual({ ...about, requests: [request], messages })
+    expect(await clientOf(server, bobOf(waiting)).approvals.get(id)).toEqual(JSON.parse(bob.text))
     const mine = JSON.parse((await read(ann)).text)
     expect(mine.requests).toEqual([approval, question])
     expect(mine.run).not.toHaveProperty('owner')

@@ -13,7 +13,7 @@ import { MAX_TEXT, toKeptInput } from '../runs/told-turn.ts'
 import type { Waiting } from './inbox.ts'
 
 /** What a run or task asks, with what was said before. */
-export interface Said extends Omit<Waiting, 'request'> {
+export interface ApprovalDetail extends Omit<Waiting, 'request'> {
   /** Those that are open, and that the reader may decide. */
   readonly requests: readonly InputRequest[]
   /** The user's words and the agent's, oldest first, 100 at most. Large files are named. */
