@@ -84,7 +84,7 @@ const SERVER_CODES = {
     'invalid_event',
     'run_too_large',
     'interrupted',
-    'workflow_changed',
+    'code_changed',
     'invalid_agent_response',
     'guard_failed',
   ],

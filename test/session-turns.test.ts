@@ -83,6 +83,7 @@ describe('the line of a session', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { enter, leave, turns, count } = session({ concurrency: 'reject' })
     enter('cut')
+    const [{ at } = { at: 0 }] = turns()
     wait(LEASE_MS)
     enter('next')
     expect(turns()).toMatchObject([{ runId: 'cut', status: 'interrupted' }, { runId: 'next' }])
@@ -90,8 +91,9 @@ describe('the line of a session', () => {
     await leave('next')
     expect(enter('cut', true)).toMatchObject({ place: 0 })
     expect(turns()).toMatchObject([{ runId: 'cut', status: 'running' }, { runId: 'next' }])
-    await leave('cut', { status: 'completed', text: 'all of it' })
-    expect(turns()).toMatchObject([{ runId: 'cut', text: 'all of it' }, { runId: 'next' }])
+    // It began when the worker before it began it.
+    await leave('cut', { status: 'completed', text: 'all of it', at: Date.now() })
+    expect(turns()).toMatchObject([{ runId: 'cut', text: 'all of it', at }, { runId: 'next' }])
     expect(count(TURNS)).toBe(2)
   })
 

@@ -7,8 +7,9 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
-import { adminToken, askAdmin } from './admin.ts'
+import { askAdmin } from './ask.ts'
 import { definitionOf, type Typed } from './definition.ts'
+import { ofAdmin } from './token.ts'
 import { ForgetToken, TokenForm } from './token-form.tsx'
 import { Webhooks } from './webhooks.tsx'
 
@@ -16,7 +17,7 @@ const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servab
 
 /** What an administrator does: tool servers, and the toolkits. */
 export function Admin() {
-  return adminToken.value === undefined ? (
+  return ofAdmin.value.value === undefined ? (
     <TokenForm what="Tool servers and toolkits" label="Administration" />
   ) : (
     <Opened />

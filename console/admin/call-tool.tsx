@@ -6,7 +6,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
 import { duration, visible } from '../text.ts'
-import { askAdmin } from './admin.ts'
+import { askAdmin } from './ask.ts'
 
 /** Calls a tool, without an agent. Only an administrator may. */
 export function CallTool({ tool: { name, parameters } }: { tool: ToolSummary }) {

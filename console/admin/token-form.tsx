@@ -1,22 +1,48 @@
 import { Notice } from '../parts/notice.tsx'
-import { isRefused, keepToken } from './admin.ts'
+import { ofAdmin, ofMetrics, type PartToken } from './token.ts'
 
 /** Asks for the token of an administrator. `what` is what it opens. */
 export function TokenForm({ what, label }: { what: string; label: string }) {
+  return (
+    <Form token={ofAdmin} label={label} field="Admin token">
+      {what} need the token of an administrator. The page forgets it after 15 minutes. Leave it empty if the
+      service asks administrators for none.
+    </Form>
+  )
+}
+
+/** Asks for the token of the metrics. */
+export function MetricsTokenForm() {
+  return (
+    <Form token={ofMetrics} label="Metrics of their own token" field="Metrics token">
+      The metrics need a token of their own: the one that `authenticate` of the `MetricsExporter` accepts. The
+      page forgets it after 15 minutes.
+    </Form>
+  )
+}
+
+function Form({
+  token,
+  label,
+  field,
+  children,
+}: {
+  token: PartToken
+  label: string
+  field: string
+  children: (string | string[])[] | string
+}) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    keepToken(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
+    token.keep(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
   }
   return (
     <form class="card form" aria-label={label} onSubmit={submit}>
       <h2>{label}</h2>
-      <p class="soft">
-        {what} need the token of an administrator. The page forgets it after 15 minutes. Leave it empty if the
-        service asks administrators for none.
-      </p>
-      {isRefused.value && <Notice kind="error">The service did not accept the token.</Notice>}
+      <p class="soft">{children}</p>
+      {token.isRefused.value && <Notice kind="error">The service did not accept the token.</Notice>}
       <label>
-        Admin token
+        {field}
         <input type="password" name="token" autocomplete="off" />
       </label>
       <p class="actions">
@@ -29,7 +55,7 @@ export function TokenForm({ what, label }: { what: string; label: string }) {
 export function ForgetToken() {
   return (
     <p class="actions">
-      <button type="button" onClick={() => keepToken(undefined)}>
+      <button type="button" onClick={() => ofAdmin.keep(undefined)}>
         Forget the admin token
       </button>
     </p>

@@ -7,7 +7,7 @@ import { Failure } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { codeOf } from '../service.ts'
 import { visible } from '../text.ts'
-import { askAdmin } from './admin.ts'
+import { askAdmin } from './ask.ts'
 
 /** Who is told of runs, and how that went. Nothing is shown where the service has no webhooks. */
 export function Webhooks() {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { MetricsEvent } from '../../src/client/index.ts'
+import { ofMetrics } from '../admin/token.ts'
 import { Time } from '../parts/time.tsx'
 import { client, messageOf } from '../service.ts'
 import { visible } from '../text.ts'
@@ -16,7 +17,9 @@ export function Happenings() {
     let key = 0
     const watch = async () => {
       try {
-        for await (const event of client.metrics.stream({ signal: controller.signal }))
+        const { signal } = controller
+        const stream = await ofMetrics.ask(async headers => client.metrics.stream({ signal, headers }))
+        for await (const event of stream)
           setEvents(before => [{ ...event, key: ++key }, ...before].slice(0, MOST))
       } catch (error) {
         if (!controller.signal.aborted) setWhy(messageOf(error))

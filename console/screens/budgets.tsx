@@ -1,5 +1,6 @@
 import type { BudgetState } from '../../src/budgets/routes.ts'
-import { adminToken, askAsAdmin } from '../admin/admin.ts'
+import { askAsAdmin } from '../admin/ask.ts'
+import { ofAdmin } from '../admin/token.ts'
 import { ForgetToken, TokenForm } from '../admin/token-form.tsx'
 import { usePages } from '../pages.ts'
 import { Facts } from '../parts/facts.tsx'
@@ -23,7 +24,7 @@ export function Budgets() {
 
 function Shown() {
   if (!config.value.plugins.includes('budgets')) return <Notice>{ABSENT}</Notice>
-  return adminToken.value === undefined ? <TokenForm what="Budgets" label="Administration" /> : <List />
+  return ofAdmin.value.value === undefined ? <TokenForm what="Budgets" label="Administration" /> : <List />
 }
 
 function List() {

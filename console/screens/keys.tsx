@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { CallerKey, CallerKeyPage, IssuedKey } from '../../src/keys/routes.ts'
-import { adminToken, askAsAdmin } from '../admin/admin.ts'
+import { askAsAdmin } from '../admin/ask.ts'
+import { ofAdmin } from '../admin/token.ts'
 import { ForgetToken, TokenForm } from '../admin/token-form.tsx'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
@@ -22,8 +23,8 @@ export function Keys() {
     <>
       <h1 tabIndex={-1}>Keys</h1>
       {!hasKeys && <Notice>{ABSENT}</Notice>}
-      {hasKeys && adminToken.value === undefined && <TokenForm what="Keys" label="Administration" />}
-      {hasKeys && adminToken.value !== undefined && <Opened />}
+      {hasKeys && ofAdmin.value.value === undefined && <TokenForm what="Keys" label="Administration" />}
+      {hasKeys && ofAdmin.value.value !== undefined && <Opened />}
     </>
   )
 }

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { AgentMetrics, MetricsJson } from '../../src/metrics/json.ts'
+import { ofMetrics } from '../admin/token.ts'
+import { MetricsTokenForm } from '../admin/token-form.tsx'
 import { useLoaded } from '../loading.ts'
 import { ChartView } from '../metrics/chart-view.tsx'
 import { Happenings } from '../metrics/happenings.tsx'
@@ -15,8 +17,14 @@ const NO_HISTORY = 'The service does not keep the last hour. Set `history: true`
 /** Counts of runs: of the last hour over time, of each name, and what happens now. */
 export function Metrics() {
   const [minutes, setMinutes] = useState(15)
-  const totals = useLoaded('totals', signal => client.metrics.json(undefined, { signal }))
-  const history = useLoaded('history', signal => client.metrics.history({ signal }))
+  const token = ofMetrics.value.value
+  const key = token === undefined ? 'user' : 'token'
+  const totals = useLoaded(key, signal =>
+    ofMetrics.ask(headers => client.metrics.json(undefined, { signal, headers })),
+  )
+  const history = useLoaded(key, signal =>
+    ofMetrics.ask(headers => client.metrics.history({ signal, headers })),
+  )
   const { reload } = totals
   useEffect(() => {
     const timer = setInterval(() => {
@@ -30,7 +38,11 @@ export function Metrics() {
   return (
     <>
       <h1 tabIndex={-1}>Metrics</h1>
-      {totals.error !== undefined && <Failure error={totals.error} absent={ABSENT} />}
+      {codeOf(totals.error) === 'unauthorized' ? (
+        <MetricsTokenForm />
+      ) : (
+        totals.error !== undefined && <Failure error={totals.error} absent={ABSENT} />
+      )}
       {hasTotals && history.error !== undefined && codeOf(history.error) === 'not_found' && (
         <Notice>{NO_HISTORY}</Notice>
       )}

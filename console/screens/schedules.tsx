@@ -1,5 +1,6 @@
 import type { SchedulePage, ScheduleView } from '../../src/schedules/routes.ts'
-import { adminToken, askAsAdmin } from '../admin/admin.ts'
+import { askAsAdmin } from '../admin/ask.ts'
+import { ofAdmin } from '../admin/token.ts'
 import { TokenForm } from '../admin/token-form.tsx'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
@@ -25,7 +26,7 @@ export function Schedules() {
 
 function Shown() {
   if (!config.value.plugins.includes('schedules')) return <Notice>{ABSENT}</Notice>
-  return adminToken.value === undefined ? <TokenForm what="Schedules" label="Administration" /> : <List />
+  return ofAdmin.value.value === undefined ? <TokenForm what="Schedules" label="Administration" /> : <List />
 }
 
 function List() {

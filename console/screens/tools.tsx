@@ -1,6 +1,6 @@
-import { adminToken } from '../admin/admin.ts'
 import { Admin } from '../admin/admin.tsx'
 import { CallTool } from '../admin/call-tool.tsx'
+import { ofAdmin } from '../admin/token.ts'
 import { useLoaded } from '../loading.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
@@ -29,7 +29,7 @@ export function Tools() {
                 <summary>Details</summary>
                 <JsonView value={more} label={`details of ${name}`} />
               </details>
-              {adminToken.value !== undefined && <CallTool tool={tool} />}
+              {ofAdmin.value.value !== undefined && <CallTool tool={tool} />}
             </li>
           )
         })}

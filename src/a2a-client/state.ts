@@ -44,7 +44,7 @@ const BY = 'a remote agent'
 /** What this process has kept: what it finds of that is of an earlier try, and not of a process that died. */
 const ours = new WeakSet<object>()
 
-/** Finds what was kept. Throws `workflow_changed` for what another kind of agent kept. */
+/** Finds what was kept. Throws `code_changed` for what another kind of agent kept. */
 export function findState(context: RunContext): Found {
   const kept = context.work.read()
   const isOurs = ours.has(fieldsOf(kept))

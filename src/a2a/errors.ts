@@ -159,7 +159,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   guard_failed: INTERNAL,
   run_too_large: INTERNAL,
   interrupted: INTERNAL,
-  workflow_changed: INTERNAL,
+  code_changed: INTERNAL,
   state_unavailable: { ...INTERNAL, http: 503, status: 'UNAVAILABLE' },
   provider_failed: { ...INTERNAL, http: 502, status: 'UNAVAILABLE' },
   step_timeout: { ...INTERNAL, http: 504, status: 'DEADLINE_EXCEEDED' },

@@ -56,12 +56,12 @@ export interface Before {
   readonly waits?: Waits
 }
 
-/** What the run before kept; undefined in a first run. Throws `workflow_changed` for what another kind of agent kept. */
+/** What the run before kept; undefined in a first run. Throws `code_changed` for what another kind of agent kept. */
 export function beforeOf({ work, scope, answers }: RunContext, by: string): Before | undefined {
   const kept = work.read()
   if (kept === undefined) return undefined
   if (fieldsOf(kept).by !== by) {
-    throw new ServableError('workflow_changed', 'The run that waited was not of this agent')
+    throw new ServableError('code_changed', 'The run that waited was not of this agent')
   }
   const { state, waiting, places } = kept as Kept
   for (const [name, kind] of places) scope.next(name, kind)

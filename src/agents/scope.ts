@@ -78,7 +78,7 @@ export class Scope {
     return typeof said === 'object' && this.#news?.has(said) === true
   }
 
-  /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
+  /** Whether the run before has told this. Throws `code_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
     if (typeof said === 'string' || !this.isBehind) return this.isRetelling
     if (said.type === 'finish' && !isWaiting(said)) this.end()
@@ -91,7 +91,7 @@ export class Scope {
   }
 
   /**
-   * The path of the next work of a name. Throws `workflow_changed` where the run before did other work here, and `agent_failed` in the
+   * The path of the next work of a name. Throws `code_changed` where the run before did other work here, and `agent_failed` in the
    * middle of a step.
    */
   next(name: string, kind: WorkKind): string {
@@ -179,7 +179,7 @@ export class Scope {
     }
   }
 
-  /** The body has ended. Throws `workflow_changed` where it has left out what the run before did. */
+  /** The body has ended. Throws `code_changed` where it has left out what the run before did. */
   end(): void {
     if (this.#isTriedAgain) this.#left?.clear()
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
@@ -223,7 +223,7 @@ function resultOf({ value, error }: DoneWork): unknown {
 
 function changed(path: string): ServableError {
   return new ServableError(
-    'workflow_changed',
+    'code_changed',
     `The run cannot go on: at \`${path.slice(0, 200)}\` it does other work than the run before did`,
   )
 }

@@ -33,7 +33,7 @@ const MAX_RETRIES = 100
 /** Errors that another attempt would meet again. */
 const LASTING: ReadonlySet<string> = new Set([
   'approval_denied',
-  'workflow_changed',
+  'code_changed',
   'run_too_large',
   'runs_not_stored',
 ])

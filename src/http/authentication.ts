@@ -185,7 +185,17 @@ function tellNone(answer: unknown, request: Request, context: Context): void {
 /** Whoever cannot be let in is refused; why that is, an operator reads in the log. */
 function tellThrown(thrown: unknown, request: Request, context: Context): void {
   if (!isUntold(thrown)) return
-  if (context instanceof RequestState) context.tellThrown('authenticate.failed', thrown, request)
+  if (!(context instanceof RequestState)) return
+  context.tellThrown('authenticate.failed', thrown, request, isOfToken(thrown) ? 'info' : 'error')
+}
+
+/**
+ * Whether libraries say this of the token that a client sent: it has expired, or is forged. Nothing of the service has failed then. They
+ * name it by a code (`ERR_JWT_EXPIRED`) or by the name of the error (`TokenExpiredError`, `JwtTokenInvalid`).
+ */
+function isOfToken(thrown: unknown): boolean {
+  const { name, code } = Object(thrown) as { readonly name?: unknown; readonly code?: unknown }
+  return /JW[EST]|Token|NotBefore|NO_MATCHING/.test(`${String(name)} ${String(code)}`)
 }
 
 /** A variable that is unset becomes one of these where it is the name of a field. */

@@ -12,7 +12,7 @@ import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
 import type { KeyReader } from './key-headers.ts'
-import type { Log } from './log.ts'
+import type { Log, LogEntry } from './log.ts'
 import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Findable, Match } from './router.ts'
 import { type Scope, scopeOf } from './scopes.ts'
@@ -183,9 +183,9 @@ export class RequestState implements Context {
   }
 
   /** Tells the log of a throw that the request met. */
-  tellThrown(event: string, thrown: unknown, request: Request): void {
+  tellThrown(event: string, thrown: unknown, request: Request, level: LogEntry['level'] = 'error'): void {
     const { requestId, part, runRef } = this
-    const entry = { event, requestId, part, ...(runRef !== undefined && { runId: runRef }) }
+    const entry = { level, event, requestId, part, ...(runRef !== undefined && { runId: runRef }) }
     logThrown(this.log, entry, thrown, this.secretsOf(request))
   }
 

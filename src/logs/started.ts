@@ -26,7 +26,8 @@ export function startedEntry(core: Core, url?: string): LogEntry {
     url: url === undefined ? prefix : url + prefix,
     production: settings.production,
     serves: servedBy(core),
-    parts: mounted.flatMap(({ name, routes = [] }) => (routes.length > 0 ? [name] : [])),
+    // What only knows the schemas of libraries serves nobody.
+    parts: mounted.flatMap(({ name, plugin }) => (plugin.toJsonSchema === undefined ? [name] : [])),
     access: accessOf(core),
     state: stateOf(core),
     missing: missingIn(core),

@@ -93,7 +93,7 @@ async function take({ call, request }: Waiting, { tools }: Parts, run: RunContex
   const own = tools.ownOf(call.toolName)
   // Among other tools the model's name may be another one's.
   if (own === undefined || own.tool.name !== request.toolName) {
-    throw new ServableError('workflow_changed', `The agent has no tool \`${request.toolName}\` any more`)
+    throw new ServableError('code_changed', `The agent has no tool \`${request.toolName}\` any more`)
   }
   if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }
   if (own.tool.editable !== true) {

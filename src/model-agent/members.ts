@@ -29,7 +29,7 @@ const TASK = {
 }
 
 /** Failures of a turn that the model cannot mend: the run fails. */
-const ENDS_RUN: ReadonlySet<string> = new Set(['workflow_changed', 'runs_not_stored'])
+const ENDS_RUN: ReadonlySet<string> = new Set(['code_changed', 'runs_not_stored'])
 
 /** What came of one call: its end, or what it waits for. Nothing of one that the model was told of before. */
 type Asked = { readonly end?: CallEnd; readonly waits?: readonly Waiting[] } & Partial<Done>
@@ -151,7 +151,7 @@ export class MemberCalls implements Calls {
   #turnOf({ toolName, input: args }: OpenCall): { readonly name: string; readonly input: string } {
     const member = this.#members.get(toolName)
     if (member === undefined) {
-      throw new ServableError('workflow_changed', `The team has no member for \`${toolName}\` any more`)
+      throw new ServableError('code_changed', `The team has no member for \`${toolName}\` any more`)
     }
     const input = taskIn(args)
     if (input !== undefined) return { name: member.name, input }

@@ -61,7 +61,7 @@ function addressed(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   })
 }
 
-/** The conversation that was kept; undefined where nothing was. Throws `workflow_changed` for what another agent kept. */
+/** The conversation that was kept; undefined where nothing was. Throws `code_changed` for what another agent kept. */
 export function fromKept(kept: unknown): Conversation | undefined {
   if (kept === undefined) return undefined
   const { turns, turn, waiting } = Object(kept) as Readonly<Record<string, unknown>>
@@ -88,5 +88,5 @@ function isWaiting(value: unknown): value is Waiting {
 }
 
 function changed(): ServableError {
-  return new ServableError('workflow_changed', 'The run that waited was not of this agent')
+  return new ServableError('code_changed', 'The run that waited was not of this agent')
 }

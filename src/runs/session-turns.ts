@@ -196,7 +196,8 @@ export function leaveSession(
   const entry = entryOf(tx, key, session, runId)
   if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
   const { seq = left.next, turn } = entry ?? {}
-  const whole = { ...turn, ...end } as Turn
+  // Of a run that was taken over, the worker that ends it does not know when it began.
+  const whole = { ...turn, ...end, ...(turn && { at: turn.at }) } as Turn
   const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
   const about = aboutWith(tx, key, left, whole, turn === undefined ? 1 : 0)
   const after = { ...left, next: Math.max(left.next, seq + 1), about }

@@ -55,7 +55,7 @@ const GIVEN_UP: ErrorEvent = {
 
 const CHANGED: ErrorEvent = {
   type: 'error',
-  code: 'workflow_changed',
+  code: 'code_changed',
   error: 'The run cannot go on: it began with another version',
 }
 

@@ -82,7 +82,7 @@ const TABLE: Record<ErrorCode, Row> = {
   agent_failed: [-32603, 500, 'INTERNAL'],
   invalid_event: [-32603, 500, 'INTERNAL'],
   run_too_large: [-32603, 500, 'INTERNAL'],
-  workflow_changed: [-32603, 500, 'INTERNAL'],
+  code_changed: [-32603, 500, 'INTERNAL'],
   interrupted: [-32603, 500, 'INTERNAL'],
   provider_failed: [-32603, 502, 'UNAVAILABLE'],
   step_timeout: [-32603, 504, 'DEADLINE_EXCEEDED'],

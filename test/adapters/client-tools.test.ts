@@ -79,7 +79,7 @@ describe('tools of the client in Mastra', () => {
       const { asked, play } = makeAgent(1)
       const state = work()
       state.keep(kept)
-      await expect(play({ runId: 'r2', work: state })).rejects.toMatchObject({ code: 'workflow_changed' })
+      await expect(play({ runId: 'r2', work: state })).rejects.toMatchObject({ code: 'code_changed' })
       expect(asked).toEqual([])
     },
   )

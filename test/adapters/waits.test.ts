@@ -130,5 +130,5 @@ const agents: readonly [name: string, agent: ServableAgent][] = [
 it.each(agents)('%s does not go on from what another agent kept', async (_, agent) => {
   const state = work()
   state.keep({ turns: [], turn: [], waiting: [] })
-  await expect(play(agent, { work: state })).rejects.toMatchObject({ code: 'workflow_changed' })
+  await expect(play(agent, { work: state })).rejects.toMatchObject({ code: 'code_changed' })
 })

@@ -1150,9 +1150,9 @@ describe('a body that is another one when it runs again', () => {
           yield* inner.ask('off')
         }),
     ],
-  ])('fails with `workflow_changed`: it %s', async (_, before, after) => {
+  ])('fails with `code_changed`: it %s', async (_, before, after) => {
     const { code, error, events } = await changed(before, after)
-    expect([code, error]).toEqual(['workflow_changed', expect.stringContaining('The run cannot go on: at `')])
+    expect([code, error]).toEqual(['code_changed', expect.stringContaining('The run cannot go on: at `')])
     expect(events.filter(({ type }) => type !== 'step')).toHaveLength(1)
     expect(paid).toEqual([])
   })
@@ -1178,7 +1178,7 @@ describe('a body that is another one when it runs again', () => {
       new Team({ name: 'team', members: [member], strategy: sequence, register: false }),
     )
     name = 'off'
-    expect((await first.say(1)).code).toBe('workflow_changed')
+    expect((await first.say(1)).code).toBe('code_changed')
   })
 
   it('may fail by itself', async () => {

@@ -1,3 +1,4 @@
+import { generateSecret, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import {
   type ApiKeyOptions,
@@ -5,6 +6,7 @@ import {
   bearerAuth,
   type CredentialOptions,
   createHandler,
+  type LogEntry,
   MetricsExporter,
   type Middleware,
 } from '../../src/index.ts'
@@ -116,6 +118,38 @@ describe('bearerAuth', () => {
       }),
     )
     expect(() => bearerAuth({ tokens: { t: id } })).toThrow('must have 1 to 256 characters')
+  })
+
+  it('tells the log of a token that has expired or is forged, and takes it for no failure', async () => {
+    const key = await generateSecret('HS256')
+    const sign = (by: typeof key, exp: number) =>
+      new SignJWT({ sub: 'ann' }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime(exp).sign(by)
+    const now = Math.floor(Date.now() / 1000)
+    const logged: LogEntry[] = []
+    const verify = async (token: string) => {
+      if (token === 'down') throw new TypeError('fetch failed')
+      const { payload } = await jwtVerify(token, key)
+      return { id: String(payload.sub) }
+    }
+    const handler = createHandler({
+      ...{ registry: false, agents, middleware: [bearerAuth({ verify })] },
+      logger: entry => void logged.push(entry),
+    })
+    const tokens = [
+      await sign(key, now - 60),
+      await sign(await generateSecret('HS256'), now + 60),
+      'none',
+      'down',
+    ]
+    for (const token of tokens) {
+      const headers = { authorization: `Bearer ${token}` }
+      const { status } = await handler(new Request('http://127.0.0.1/api/agents', { headers }))
+      expect(status).toBe(401)
+    }
+    const told = logged.filter(({ event }) => event === 'authenticate.failed')
+    expect(told.map(({ level }) => level)).toEqual(['info', 'info', 'info', 'error'])
+    for (const token of tokens)
+      expect(JSON.stringify(told)).not.toContain(token === 'down' ? '"down"' : `"${token}"`)
   })
 
   it.each(IDS)('takes the id %j', async id => {

@@ -1,15 +1,18 @@
 import { describe, expect, it, vi } from 'vitest'
 import { coreOf } from '../../src/core/handler.ts'
+import { guards } from '../../src/guards/plugin.ts'
 import {
   Agent,
   bearerAuth,
   createHandler,
   type HandlerOptions,
   type LogEntry,
+  memoryState,
   type RunEvent,
 } from '../../src/index.ts'
 import { runLog } from '../../src/logs/index.ts'
 import { startedEntry } from '../../src/logs/started.ts'
+import { webhooks } from '../../src/webhooks/plugin.ts'
 
 const NASTY = 'a\u001b[31m\nb\u202e'
 
@@ -131,6 +134,15 @@ describe('the entry of a start', () => {
         expect.stringContaining('metrics'),
       ],
     })
+  })
+
+  it('names each plugin, also one without routes', () => {
+    const secret = btoa('x'.repeat(32))
+    const plugins = [
+      webhooks({ subscriptions: [{ id: 'crm', url: 'https://example.com/hook', secret }] }),
+      guards({}),
+    ]
+    expect(started({ state: memoryState(), plugins }).parts).toEqual(['corrections', 'webhooks', 'guards'])
   })
 
   it('says less of what a deployment has thought of', () => {

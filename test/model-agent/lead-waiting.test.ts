@@ -390,7 +390,7 @@ describe('a lead that goes on', () => {
     script(calls(['ask_tailor', { input: 'a shirt' }]))
     const first = await talk(desk)
     members = [knowing().agent]
-    expect((await first.say('M')).code).toBe('workflow_changed')
+    expect((await first.say('M')).code).toBe('code_changed')
     expect(leading.asked).toHaveLength(1)
   })
 

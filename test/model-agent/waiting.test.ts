@@ -444,7 +444,7 @@ describe('what a run that waits keeps', () => {
   ])('is refused where it is not of this agent: %j', async state => {
     const kept = { read: () => state, keep() {} }
     await expect(play(make(), 'x', { work: kept, answers: [] })).rejects.toMatchObject({
-      code: 'workflow_changed',
+      code: 'code_changed',
     })
   })
 
@@ -455,7 +455,7 @@ describe('what a run that waits keeps', () => {
     await play(make([tool]), 'x', { runId: 'r1', work: state })
     const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
     await expect(play(make(), 'x', { work: state, answers })).rejects.toMatchObject({
-      code: 'workflow_changed',
+      code: 'code_changed',
     })
   })
 
@@ -466,7 +466,7 @@ describe('what a run that waits keeps', () => {
     await play(make([tool]), 'x', { runId: 'r1', work: state })
     const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
     const going = play(make([other.tool, tool]), 'x', { work: state, answers })
-    await expect(going).rejects.toMatchObject({ code: 'workflow_changed' })
+    await expect(going).rejects.toMatchObject({ code: 'code_changed' })
     expect(other.done).toEqual([])
   })
 })

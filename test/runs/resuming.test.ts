@@ -118,7 +118,7 @@ describe('a run whose worker is gone', () => {
 
   it('goes on with the same version only, and where its work is met in order', async () => {
     for (const [servable, code] of [
-      [journalledOf({ version: '2' }), 'workflow_changed'],
+      [journalledOf({ version: '2' }), 'code_changed'],
       [journalledOf({ version: '1', resume: false }), 'interrupted'],
     ] as const) {
       const store = memoryStore()
@@ -147,7 +147,7 @@ describe('a run whose worker is gone', () => {
     const { id } = await before.start([])
     await waitFor(() => keptEntries(store, id) === 2)
     const { host } = hostOf(reopened(store), flow('two', 'one', 'last'))
-    expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code: 'workflow_changed' } })
+    expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code: 'code_changed' } })
   })
 
   it('goes on later after each death, and is given up after a few without any progress', async () => {

@@ -2,6 +2,7 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { METRICS_TOKEN } from '../contracts/console/service.ts'
 import { consoleContract } from '../contracts/console.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
@@ -71,6 +72,28 @@ describe.skipIf(!HAS_BROWSER)('metrics', () => {
       )
       .toBeGreaterThan(0)
     expect(await told.first().textContent()).toContain('helper')
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('metrics with a token of their own', () => {
+  const server = served(() =>
+    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'known' } }),
+  )
+
+  it('are shown to whoever gives it', async () => {
+    const { page } = await visit(browser, `${server().url}/api/console#/metrics`)
+    const give = async (token: string) => {
+      await page.getByLabel('Metrics token').fill(token)
+      await page.getByRole('button', { name: 'Open' }).click()
+    }
+    await give('another')
+    await page.getByText('The service did not accept the token.').waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await give(METRICS_TOKEN)
+    await page.locator('.plot canvas').first().waitFor()
+    await page.getByRole('heading', { name: 'What happens now' }).waitFor()
+    await page.getByText('Nothing yet.').waitFor()
+    expect(await page.getByLabel('Metrics token').count()).toBe(0)
   })
 })
 

@@ -173,7 +173,7 @@ describe('a deploy in the middle of a workflow', () => {
     ['with a version where there was none', {}, { VERSION: '1' }],
   ])('%s: the run cannot go on', async (_, before, after) => {
     const record = await deployed(before, after)
-    expect(record).toMatchObject({ status: 'failed', error: { code: 'workflow_changed' } })
+    expect(record).toMatchObject({ status: 'failed', error: { code: 'code_changed' } })
     expect(record).not.toHaveProperty('resumable')
   })
 

@@ -78,7 +78,7 @@ const STATUS: Record<ErrorCode, number> = {
   agent_failed: 500,
   invalid_event: 500,
   run_too_large: 500,
-  workflow_changed: 500,
+  code_changed: 500,
   interrupted: 500,
   invalid_agent_response: 500,
   provider_failed: 502,

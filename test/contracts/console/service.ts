@@ -22,6 +22,7 @@ import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { agents } from './agents.ts'
 
 /** The token of the administrator, which is no user's. */
+export const METRICS_TOKEN = 'token-of-the-metrics'
 export const ADMIN_TOKEN = 'token-of-root'
 
 const TOKENS = { 'token-of-ada': 'ada', 'token-of-bob': 'bob' }
@@ -38,7 +39,7 @@ const mayDecide: Authorize = ({ request, run }, { identity }) =>
 
 /**
  * `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `known`: for
- * everyone whom the middleware knows, who is `dev`. `unstored`: without stored runs.
+ * everyone whom the middleware knows, who is `dev`; its metrics have a token of their own. `unstored`: without stored runs.
  */
 export function consoleHandler(settings = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
@@ -60,7 +61,12 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
     runs: { keepInput: true, measure: true, store: 'all', disconnect: 'continue' },
     fileUpload: true,
     a2a: { default: 'echo' },
-    metricsExporter: new MetricsExporter({ history: true }),
+    metricsExporter: new MetricsExporter({
+      history: true,
+      ...(settings === 'known' && {
+        authenticate: bearerIdentity({ tokens: { [METRICS_TOKEN]: 'scraper' } }),
+      }),
+    }),
     toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: examples.calculator.tools }],
     admin: {
       manager: new ToolServerManager({ register: false }),

@@ -1,0 +1,17 @@
+/** The service as its administrator asks it. */
+import { ask } from '../service.ts'
+import { ofAdmin } from './token.ts'
+
+/** Asks one of the admin routes. */
+export function askAdmin<T>(path: string, init?: RequestInit): Promise<T> {
+  return askAsAdmin(`/admin${path}`, init)
+}
+
+/** Asks a route that is for administrators. */
+export function askAsAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
+  return ofAdmin.ask(own => {
+    const headers = new Headers(init.headers)
+    for (const [name, value] of Object.entries(own)) headers.set(name, value)
+    return ask(path, { ...init, headers })
+  })
+}
