@@ -1,8 +1,9 @@
 /** The console in a real browser, on a server of its own. */
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { HAS_BROWSER, hostsOf, launch, visit } from '../runtimes/browser.ts'
+import { needing } from '../needing.ts'
+import { hostsOf, launch, visit } from '../runtimes/browser.ts'
 import { chatCases, TALKS, type Talks } from './console/chat.ts'
 import { served } from './served.ts'
 
@@ -11,7 +12,7 @@ export function consoleContract(
   start: () => Promise<{ readonly url: string; stop(): Promise<unknown> }>,
   talks: Talks = TALKS,
 ): void {
-  describe.skipIf(!HAS_BROWSER)('the console', () => {
+  needing('chromium-headless-shell').describe('the console', () => {
     const server = served(start)
     let browser: Browser
     beforeAll(async () => {

@@ -14,8 +14,9 @@ import { run } from '../contracts/http/client.ts'
 import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
+import { skipWithout } from '../needing.ts'
 import { snippetOf } from '../pages.ts'
-import { HAS_BROWSER, launch, NO_BROWSER } from '../runtimes/browser.ts'
+import { HAS_BROWSER, launch } from '../runtimes/browser.ts'
 import { deploymentsOf } from '../runtimes/deployments.ts'
 import { type Started, start } from '../runtimes/process.ts'
 import { type Installed, install, SHOWN } from './served-framework.ts'
@@ -130,7 +131,7 @@ describe('a page of CopilotKit', () => {
     }
   }
 
-  beforeEach(({ skip }) => skip(!HAS_BROWSER, NO_BROWSER))
+  beforeEach(context => skipWithout('chromium-headless-shell', context))
 
   /** Presses the button that sends, or that stops the run that goes on. */
   async function press(page: Page, isRunning: boolean): Promise<void> {

@@ -1,18 +1,15 @@
 /** A real browser: Debian's Chromium in its shell without a window, where it is installed, as it is on CI. */
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { onTestFinished } from 'vitest'
+import { fileOf } from '../programs.ts'
 
 // The browser with a window needs three times the CPU for each page.
-const executablePath = '/usr/bin/chromium-headless-shell'
+const executablePath = fileOf('chromium-headless-shell') ?? ''
 
 /** Whether there is one. */
-export const HAS_BROWSER: boolean = existsSync(executablePath)
-
-/** Why a test is skipped where there is none. */
-export const NO_BROWSER = 'skipped: needs chromium-headless-shell'
+export const HAS_BROWSER: boolean = executablePath !== ''
 
 export function launch(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({

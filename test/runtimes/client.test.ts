@@ -5,7 +5,8 @@ import { build } from 'esbuild'
 import { describe, it } from 'vitest'
 import { exercise } from '../contracts/client/exercise.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
-import { HAS_BROWSER, launch, NO_BROWSER } from './browser.ts'
+import { skipWithout } from '../needing.ts'
+import { launch } from './browser.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
@@ -46,8 +47,8 @@ const RUNTIMES: readonly [name: string, start: () => Promise<Runtime>][] = [
 describe.each(RUNTIMES)('the client on %s', (_, start) => clientContract(server, start))
 
 describe('the client in Chromium', () => {
-  it('does the same, and shows the page of the examples', { timeout: 180_000 }, async ({ skip }) => {
-    skip(!HAS_BROWSER, NO_BROWSER)
+  it('does the same, and shows the page of the examples', { timeout: 180_000 }, async context => {
+    skipWithout('chromium-headless-shell', context)
     const browser = await launch()
     try {
       const page = await browser.newPage()

@@ -1,6 +1,6 @@
 /** The screen of budgets of the console, in a real browser. */
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { budgets } from '../../src/budgets/plugin.ts'
 import { webConsole } from '../../src/console/plugin.ts'
 import { Agent, bearerIdentity, createHandler, memoryState } from '../../src/index.ts'
@@ -8,6 +8,7 @@ import { serve } from '../../src/runtimes/node.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { identify } from '../contracts/identify.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { HAS_BROWSER, launch, violationsOf, visit } from './browser.ts'
 
 const TOKEN = 'token-of-root'
@@ -31,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-describe.skipIf(!HAS_BROWSER)('the screen of budgets', () => {
+needing('chromium-headless-shell').describe('the screen of budgets', () => {
   const server = served(async () => {
     const authenticate = bearerIdentity({ tokens: { [TOKEN]: 'root' } })
     const handler = createHandler({

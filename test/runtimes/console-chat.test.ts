@@ -3,11 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Locator } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { PICTURE, talksToTool, Visitor } from '../contracts/console/visitor.ts'
 import { onDisk } from '../contracts/run-host/folder.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
 import { freePort, type Runtime, startNode } from './harness.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
+needing('chromium-headless-shell').describe('the chat of the console', () => {
   const server = served(() => startNode(NODE))
   const at = (agent: string) => Visitor.at(browser, server().url, agent)
   const client = () => createClient({ baseUrl: `${server().url}/api` })
@@ -381,7 +382,7 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () => {
+needing('chromium-headless-shell').describe('the chat of a service that stores no runs', () => {
   const server = served(() => startNode(NODE, { env: { SETTINGS: 'unstored' } }))
 
   it('has plain runs, and stops them', async () => {
@@ -399,7 +400,7 @@ describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () =>
   })
 })
 
-describe.skipIf(!HAS_BROWSER).each(CONSOLES)(
+needing('chromium-headless-shell').describe.each(CONSOLES)(
   'a chat with a server that is killed on %s',
   (_, startServer) => {
     it('goes on when the server is back', async () => {

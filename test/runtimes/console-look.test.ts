@@ -1,12 +1,13 @@
 /** The screens of the console that show and decide what runs did, in a real browser. */
 
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { ADMIN_TOKEN } from '../contracts/console/service.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { layLine } from './broken-line.ts'
 import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
@@ -31,7 +32,7 @@ afterAll(() => browser?.close())
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
+needing('chromium-headless-shell').describe('the console of runs', () => {
   const server = served(() => startNode(ENTRY))
   let client: Client
   beforeAll(() => {
@@ -599,57 +600,60 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of two users on %s', (_, startServer) => {
-  const server = served(() => startServer({ SETTINGS: 'guarded' }))
+needing('chromium-headless-shell').describe.each(CONSOLES)(
+  'the console of two users on %s',
+  (_, startServer) => {
+    const server = served(() => startServer({ SETTINGS: 'guarded' }))
 
-  const logIn = async (user: string, place: string) => {
-    const { page } = await visit(browser, `${server().url}/api/console#/${place}`)
-    await page.getByLabel('Bearer token').fill(`token-of-${user}`)
-    await button(page, 'Log in').click()
-    await page.locator('.who', { hasText: user }).waitFor()
-    return page
-  }
+    const logIn = async (user: string, place: string) => {
+      const { page } = await visit(browser, `${server().url}/api/console#/${place}`)
+      await page.getByLabel('Bearer token').fill(`token-of-${user}`)
+      await button(page, 'Log in').click()
+      await page.locator('.who', { hasText: user }).waitFor()
+      return page
+    }
 
-  it('shows neither the runs, the sessions nor the approvals of the other', async () => {
-    const headers = { authorization: 'Bearer token-of-ada' }
-    const ada = createClient({ baseUrl: `${server().url}/api`, headers })
-    const { id } = await ada.runs.start({ kind: 'agent', name: 'payer' }, '5', { sessionId: 'of ada' })
-    await ada.runs.result(id)
-    const hers = await logIn('ada', 'approvals')
-    await button(hers, 'Approve').waitFor()
-    const his = await logIn('bob', 'approvals')
-    await his.getByText('Nothing waits.').waitFor()
-    await his.getByRole('link', { name: 'Runs' }).click()
-    await his.getByText('No run fits.').waitFor()
-    await his.getByRole('link', { name: 'Sessions' }).click()
-    await his.getByText('There are no sessions.').waitFor()
-    await his.goto(`${server().url}/api/console#/runs/${id}`)
-    await his.getByText('run_not_found').waitFor()
-  })
+    it('shows neither the runs, the sessions nor the approvals of the other', async () => {
+      const headers = { authorization: 'Bearer token-of-ada' }
+      const ada = createClient({ baseUrl: `${server().url}/api`, headers })
+      const { id } = await ada.runs.start({ kind: 'agent', name: 'payer' }, '5', { sessionId: 'of ada' })
+      await ada.runs.result(id)
+      const hers = await logIn('ada', 'approvals')
+      await button(hers, 'Approve').waitFor()
+      const his = await logIn('bob', 'approvals')
+      await his.getByText('Nothing waits.').waitFor()
+      await his.getByRole('link', { name: 'Runs' }).click()
+      await his.getByText('No run fits.').waitFor()
+      await his.getByRole('link', { name: 'Sessions' }).click()
+      await his.getByText('There are no sessions.').waitFor()
+      await his.goto(`${server().url}/api/console#/runs/${id}`)
+      await his.getByText('run_not_found').waitFor()
+    })
 
-  it('lets one decide what a run of the other asks, without showing the run', async () => {
-    const headers = { authorization: 'Bearer token-of-ada' }
-    const ada = createClient({ baseUrl: `${server().url}/api`, headers })
-    const { id } = await ada.runs.start({ kind: 'agent', name: 'remover' }, 'Oslo')
-    await ada.runs.result(id)
-    const page = await logIn('bob', 'approvals')
-    const card = page.getByRole('article')
-    await card.getByRole('heading', { name: 'remover wants remove' }).waitFor()
-    expect(await card.locator('.facts').textContent()).toContain('Asked byada')
-    // The run itself is not there for him, so nothing leads to it.
-    expect(await card.getByRole('link').count()).toBe(0)
-    await card.getByText('What was said before').click()
-    await card.getByText('User: Oslo').waitFor()
-    expect(await violationsOf(page)).toEqual([])
-    await button(page, 'Approve').click()
-    await page.getByText('✓ Approved.').waitFor()
-    expect(await page.getByRole('link', { name: 'See how the run goes on' }).count()).toBe(0)
-    const { continuedBy = '' } = await ada.runs.get(id)
-    expect((await ada.runs.result(continuedBy)).text).toBe('removed Oslo')
-  })
-})
+    it('lets one decide what a run of the other asks, without showing the run', async () => {
+      const headers = { authorization: 'Bearer token-of-ada' }
+      const ada = createClient({ baseUrl: `${server().url}/api`, headers })
+      const { id } = await ada.runs.start({ kind: 'agent', name: 'remover' }, 'Oslo')
+      await ada.runs.result(id)
+      const page = await logIn('bob', 'approvals')
+      const card = page.getByRole('article')
+      await card.getByRole('heading', { name: 'remover wants remove' }).waitFor()
+      expect(await card.locator('.facts').textContent()).toContain('Asked byada')
+      // The run itself is not there for him, so nothing leads to it.
+      expect(await card.getByRole('link').count()).toBe(0)
+      await card.getByText('What was said before').click()
+      await card.getByText('User: Oslo').waitFor()
+      expect(await violationsOf(page)).toEqual([])
+      await button(page, 'Approve').click()
+      await page.getByText('✓ Approved.').waitFor()
+      expect(await page.getByRole('link', { name: 'See how the run goes on' }).count()).toBe(0)
+      const { continuedBy = '' } = await ada.runs.get(id)
+      expect((await ada.runs.result(continuedBy)).text).toBe('removed Oslo')
+    })
+  },
+)
 
-describe.skipIf(!HAS_BROWSER).each(CONSOLES)(
+needing('chromium-headless-shell').describe.each(CONSOLES)(
   'what an A2A task asks in the console on %s',
   (_, startServer) => {
     const server = served(() => startServer({ SETTINGS: 'guarded' }))
@@ -687,7 +691,7 @@ describe.skipIf(!HAS_BROWSER).each(CONSOLES)(
   },
 )
 
-describe.skipIf(!HAS_BROWSER)('the console of a service that has little', () => {
+needing('chromium-headless-shell').describe('the console of a service that has little', () => {
   const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'unstored' } }))
 
   it('says which option turns on what is not there', async () => {

@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { webConsole } from '../../src/console/plugin.ts'
 import { Agent, bearerIdentity, createHandler, type HandlerOptions } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { schedule, schedules } from '../../src/schedules/plugin.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
 
 const TOKEN = 'token-of-root'
@@ -26,7 +27,7 @@ afterAll(() => browser?.close())
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const cards = (page: Page) => page.locator('ul.cards > li')
 
-describe.skipIf(!HAS_BROWSER)('the screen of schedules', () => {
+needing('chromium-headless-shell').describe('the screen of schedules', () => {
   const start = (more: HandlerOptions, folder?: string) => async () => {
     const server = await serve(
       createHandler({

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { METRICS_TOKEN } from '../contracts/console/service.ts'
 import { consoleContract } from '../contracts/console.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
 import { startNode, startWorkerd, startWrangler } from './harness.ts'
@@ -26,7 +27,7 @@ describe('the dev server', () =>
     approval: ['caterer', 'A dinner for 3', 'Ordered:'],
   }))
 
-describe.skipIf(!HAS_BROWSER)('metrics', () => {
+needing('chromium-headless-shell').describe('metrics', () => {
   const server = served(() => startNode('test/runtimes/entries/console-node.ts'))
   const run = async (agent: string) => {
     const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
@@ -75,7 +76,7 @@ describe.skipIf(!HAS_BROWSER)('metrics', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('metrics with a token of their own', () => {
+needing('chromium-headless-shell').describe('metrics with a token of their own', () => {
   const server = served(() =>
     startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'known' } }),
   )
@@ -97,37 +98,40 @@ describe.skipIf(!HAS_BROWSER)('metrics with a token of their own', () => {
   })
 })
 
-describe.skipIf(!HAS_BROWSER).each(CONSOLES)('the console of a guarded service on %s', (_, start) => {
-  const server = served(() => start({ SETTINGS: 'guarded' }))
+needing('chromium-headless-shell').describe.each(CONSOLES)(
+  'the console of a guarded service on %s',
+  (_, start) => {
+    const server = served(() => start({ SETTINGS: 'guarded' }))
 
-  it('asks for the token, says that one is refused, and keeps it nowhere', async () => {
-    const { page, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
-    expect(await violationsOf(page)).toEqual([])
-    await page.getByLabel('Bearer token').fill('another')
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('The service did not accept this').waitFor()
-    await page.getByLabel('Bearer token').fill('token-of-ada')
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('ada', { exact: true }).waitFor()
-    const kept = await page.evaluate(() =>
-      JSON.stringify({ ...localStorage, ...sessionStorage, at: location.href }),
-    )
-    expect(kept).not.toContain('token-of-ada')
-    // The browser itself says of the refused one that it was a 401.
-    expect(complaints.filter(each => !each.includes('401'))).toEqual([])
-  })
+    it('asks for the token, says that one is refused, and keeps it nowhere', async () => {
+      const { page, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+      expect(await violationsOf(page)).toEqual([])
+      await page.getByLabel('Bearer token').fill('another')
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByText('The service did not accept this').waitFor()
+      await page.getByLabel('Bearer token').fill('token-of-ada')
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByText('ada', { exact: true }).waitFor()
+      const kept = await page.evaluate(() =>
+        JSON.stringify({ ...localStorage, ...sessionStorage, at: location.href }),
+      )
+      expect(kept).not.toContain('token-of-ada')
+      // The browser itself says of the refused one that it was a 401.
+      expect(complaints.filter(each => !each.includes('401'))).toEqual([])
+    })
 
-  it('keeps the token for a tab that is to keep it, until its user logs out', async () => {
-    const { page } = await visit(browser, `${server().url}/api/console#/tools`)
-    await page.getByLabel('Bearer token').fill('token-of-ada')
-    await page.getByLabel('Keep it for this tab').check()
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('ada', { exact: true }).waitFor()
-    await page.reload()
-    await page.getByText('ada', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
-    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
-  })
-})
+    it('keeps the token for a tab that is to keep it, until its user logs out', async () => {
+      const { page } = await visit(browser, `${server().url}/api/console#/tools`)
+      await page.getByLabel('Bearer token').fill('token-of-ada')
+      await page.getByLabel('Keep it for this tab').check()
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByText('ada', { exact: true }).waitFor()
+      await page.reload()
+      await page.getByText('ada', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.getByRole('heading', { name: 'Log in' }).waitFor()
+      expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+    })
+  },
+)

@@ -1,10 +1,11 @@
 /** Pages of other origins in a real browser. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHandler, type HandlerOptions, type Middleware } from '../../src/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
+import { needing } from '../needing.ts'
 import { speaker } from '../support.ts'
-import { HAS_BROWSER, launch } from './browser.ts'
+import { launch } from './browser.ts'
 
 /** What browsers asked of the service, and whom its own middleware took the visitor for. */
 interface Seen {
@@ -67,7 +68,7 @@ const ATTACK = `async ({ url, socket }) => {
   return opened
 }`
 
-describe.skipIf(!HAS_BROWSER)('a page in Chromium', () => {
+needing('chromium-headless-shell').describe('a page in Chromium', () => {
   let browser: Browser
   let own: Awaited<ReturnType<typeof start>>
   let open: Awaited<ReturnType<typeof start>>

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jsonRequest } from '../contracts/http/client.ts'
+import { needing } from '../needing.ts'
 import { fencesOf, fromSources, snippetOf } from '../pages.ts'
 import { startBun, startDeno, startNode } from './harness.ts'
 import { startPostgres } from './postgres/server.ts'
@@ -55,7 +56,7 @@ describe('the pages about deploying', () => {
     expect(stdout).toContain('--dry-run: exiting now')
   })
 
-  it('has a server that keeps runs in PostgreSQL', async context => {
+  needing('postgresql').it('has a server that keeps runs in PostgreSQL', async context => {
     const database = await startPostgres()
     context.onTestFinished(() => database.stop())
     const server = await startNode(join(folder, 'several.ts'), { env: { DATABASE_URL: database.url } })

@@ -2,7 +2,8 @@
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { served } from '../contracts/served.ts'
-import { HAS_BROWSER, hostsOf, launch, type Opened, visit } from './browser.ts'
+import { needing } from '../needing.ts'
+import { hostsOf, launch, type Opened, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 
 /** Gives the page what it asks for. */
@@ -34,7 +35,7 @@ const SERVERS: readonly [name: string, start: () => Promise<Runtime>][] = [
   ['the dev server', () => startWrangler()],
 ]
 
-describe.skipIf(!HAS_BROWSER).each(SERVERS)('the documentation page of %s', (_, start) => {
+needing('chromium-headless-shell').describe.each(SERVERS)('the documentation page of %s', (_, start) => {
   const server = served(start)
   let browser: Browser
   beforeAll(async () => {
@@ -95,7 +96,7 @@ describe.skipIf(!HAS_BROWSER).each(SERVERS)('the documentation page of %s', (_, 
   })
 })
 
-describe.skipIf(!HAS_BROWSER)('the documentation page of a guarded service', () => {
+needing('chromium-headless-shell').describe('the documentation page of a guarded service', () => {
   const server = served(() => startNode('test/runtimes/entries/docs-node.ts'))
   let browser: Browser
   beforeAll(async () => {

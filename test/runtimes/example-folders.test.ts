@@ -7,6 +7,7 @@ import { type Receiver, startReceiver } from '../contracts/otel/receiver.ts'
 import { eventually } from '../eventually.ts'
 import { PLUGINS } from '../examples/plugins.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
+import { needing } from '../needing.ts'
 import { type Examples, installExamples } from './example-folders.ts'
 import { freePort } from './harness.ts'
 import { startNginx } from './nginx.ts'
@@ -61,44 +62,47 @@ describe.each(NAMES)('the folder %s', name => {
 })
 
 describe('several machines', () => {
-  it('are two processes behind nginx, of which one goes on where the other was killed', async context => {
-    const database = await startPostgres()
-    context.onTestFinished(() => database.stop())
-    const serve = async () => {
-      const server = await examples.of('several-machines').serve({ DATABASE_URL: database.url })
-      context.onTestFinished(() => server.stop())
-      return server
-    }
-    const servers = [await serve(), await serve()] as const
-    const proxy = await startNginx(
-      await readFile(join(root, 'examples/several-machines/nginx.conf'), 'utf8'),
-      servers.map(({ url }) => new URL(url).host),
-    )
-    context.onTestFinished(proxy.stop)
-    const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
-    const begin = (url: string) =>
-      fetch(`${url}/api/workflows/steps/run`, { method: 'POST', headers, body: '{"input":"go"}' })
-    // It begins in the process that is killed.
-    const { id: runId } = await (await begin(servers[0].url)).json()
-    const events = await fetch(`${servers[1].url}/api/runs/${runId}/stream`)
-    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader()
-    let told = ''
-    const readUntil = async (text: string) => {
-      while (!told.includes(text)) {
-        const { done, value = '' } = await reader.read()
-        if (done) throw new Error(`the events ended before ${text}: ${told}`)
-        told += value
+  needing('postgresql', 'nginx').it(
+    'are two processes behind nginx, of which one goes on where the other was killed',
+    async context => {
+      const database = await startPostgres()
+      context.onTestFinished(() => database.stop())
+      const serve = async () => {
+        const server = await examples.of('several-machines').serve({ DATABASE_URL: database.url })
+        context.onTestFinished(() => server.stop())
+        return server
       }
-    }
-    await readUntil('step 1 was done')
-    await servers[0].kill()
-    await readUntil('"resumed"')
-    await readUntil('step 10 was done')
-    await readUntil('"finishReason":"stop"')
-    const answer = await fetch(`${proxy.url}/api/runs/${runId}`)
-    expect(await answer.json()).toMatchObject({ status: 'completed' })
-    expect((await begin(proxy.url)).status).toBe(202)
-  })
+      const servers = [await serve(), await serve()] as const
+      const proxy = await startNginx(
+        await readFile(join(root, 'examples/several-machines/nginx.conf'), 'utf8'),
+        servers.map(({ url }) => new URL(url).host),
+      )
+      context.onTestFinished(proxy.stop)
+      const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
+      const begin = (url: string) =>
+        fetch(`${url}/api/workflows/steps/run`, { method: 'POST', headers, body: '{"input":"go"}' })
+      // It begins in the process that is killed.
+      const { id: runId } = await (await begin(servers[0].url)).json()
+      const events = await fetch(`${servers[1].url}/api/runs/${runId}/stream`)
+      const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader()
+      let told = ''
+      const readUntil = async (text: string) => {
+        while (!told.includes(text)) {
+          const { done, value = '' } = await reader.read()
+          if (done) throw new Error(`the events ended before ${text}: ${told}`)
+          told += value
+        }
+      }
+      await readUntil('step 1 was done')
+      await servers[0].kill()
+      await readUntil('"resumed"')
+      await readUntil('step 10 was done')
+      await readUntil('"finishReason":"stop"')
+      const answer = await fetch(`${proxy.url}/api/runs/${runId}`)
+      expect(await answer.json()).toMatchObject({ status: 'completed' })
+      expect((await begin(proxy.url)).status).toBe(202)
+    },
+  )
 })
 
 describe('the support desk', () => {

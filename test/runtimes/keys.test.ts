@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
 import { processCases } from '../contracts/keys/processes.ts'
 import { keysContract } from '../contracts/keys.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Deploy, deploymentsOf } from './deployments.ts'
 import { startNode } from './harness.ts'
@@ -31,7 +32,7 @@ describe('processes over one SQLite file', () =>
     return start(join(path, 'keys.db'))
   }))
 
-describe('processes over one PostgreSQL database', ELSEWHERE, () => {
+needing('postgresql').describe('processes over one PostgreSQL database', ELSEWHERE, () => {
   let server: PostgresServer
   beforeAll(async () => {
     server = await startPostgres()

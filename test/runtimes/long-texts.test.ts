@@ -1,6 +1,6 @@
 /** Texts of clients that become keys, at their limits: each store takes them, or the client is told what to send instead. */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { agUi } from '../../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../src/ai-sdk-ui/plugin.ts'
 import { files } from '../../src/files/plugin.ts'
@@ -16,6 +16,8 @@ import { sessions } from '../../src/sessions/plugin.ts'
 import { webhooks } from '../../src/webhooks/plugin.ts'
 import { type Folder, newFolder } from '../contracts/run-host/folder.ts'
 import { random } from '../contracts/store/odd.ts'
+import { needing } from '../needing.ts'
+import { fileOf } from '../programs.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 /** Texts of so many UTF-16 units, and whether an identity may be named so. */
@@ -323,7 +325,7 @@ let folder: Folder
 let database: PostgresServer
 beforeAll(async () => {
   folder = await newFolder()
-  database = await startPostgres()
+  if (fileOf('postgresql')) database = await startPostgres()
 })
 afterAll(async () => {
   await folder?.remove()
@@ -337,7 +339,8 @@ const STORES: readonly (readonly [name: string, open: () => LocalState])[] = [
   ['PostgreSQL', () => postgresState({ url: database.url, schema: `long_${++schemas}` })],
 ]
 
-describe.each(STORES)('long texts of clients: %s', (_, open) => {
+describe.each(STORES)('long texts of clients: %s', (store, open) => {
+  const { it } = needing(...(store === 'PostgreSQL' ? (['postgresql'] as const) : []))
   describe.each(KINDS)('of %s', (_, make) => {
     it.each(Object.entries(CASES))('%s', async (_, look) => {
       const state = open()

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Deployment } from '../contracts/runs/client.ts'
-import { HAS_BROWSER, launch, NO_BROWSER } from './browser.ts'
+import { skipWithout } from '../needing.ts'
+import { HAS_BROWSER, launch } from './browser.ts'
 import type { NextApps } from './next-apps.ts'
 
 const WORDS = 'one two three four five six seven eight nine ten'
@@ -25,7 +26,7 @@ export function chatCases(server: () => Deployment, apps: () => NextApps): void 
     if (HAS_BROWSER) browser = await launch()
   })
   afterAll(() => browser?.close())
-  beforeEach(({ skip }) => skip(!HAS_BROWSER, NO_BROWSER))
+  beforeEach(context => skipWithout('chromium-headless-shell', context))
 
   const visit = (url = server().url) => Visitor.at(url, browser!)
 

@@ -1,5 +1,4 @@
 /** Behind the real nginx, configured as docs/deploy.md has it, where Debian's nginx is installed, as it is on CI. */
-import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { clientOf, connected, type Plain, plain, play, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
@@ -9,11 +8,10 @@ import { connectionCases, smokeCases } from '../contracts/http/connections.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { fencesOf } from '../pages.ts'
 import { startNode } from './harness.ts'
-import { NGINX, startNginx } from './nginx.ts'
-
-const isThere = existsSync(NGINX)
+import { startNginx } from './nginx.ts'
 
 const [shown = '', shownForSeveral = ''] = fencesOf(['deploy.md'])
   .filter(({ language }) => language === 'nginx')
@@ -53,7 +51,7 @@ async function openAll(openings: readonly (() => Promise<Plain>)[], then = async
   }
 }
 
-describe.skipIf(!isThere)(isThere ? 'behind nginx' : 'behind nginx (skipped: needs nginx)', () => {
+needing('nginx').describe('behind nginx', () => {
   describe.concurrent('over HTTP', () => {
     const server = served(() => startBehind('test/runtimes/entries/node.ts'))
     smokeCases(server)

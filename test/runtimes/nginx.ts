@@ -1,11 +1,9 @@
 /** Debian's nginx with a configuration of ours. */
 import { chmod, writeFile } from 'node:fs/promises'
 import { newFolder } from '../contracts/run-host/folder.ts'
+import { fileOf } from '../programs.ts'
 import { freePort } from './harness.ts'
 import { start } from './process.ts'
-
-/** The program. */
-export const NGINX = '/usr/sbin/nginx'
 
 export interface Nginx {
   readonly url: string
@@ -38,7 +36,7 @@ export async function startNginx(config: string, hosts: readonly string[]): Prom
     }`,
   )
   const { stop } = await start({
-    command: NGINX,
+    command: fileOf('nginx') ?? 'nginx',
     args: ['-c', file, '-p', folder.path],
     until: /start worker process/,
   })

@@ -1,5 +1,5 @@
 /** The contracts of all that is kept, in PostgreSQL. */
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { a2aStateContract } from '../contracts/a2a.ts'
 import { adminStateContract } from '../contracts/admin.ts'
 import { approvalsContract } from '../contracts/approvals.ts'
@@ -15,9 +15,12 @@ import { schedulesContract } from '../contracts/schedules.ts'
 import { served } from '../contracts/served.ts'
 import { sessionsContract } from '../contracts/sessions.ts'
 import { webhooksContract } from '../contracts/webhooks.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { inPostgres } from './deployments.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+const { describe } = needing('postgresql')
 
 let server: PostgresServer
 beforeAll(async () => {

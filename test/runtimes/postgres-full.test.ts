@@ -1,6 +1,6 @@
 /** Processes over a PostgreSQL database that cannot be written for a while: it is read-only, or its disk is full. */
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import {
   accept,
@@ -17,10 +17,13 @@ import {
   type Server,
 } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { following } from './neighbours.ts'
 import { cluster } from './postgres/cluster.ts'
 import { startPostgres } from './postgres/server.ts'
 import { mountTinyDisk } from './postgres/tiny-disk.ts'
+
+const { describe, it } = needing('postgresql')
 
 const connect = (url: string) => postgresDriver(url, { max: 1, prepare: false, ssl: undefined })
 

@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
 import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { postgresStore } from '../../src/runtimes/postgres/store.ts'
 import { as, cancel, ended, get, own, post } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { killing, STARTS } from './kills.ts'
 import { expectInterrupted, following, idsOf } from './neighbours.ts'
 import { startBlockingProxy } from './postgres/blocking-proxy.ts'
@@ -15,6 +16,8 @@ import { type ClusterOptions, endless, cluster as newCluster } from './postgres/
 import { startPooler } from './postgres/pooler.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 import { root } from './process.ts'
+
+const { describe, it } = needing('postgresql')
 
 const run = promisify(execFile)
 
@@ -171,7 +174,7 @@ describe.concurrent('a process', () => {
   })
 })
 
-describe.concurrent('PgBouncer in transaction mode', () => {
+needing('postgresql', 'pgbouncer').describe.concurrent('PgBouncer in transaction mode', () => {
   it.each([
     ['with a connection that listens', true],
     ['alone', false],

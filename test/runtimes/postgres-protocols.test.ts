@@ -1,5 +1,5 @@
 /** What protocols and model-backed agents keep, in PostgreSQL. */
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { kindCases } from '../contracts/a2a-client/kinds.ts'
 import { others } from '../contracts/a2a-client/others.ts'
 import { interruptCases } from '../contracts/ag-ui.ts'
@@ -11,9 +11,12 @@ import { keepingCases } from '../contracts/openai/keeping.ts'
 import { owningCases } from '../contracts/openai/owning.ts'
 import { otelContract } from '../contracts/otel.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { inPostgres } from './deployments.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+const { describe } = needing('postgresql')
 
 let database: PostgresServer
 beforeAll(async () => {

@@ -2,10 +2,11 @@
 import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { accept, as, cancel, get, openGate, own, post } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { denoPath } from './harness.ts'
 import { expectInterrupted, following, idsOf } from './neighbours.ts'
@@ -13,6 +14,8 @@ import { startBlockingProxy } from './postgres/blocking-proxy.ts'
 import { cluster, endless, START_BUN, START_DENO, START_NODE } from './postgres/cluster.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 import { root } from './process.ts'
+
+const { describe, it } = needing('postgresql')
 
 const run = promisify(execFile)
 

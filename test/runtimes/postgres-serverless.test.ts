@@ -1,12 +1,15 @@
 /** Functions over PostgreSQL: processes that are frozen between requests, and do not listen. */
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { accept, as, cancel, follow, get, openGate, own, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { following, idsOf } from './neighbours.ts'
 import { cluster, endless, START_FUNCTION } from './postgres/cluster.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+const { describe, it } = needing('postgresql')
 
 let database: PostgresServer
 let admin: PostgresDriver

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import { storeCommand } from '../../src/runtimes/postgres/command.ts'
 import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
@@ -12,10 +12,13 @@ import { begin, ending, eventsIn, read, rest, unique } from '../contracts/run-ho
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { accept, cancel, ended, follow, get } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { following } from './neighbours.ts'
 import { cluster, endless } from './postgres/cluster.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 import { root } from './process.ts'
+
+const { describe, it } = needing('postgresql')
 
 let database: PostgresServer
 beforeAll(async () => {

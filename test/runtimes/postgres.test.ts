@@ -1,7 +1,7 @@
 /** The store over PostgreSQL, on a real server. */
 
 import fc from 'fast-check'
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, vi } from 'vitest'
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import type { Listen } from '../../src/runtimes/postgres/bell.ts'
@@ -21,7 +21,10 @@ import { doc } from '../contracts/store/document.ts'
 import { here } from '../contracts/store/steps.ts'
 import { storeContract } from '../contracts/store.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+const { describe, it } = needing('postgresql')
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -5,18 +5,14 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { expectCounted, newCount, note, transports } from '../contracts/metrics/client.ts'
 import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
 import { startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
 const run = promisify(execFile)
-const isInstalled = await run('prometheus', ['--version']).then(
-  () => true,
-  () => false,
-)
-
 const WAIT = { timeout: 60_000, interval: 200 }
 
 async function freePort(): Promise<number> {
@@ -68,7 +64,7 @@ async function query(prometheus: string, expression: string): Promise<Map<string
   )
 }
 
-describe.skipIf(!isInstalled)('a real Prometheus', () => {
+needing('prometheus').describe('a real Prometheus', () => {
   const server = served(async () => ({
     ...(await startWorkerd('test/runtimes/entries/metrics-workerd.ts')),
     folder: undefined,

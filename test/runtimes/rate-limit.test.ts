@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { MAX_REQUESTS } from '../contracts/limited.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
+import { needing } from '../needing.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
 import { startPostgres } from './postgres/server.ts'
 
@@ -56,18 +57,21 @@ it.each<[string, (folder: string) => Promise<Runtime[]>]>([
   }
 })
 
-it('a rate limit that two processes share in PostgreSQL lets no more through than it may', async () => {
-  const database = await startPostgres()
-  const servers = [await startOn(database.url), await startOn(database.url)]
-  try {
-    for (const statuses of await asked(servers)) {
-      const allowed = statuses.filter(status => status === 200).length
-      expect(allowed).toBeLessThanOrEqual(MAX_REQUESTS)
-      // Each process may keep a quarter of what is left to itself.
-      expect(allowed).toBeGreaterThan(MAX_REQUESTS / 2)
+needing('postgresql').it(
+  'a rate limit that two processes share in PostgreSQL lets no more through than it may',
+  async () => {
+    const database = await startPostgres()
+    const servers = [await startOn(database.url), await startOn(database.url)]
+    try {
+      for (const statuses of await asked(servers)) {
+        const allowed = statuses.filter(status => status === 200).length
+        expect(allowed).toBeLessThanOrEqual(MAX_REQUESTS)
+        // Each process may keep a quarter of what is left to itself.
+        expect(allowed).toBeGreaterThan(MAX_REQUESTS / 2)
+      }
+    } finally {
+      await Promise.all(servers.map(server => server.stop()))
+      await database.stop()
     }
-  } finally {
-    await Promise.all(servers.map(server => server.stop()))
-    await database.stop()
-  }
-})
+  },
+)

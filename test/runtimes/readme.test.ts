@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
+import { skipWithout } from '../needing.ts'
 import {
   commandsIn,
   fences,
@@ -19,7 +20,7 @@ import {
   snippetsIn,
   writeSnippets,
 } from '../pages.ts'
-import { HAS_BROWSER, launch, NO_BROWSER, visit } from './browser.ts'
+import { launch, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 
@@ -193,7 +194,7 @@ describe('the README and the pages', () => {
   })
 
   it('shows page-server.ts, whose page streams an agent', async context => {
-    context.skip(!HAS_BROWSER, NO_BROWSER)
+    skipWithout('chromium-headless-shell', context)
     const entryPoints = [join(root, 'src/client/index.ts')]
     await build({ entryPoints, bundle: true, format: 'esm', outfile: join(folder, 'client.js') })
     const server = await startNode(join(folder, 'page-server.ts'))

@@ -8,6 +8,8 @@ import { type Kept, SCHEDULES } from '../../src/schedules/kept.ts'
 import type { Server } from '../contracts/runs/client.ts'
 import { asAdmin, expectTicks } from '../contracts/schedules/client.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
+import { fileOf } from '../programs.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode } from './harness.ts'
@@ -50,12 +52,12 @@ async function expectOnce(database: string): Promise<void> {
 describe('three processes of which two are killed start each tick once', ELSEWHERE, () => {
   let database: PostgresServer
   beforeAll(async () => {
-    database = await startPostgres()
+    if (fileOf('postgresql')) database = await startPostgres()
   })
   afterAll(() => database?.stop())
 
   it('in SQLite', () => expectOnce(join(folder, 'schedules.db')))
-  it('in PostgreSQL', async () => expectOnce(await database.database()))
+  needing('postgresql').it('in PostgreSQL', async () => expectOnce(await database.database()))
 })
 
 it('a process that is killed between its claim and the start of the run loses nothing', async () => {

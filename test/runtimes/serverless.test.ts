@@ -3,7 +3,7 @@
  * server says when one begins or ends.
  */
 import process from 'node:process'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import type { BudgetState } from '../../src/budgets/plugin.ts'
 import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { issue, revoke, run as runWith, short } from '../contracts/keys/client.ts'
@@ -22,11 +22,14 @@ import {
 import { delivered, subscribed } from '../contracts/webhooks/client.ts'
 import { startReceiver } from '../contracts/webhooks/receiver.ts'
 import { eventually } from '../eventually.ts'
+import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { expectInterrupted, following } from './neighbours.ts'
 import { MAX_CONNECTIONS, MAX_RUNNING, MAX_TOKENS } from './next/node/limits.ts'
 import { type NextApps, nextApps } from './next-apps.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+const { describe, it } = needing('postgresql')
 
 let apps: NextApps
 let database: PostgresServer
