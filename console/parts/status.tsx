@@ -16,7 +16,7 @@ export function Status({ run: { status, continuedBy, resumable } }: { run: Answe
   const shown = status === 'input_required' && (continuedBy || resumable) ? 'answered' : status
   return (
     <span class={`status ${shown}`}>
-      <span aria-hidden="true">{SIGNS[shown]}</span> {shown.replace('_', ' ')}
+      <span aria-hidden="true">{SIGNS[shown]}</span> {shown === 'input_required' ? 'waits' : shown}
     </span>
   )
 }
