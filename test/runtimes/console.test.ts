@@ -78,7 +78,7 @@ needing('chromium-headless-shell').describe('metrics', () => {
 
 needing('chromium-headless-shell').describe('metrics with a token of their own', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'known' } }),
+    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'counted' } }),
   )
 
   it('are shown to whoever gives it', async () => {

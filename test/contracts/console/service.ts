@@ -39,7 +39,7 @@ const mayDecide: Authorize = ({ request, run }, { identity }) =>
 
 /**
  * `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `known`: for
- * everyone whom the middleware knows, who is `dev`; its metrics have a token of their own. `unstored`: without stored runs.
+ * everyone whom the middleware knows, who is `dev`. `counted`: the same, with metrics that have a token of their own. `unstored`: without stored runs.
  */
 export function consoleHandler(settings = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
