@@ -63,7 +63,7 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
     a2a: { default: 'echo' },
     metricsExporter: new MetricsExporter({
       history: true,
-      ...(settings === 'known' && {
+      ...(settings === 'counted' && {
         authenticate: bearerIdentity({ tokens: { [METRICS_TOKEN]: 'scraper' } }),
       }),
     }),
