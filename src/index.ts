@@ -135,7 +135,7 @@ export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
 export type { Calls } from './core/kept.ts'
 export type { LimitOptions, State } from './core/options.ts'
-export type { Place } from './core/place.ts'
+export type { ObjectAddress } from './core/place.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export {
   type Keeping,

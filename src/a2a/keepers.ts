@@ -5,7 +5,7 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { resolveInObject } from '../core/in-object.ts'
 import { callIn } from '../core/keeper.ts'
 import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
@@ -63,7 +63,7 @@ const LATE_MS = 60_000
 export function createTaskKeeper(
   seat: Seat,
   { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
-): Keeper {
+): ObjectService {
   const { store } = seat
   const index = taskIndexAt(seat.reach)
   const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)

@@ -5,7 +5,7 @@
  */
 
 import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
-import type { Keeper } from '../core/hosted.ts'
+import type { ObjectService } from '../core/hosted.ts'
 import { callIn } from '../core/keeper.ts'
 
 /** The name of the keeper, which is the plugin's name. */
@@ -26,7 +26,7 @@ export interface ToolServerMethods {
 }
 
 /** Makes the keeper. It runs the tool servers in the object. Their connections last as long as the object is in memory. */
-export function createToolServerKeeper(open: () => ToolServers): Keeper {
+export function createToolServerKeeper(open: () => ToolServers): ObjectService {
   let opened: ToolServers | undefined
   const calls = new Map<string, AbortController>()
   const servers = () => {

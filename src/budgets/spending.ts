@@ -10,7 +10,7 @@ import type { Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Admit } from '../runs/admit.ts'
-import type { Around, AroundRun } from '../runs/around.ts'
+import type { RunMiddleware, AroundRun } from '../runs/around.ts'
 import type { CostOf } from '../runs/numbers.ts'
 import type { Page } from '../runs/page.ts'
 import type { Target } from '../runs/target.ts'
@@ -125,7 +125,7 @@ export class Spending {
   }
 
   /** Looks at the events of a run. After each call of a model it asks whether the run may go on, before the run is asked again. */
-  readonly around: Around = (run, next) => {
+  readonly around: RunMiddleware = (run, next) => {
     let ticket: Ticket | undefined
     let events: AsyncIterator<RunEvent> | undefined
     const begin = async (): Promise<AsyncIterator<RunEvent>> => {

@@ -18,7 +18,7 @@ export interface RunSource {
 }
 
 /** The progress of a reader. */
-export interface Place {
+export interface RunPosition {
   /** The number of the last event given. */
   last: number
 }
@@ -30,7 +30,7 @@ export interface Place {
 export async function* runEvents(
   source: RunSource,
   call: Call,
-  place: Place,
+  place: RunPosition,
 ): AsyncGenerator<RunEvent, undefined> {
   const { signal } = call
   let isDone = false
@@ -62,7 +62,7 @@ export async function* runEvents(
 }
 
 /** The event of a message. Undefined for a known event, since a new connection may repeat events. */
-function nextEvent({ id, data }: EventSourceMessage, place: Place): RunEvent | undefined {
+function nextEvent({ id, data }: EventSourceMessage, place: RunPosition): RunEvent | undefined {
   const number = Number(id)
   if (number <= place.last) return undefined
   const event = number === place.last + 1 ? (parseObject(data) as RunEvent | undefined) : undefined

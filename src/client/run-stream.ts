@@ -4,7 +4,7 @@ import type { AskedRun } from './asked-run.ts'
 import type { Call, Caller } from './call.ts'
 import type { CallOptions } from './options.ts'
 import { leavable } from './reconnect.ts'
-import { type Place, type RunSource, runEvents } from './run-events.ts'
+import { type RunPosition, type RunSource, runEvents } from './run-events.ts'
 import { segment } from './sent.ts'
 
 /**
@@ -68,7 +68,7 @@ function createEvents(
   after: number,
   source: RunSource,
 ): RunEvents {
-  const place: Place = { last: after }
+  const place: RunPosition = { last: after }
   const events = leavable(open, options, call => runEvents(source, call, place))
   return {
     ...events,

@@ -14,7 +14,7 @@ import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { Admit } from '../runs/admit.ts'
 import type { Approvals } from '../runs/approvals.ts'
-import type { Around } from '../runs/around.ts'
+import type { RunMiddleware } from '../runs/around.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
@@ -22,12 +22,12 @@ import type { RunNotices } from '../runs/notices.ts'
 import type { CostOf } from '../runs/numbers.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Permit } from '../runs/permit.ts'
-import type { Screen } from '../runs/screen.ts'
+import type { InputFilter } from '../runs/screen.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import type { Builders, BuiltInDescription } from './builders.ts'
-import type { KeeperMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
+import type { ObjectServiceMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
 import type { Keep, Transactions } from './kept.ts'
 import type { CoreSettings } from './options.ts'
 import type { Mounted, Plugin, PluginCore } from './plugin.ts'
@@ -59,9 +59,9 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   /** What a run cost, for its record. The last plugin. */
   readonly costOf?: CostOf
   /** Is put around every run. The first plugin is the outermost. */
-  readonly around?: (settings: CoreSettings) => Around
+  readonly around?: (settings: CoreSettings) => RunMiddleware
   /** Sees what clients say before any of it is kept, in the order of the plugins. */
-  readonly screen?: (settings: CoreSettings) => Screen
+  readonly screen?: (settings: CoreSettings) => InputFilter
   /** Is asked before every run. One plugin. */
   readonly admit?: (core: CoreSettings, keep: Keep) => Admit
   /** What agents remember. */
@@ -69,7 +69,7 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
   readonly observerInObject?: Observer
   /** Its halves in objects, by their class. Those of transactions are made of them. */
-  readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: KeeperMaker<Core> }
+  readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: ObjectServiceMaker<Core> }
   /** Answers in objects of sockets. One plugin. */
   readonly sockets?: (seat: SocketSeat, core: Core) => SocketKeeper
   /** The routes of this part have an `authenticate` of their own. */

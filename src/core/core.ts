@@ -19,12 +19,12 @@ import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
 import { CHANGES, scopeOf } from '../http/scopes.ts'
 import { type AskedRun, createStartRun, type StartedRun } from '../http/start-run.ts'
-import { aroundBy } from '../runs/around.ts'
+import { runMiddlewareOf } from '../runs/around.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
-import { screenBy } from '../runs/screen.ts'
+import { filterInputBy } from '../runs/screen.ts'
 import type { SessionParts } from '../runs/session-options.ts'
 import type { SessionSettings } from '../runs/session-record.ts'
 import { type SettingsFor, settingsBy } from '../runs/session-retention.ts'
@@ -63,8 +63,8 @@ export function createCore(options: CoreOptions): Core {
     onFailure: failure => logFailure(log, failure),
     observer,
     working,
-    around: aroundBy(plugins.flatMap(({ around }) => around?.(settings) ?? [])),
-    screen: screenBy(plugins.flatMap(({ screen }) => screen?.(settings) ?? [])),
+    around: runMiddlewareOf(plugins.flatMap(({ around }) => around?.(settings) ?? [])),
+    screen: filterInputBy(plugins.flatMap(({ screen }) => screen?.(settings) ?? [])),
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
     costOf: plugins.findLast(plugin => plugin.costOf)?.costOf,

@@ -7,7 +7,7 @@
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Sessions } from '../runs/session-keeper.ts'
 import type { NearStore } from '../state/store.ts'
-import type { Place } from './place.ts'
+import type { ObjectAddress } from './place.ts'
 
 /** The classes of objects: of one run or task each, of lists and what belongs to an owner or a key, of metrics, of sockets. */
 export type ObjectClassName = 'run' | 'index' | 'metrics' | 'gateway'
@@ -16,7 +16,7 @@ export type ObjectClassName = 'run' | 'index' | 'metrics' | 'gateway'
 export type Ask = (method: string, ...args: readonly unknown[]) => Promise<unknown>
 
 /** The keeper of that name (a plugin's) in the object of a place. */
-export type Reach = (className: ObjectClassName, place: Place, keeper: string) => Ask
+export type Reach = (className: ObjectClassName, place: ObjectAddress, keeper: string) => Ask
 
 /** State elsewhere. */
 export interface HostedState {
@@ -33,7 +33,7 @@ export interface HostedState {
 }
 
 /** A plugin's half in an object: made once for each life of an object in memory, when it is first needed. */
-export interface Keeper {
+export interface ObjectService {
   /** Answers. Throws a `ServableError` for what is asked wrongly. */
   ask(method: string, args: readonly unknown[]): unknown
   /** The collections that are its own: for one that moves the alarm, or lets the object go. */
@@ -48,7 +48,7 @@ export interface Keeper {
 }
 
 /** Makes a plugin's half. */
-export type KeeperMaker<Core> = (seat: Seat, core: Core) => Keeper
+export type ObjectServiceMaker<Core> = (seat: Seat, core: Core) => ObjectService
 
 /** A Durable Object, as a keeper sees it. */
 export interface Seat {

@@ -7,7 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { bound } from '../state/bound.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
-import type { Ask, Keeper, Seat } from './hosted.ts'
+import type { Ask, ObjectService, Seat } from './hosted.ts'
 import type { Transactions, Work } from './kept.ts'
 
 /** The methods of a keeper, as those who ask see them. */
@@ -56,7 +56,7 @@ export function keeperOf(
   { store, wakeBy }: Pick<Seat, 'store' | 'wakeBy'>,
   { reads = {}, writes = {}, expiring = [], passing, forget }: Transactions,
   onExpired?: (document: Document) => Promise<void>,
-): Keeper {
+): ObjectService {
   const look = (work: Work<Reader>, args: readonly unknown[]) => store.read(tx => work(tx, ...args))
   const write = async (work: Work<Transaction>, args: readonly unknown[]) => {
     let soonest = Number.POSITIVE_INFINITY

@@ -8,7 +8,7 @@
 import type { ServableError } from '../errors.ts'
 import type { Document, Transaction } from '../state/store.ts'
 import type { Seat } from './hosted.ts'
-import { createTurns } from './turns.ts'
+import { createMutex } from './turns.ts'
 
 /** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
 export const WATCH_MS = 30_000
@@ -46,7 +46,7 @@ export class KeptInObject<T> {
    * Does one thing after the other. What an object tells its list must arrive in order: a late word of what has been forgotten
    * would list it for good.
    */
-  readonly inTurn: (work: () => Promise<void>) => Promise<void> = createTurns()
+  readonly inTurn: (work: () => Promise<void>) => Promise<void> = createMutex()
 
   constructor(seat: Seat, options: KeptOptions<T>) {
     this.#seat = seat

@@ -8,7 +8,7 @@
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Ask, HostedState } from './hosted.ts'
 import { type NoState, stateFor } from './no-state.ts'
-import type { Place } from './place.ts'
+import type { ObjectAddress } from './place.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {
@@ -32,7 +32,7 @@ export interface Transactions extends TransactionsOver<Reader, Transaction> {
  * Calls of transactions, each at a place. An error keeps its code. A store in this process that cannot be reached is
  * `state_unavailable`. An object that cannot be reached is an error without a code, which clients get as `internal_error`.
  */
-export type Calls<T extends TransactionsOver<never, never>, P = Place> = CallsOf<T['reads'], P> &
+export type Calls<T extends TransactionsOver<never, never>, P = ObjectAddress> = CallsOf<T['reads'], P> &
   CallsOf<T['writes'], P>
 
 type CallsOf<Functions, P> = {
@@ -60,25 +60,25 @@ export function callsIn<T extends Transactions>(store: Store, { reads, writes }:
 
 /** Calls in objects, where the keeper of that name has the same transactions. */
 export function callsAt<T extends Transactions>(
-  reach: (place: Place, keeper: string) => Ask,
+  reach: (place: ObjectAddress, keeper: string) => Ask,
   keeper: string,
   { reads, writes }: T,
 ): Calls<T> {
-  const ask = (_: unknown, args: readonly unknown[], place: Place, name: string) =>
+  const ask = (_: unknown, args: readonly unknown[], place: ObjectAddress, name: string) =>
     reach(place, keeper)(name, ...args)
   return callsBy<T>({ reads, writes }, { read: ask, write: ask })
 }
 
 interface Caller {
-  read(work: Work<Reader>, args: readonly unknown[], place: Place, name: string): unknown
-  write(work: Work<Transaction>, args: readonly unknown[], place: Place, name: string): unknown
+  read(work: Work<Reader>, args: readonly unknown[], place: ObjectAddress, name: string): unknown
+  write(work: Work<Transaction>, args: readonly unknown[], place: ObjectAddress, name: string): unknown
 }
 
 function callsBy<T extends Transactions>(
   { reads = {}, writes = {} }: Transactions,
   caller: Caller,
 ): Calls<T> {
-  const calls: Record<string, (place: Place, ...args: unknown[]) => Promise<unknown>> = {}
+  const calls: Record<string, (place: ObjectAddress, ...args: unknown[]) => Promise<unknown>> = {}
   for (const [name, work] of Object.entries(reads)) {
     calls[name] = async (place, ...args) => caller.read(work as Work<Reader>, args, place, name)
   }

@@ -7,7 +7,7 @@
 import { ServableError } from '../errors.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Calls, Keep, Transactions, TransactionsOver, Work } from './kept.ts'
-import type { Place } from './place.ts'
+import type { ObjectAddress } from './place.ts'
 
 /** A document of a plugin. */
 export interface KeptDocument<T = unknown> {
@@ -178,7 +178,7 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
 
 function callsOf<T extends PluginTransactions>(keep: Keep, plugin: string, works: T): Calls<T, string> {
   const calls = keep(plugin, overStore(plugin, works)) as Readonly<
-    Record<string, (place: Place, ...args: unknown[]) => unknown>
+    Record<string, (place: ObjectAddress, ...args: unknown[]) => unknown>
   >
   const named = Object.entries(calls).map(([name, call]) => [
     name,

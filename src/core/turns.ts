@@ -1,5 +1,5 @@
 /** Makes a queue for work that must not overlap. Each piece begins when those before it have ended, also where they failed. */
-export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return work => {
     const turn = last.then(work)

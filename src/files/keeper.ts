@@ -8,7 +8,7 @@ import type { RunInput } from '../agents/contract.ts'
 import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
 import { type Calls, callsIn, type Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
-import type { Place } from '../core/place.ts'
+import type { ObjectAddress } from '../core/place.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { FileKeeper, FileOwner, InputOwner, RunFiles } from '../runs/files.ts'
@@ -251,7 +251,7 @@ export class Files implements FileKeeper, Storing {
   }
 
   async #write(
-    at: Place,
+    at: ObjectAddress,
     file: PieceOf,
     isComplete: boolean,
     bytes: Uint8Array<ArrayBuffer>,
@@ -268,7 +268,7 @@ export class Files implements FileKeeper, Storing {
     if (!(await patiently(() => this.#calls.complete(at, file)))) throw gone()
   }
 
-  async #read(at: Place, { name, size, pieces }: FoundFile): Promise<FileBytes | undefined> {
+  async #read(at: ObjectAddress, { name, size, pieces }: FoundFile): Promise<FileBytes | undefined> {
     const { store } = this.settings
     if (pieces === 0) return store && ((await outside(() => store.get(name))) ?? undefined)
     let next = 0
@@ -323,7 +323,7 @@ export class Files implements FileKeeper, Storing {
 }
 
 /** With Durable Objects the files of an owner are in one. */
-function placeFor(owner: string | null): Place {
+function placeFor(owner: string | null): ObjectAddress {
   return { name: FILES_KEEPER, key: partitionOf(owner) }
 }
 

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { keeperOf } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
@@ -78,7 +78,7 @@ function filesOf({ runs }: Pick<Core, 'runs'>): Files {
 }
 
 /** In an object: the same transactions, and an alarm that deletes what nobody refers to any more. */
-function createFileKeeper(seat: Seat, core: Core): Keeper {
+function createFileKeeper(seat: Seat, core: Core): ObjectService {
   const keeper = keeperOf(seat, FILE_TRANSACTIONS)
   const { expiring = [] } = FILE_TRANSACTIONS
   const soonest = () =>

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Keeper, Seat, SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import type { ObjectService, Seat, SocketKeeper, SocketSeat } from '../core/hosted.ts'
 import { keeperOf } from '../core/keeper.ts'
 import type { Transactions } from '../core/kept.ts'
 import type { RunHost } from '../runs/host.ts'
@@ -60,7 +60,7 @@ export const RECORDS: Records = {
 }
 
 /** Keeps the record of a socket. Cancels its runs if the client does not come back in time. */
-export function createRecordKeeper(seat: Seat, { host }: { readonly host: RunHost }): Keeper {
+export function createRecordKeeper(seat: Seat, { host }: { readonly host: RunHost }): ObjectService {
   return keeperOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
 }
 

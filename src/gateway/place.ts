@@ -22,7 +22,7 @@ const NOTHING: Seen = { begun: 0, open: new Map() }
 const MARK_LENGTH = 8
 
 /** Tracks the place of one socket. */
-export class Place {
+export class SocketPosition {
   readonly #mark: string
   #begun: number
   readonly #open = new Map<number, number>()

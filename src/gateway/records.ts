@@ -6,7 +6,7 @@
  */
 
 import type { RunHost } from '../runs/host.ts'
-import type { Place, Store, Transaction } from '../state/store.ts'
+import type { Position, Store, Transaction } from '../state/store.ts'
 import type { Seen } from './place.ts'
 
 /** The n-th run of a socket. `isBound` says whether the run is cancelled when its socket ends. */
@@ -123,7 +123,7 @@ const AT_ONCE = 100
 /** Deletes the records of an owner. Gives whether there were any. */
 export async function forgetRecords(store: Store, owner: string | null): Promise<boolean> {
   let hasFound = false
-  let after: Place | undefined
+  let after: Position | undefined
   do {
     const page = await store.write(tx => {
       const documents = tx.list<SocketRecord>(SOCKETS, { partition: '', after, limit: AT_ONCE })

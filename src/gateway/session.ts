@@ -25,7 +25,7 @@ import {
   type RunPayload,
   unknownEvent,
 } from './payload.ts'
-import { Place, type Seen } from './place.ts'
+import { SocketPosition, type Seen } from './place.ts'
 import type { SocketRecord } from './records.ts'
 import type { GatewayRoom, Peer, SessionConnection } from './room.ts'
 import type { SessionData } from './session-data.ts'
@@ -70,7 +70,7 @@ export class GatewaySession {
   readonly #peer: Peer
   #data: SessionData
   readonly #runs = new Map<string, OpenRun>()
-  #place: Place
+  #place: SocketPosition
   readonly #connection: SessionConnection
   readonly #key: KeyWatch
   /** How many runs have begun or are about to begin. */
@@ -82,7 +82,7 @@ export class GatewaySession {
     this.#room = room
     this.#peer = peer
     this.#data = data
-    this.#place = new Place(data.private?.id ?? '', data.begun)
+    this.#place = new SocketPosition(data.private?.id ?? '', data.begun)
     this.#connection = connection
     this.#key = new KeyWatch(room.runs.permit)
   }
@@ -128,7 +128,7 @@ export class GatewaySession {
       return after === undefined ? [] : [{ n, runId, after }]
     })
     // A run without a sent event does not count as begun for the client, because the connection may break again.
-    this.#place = new Place(id, begun)
+    this.#place = new SocketPosition(id, begun)
     for (const { n, runId, after } of missed) {
       if (n <= begun) this.#place.begin(n, after)
       this.#expect(runId)

@@ -9,7 +9,7 @@ import type { Kind } from '../agents/contract.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { CoreSettings } from '../core/options.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { type Around, aroundBy } from '../runs/around.ts'
+import { type RunMiddleware, runMiddlewareOf } from '../runs/around.ts'
 import type { Said, Saying } from '../runs/screen.ts'
 import { checkOptions, count, func, isFunction, record } from '../schemas.ts'
 import { GuardedEvents } from './guarded-events.ts'
@@ -159,7 +159,7 @@ export function guards(options: GuardsOptions): Plugin {
     around: settings => (run, next) => {
       // The first one is around the others, so it sees an event last.
       const stages = [...(ofOne(run.target)?.stages ?? []), ...ofAll.stages].reverse()
-      return (aroundBy(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(run, next)
+      return (runMiddlewareOf(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(run, next)
     },
   })
 }
@@ -168,7 +168,7 @@ export function guards(options: GuardsOptions): Plugin {
 interface Compiled {
   readonly looks: readonly Look[]
   /** The first one sees an event first. */
-  readonly stages: readonly ((settings: CoreSettings) => Around)[]
+  readonly stages: readonly ((settings: CoreSettings) => RunMiddleware)[]
 }
 
 function compiledAll(sets: Readonly<Record<string, GuardSet>> = {}): ReadonlyMap<string, Compiled> {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { callIn } from '../core/keeper.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats } from './batches.ts'
@@ -39,7 +39,7 @@ export interface MetricsMethods {
 }
 
 /** Makes the keeper of one object. */
-export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): Keeper {
+export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): ObjectService {
   const live = new LiveFeed()
   const open = new Map<string, { readonly at: number; readonly place: number; readonly gauges: Gauges }>()
 

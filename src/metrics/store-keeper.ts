@@ -1,4 +1,4 @@
-import { createTurns } from '../core/turns.ts'
+import { createMutex } from '../core/turns.ts'
 import type { Store } from '../state/store.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
@@ -39,7 +39,7 @@ export function createStoreKeeper(
   /** Names this keeper where an answer of the store can be lost: a batch that is written again is not added again. */
   const name = store.isFar === true ? crypto.randomUUID() : undefined
   // No batch is read while it is being written.
-  const inTurn = createTurns()
+  const inTurn = createMutex()
   const writeIn = (ms: number) => {
     timer ??= setTimeout(() => {
       timer = undefined

@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { asPlugin, type Core } from '../core/built-in.ts'
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { keeperOf } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
@@ -71,7 +71,7 @@ function hostOf({ host }: Pick<Core, 'host'>): QueueHost | undefined {
 const LOOK_MS = 30_000
 
 /** In an object: the same transactions, and an alarm that starts what nobody else has. */
-function createLineKeeper(seat: Seat, core: Core): Keeper {
+function createLineKeeper(seat: Seat, core: Core): ObjectService {
   const keeper = keeperOf(seat, LINE_TRANSACTIONS)
   const count = () => seat.store.read(tx => LINE_TRANSACTIONS.reads.count(tx))
   return {

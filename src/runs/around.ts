@@ -23,10 +23,10 @@ export type BeginRun = (run: AroundRun) => AsyncIterator<RunEvent>
  * Gives the events of a run, which it may get from `next`. It is called once, when the run begins: once the session is the run's.
  * Whatever it throws, or its iterator, fails the run. `return` of its iterator is called where the run ends otherwise than by it.
  */
-export type Around = (run: AroundRun, next: BeginRun) => AsyncIterator<RunEvent>
+export type RunMiddleware = (run: AroundRun, next: BeginRun) => AsyncIterator<RunEvent>
 
 /** Several as one: the first is the outermost. Undefined without any. */
-export function aroundBy(arounds: readonly Around[]): Around | undefined {
+export function runMiddlewareOf(arounds: readonly RunMiddleware[]): RunMiddleware | undefined {
   if (arounds.length === 0) return undefined
   return arounds.reduceRight((inner, outer) => (run, next) => outer(run, run => inner(run, next)))
 }

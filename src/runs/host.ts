@@ -21,7 +21,7 @@ import type { Permit } from './permit.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary, RunWebhook } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run-settings.ts'
-import type { Screen } from './screen.ts'
+import type { InputFilter } from './screen.ts'
 import type { Target } from './target.ts'
 import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from './waiting.ts'
 
@@ -72,7 +72,7 @@ export interface HostSettings extends RunSettings {
   /** Told when a stored run that was at work here has ended, and that is written. Never rejects. */
   readonly onFree?: (() => Promise<void> | undefined) | undefined
   /** Sees what clients say first. */
-  readonly screen?: Screen | undefined
+  readonly screen?: InputFilter | undefined
   /** Is asked before a run starts. */
   readonly admit?: Admit | undefined
   /** Tells others of the ends of runs; undefined where nobody is told. */

@@ -7,7 +7,7 @@
 import type { RunOptions } from '../agents/contract.ts'
 import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Journal, KeptWork } from '../agents/work.ts'
-import type { Around } from './around.ts'
+import type { RunMiddleware } from './around.ts'
 import type { RunFailure } from './failures.ts'
 import type { Observer } from './observer.ts'
 import type { Continued, WaitingRun } from './waiting.ts'
@@ -32,7 +32,7 @@ export interface RunSettings {
   /** Those at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
   /** What is around every run. */
-  readonly around?: Around | undefined
+  readonly around?: RunMiddleware | undefined
 }
 
 /** Who has asked for a run. */

@@ -28,7 +28,7 @@ import type { AroundRun } from './around.ts'
 import type { RunObserver } from './observer.ts'
 import type { Caller, PlainOptions, RunSettings } from './run-settings.ts'
 import type { Target } from './target.ts'
-import { checkJson, invalidEvent, mayWait, quietly, Telling, tooManyEvents } from './telling.ts'
+import { checkJson, invalidEvent, mayWait, quietly, EventFilter, tooManyEvents } from './telling.ts'
 import type { Waiting } from './waiting.ts'
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -58,7 +58,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
-  readonly #telling: Telling
+  readonly #telling: EventFilter
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
   readonly #startedAt: number
@@ -107,7 +107,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings = settings
     this.#options = options
     const told = { id: this.id, target, settings, startedAt: this.#startedAt, secrets: caller?.secrets }
-    this.#telling = new Telling(told, options)
+    this.#telling = new EventFilter(told, options)
     const { sessionId, traceparent, identity = null, requestId } = options
     const continues = caller?.continues
     this.#observer = settings.observer?.start?.({

@@ -23,10 +23,10 @@ export interface Saying extends Pick<RunCaller, 'identity' | 'sessionId'> {
 }
 
 /** Gives what takes the place of what was said, each member for the same one. Whatever it throws is told to the client. */
-export type Screen = (said: Said, by: Saying) => Promise<Said>
+export type InputFilter = (said: Said, by: Saying) => Promise<Said>
 
 /** Several as one, in their order. Undefined without any. */
-export function screenBy(screens: readonly Screen[]): Screen | undefined {
+export function filterInputBy(screens: readonly InputFilter[]): InputFilter | undefined {
   if (screens.length === 0) return undefined
   return async (said, by) => {
     for (const screen of screens) said = await screen(said, by)

@@ -16,7 +16,7 @@ import type { Target } from './target.ts'
 import { isOfToolCall, ToolArgs } from './tool-args.ts'
 import { type Waiting, waitingOf } from './waiting.ts'
 
-/** The run of a {@link Telling}. */
+/** The run of a {@link EventFilter}. */
 export interface ToldRun {
   readonly id: string
   readonly target: Target
@@ -28,7 +28,7 @@ export interface ToldRun {
 }
 
 /** Makes of the events of a servable what is told of one run. */
-export class Telling {
+export class EventFilter {
   readonly #run: ToldRun
   readonly #notes: FailureNotes | undefined
   #steps: StepIds | undefined

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { callIn, remote } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
@@ -146,7 +146,7 @@ function keptIn(
 }
 
 /** In the object of all schedules: its alarm rings when the next one is due. */
-function createScheduleKeeper({ store, wakeBy }: Seat, core: Core, list: readonly Schedule[]): Keeper {
+function createScheduleKeeper({ store, wakeBy }: Seat, core: Core, list: readonly Schedule[]): ObjectService {
   const kept = keptIn(store, core, list, wakeBy)
   const methods: ScheduleMethods = {
     known: names => kept.known(names),

@@ -21,7 +21,7 @@ import {
   sessionIn,
 } from '../runs/session-record.ts'
 import { busy, turnsOf } from '../runs/session-turns.ts'
-import type { Place, Reader, Transaction } from '../state/store.ts'
+import type { Position, Reader, Transaction } from '../state/store.ts'
 import { keyIn } from './list.ts'
 
 /** The name of its keeper. No plugin can have it. */
@@ -48,8 +48,8 @@ export interface EndingWorks extends Transactions {
     readonly keys: (
       tx: Reader,
       identity: string,
-      after: Place | undefined,
-    ) => { readonly keys: readonly SessionKey[]; readonly next: Place | undefined }
+      after: Position | undefined,
+    ) => { readonly keys: readonly SessionKey[]; readonly next: Position | undefined }
     /** Whether the caller may delete it: without an owner only one whose id was given out. */
     readonly isThere: (tx: Reader, key: SessionKey) => boolean
     /** The runs of turns that may have files. */

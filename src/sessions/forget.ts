@@ -15,7 +15,7 @@ import type { RunQuery } from '../runs/host.ts'
 import type { RunSummary } from '../runs/record.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { busy } from '../runs/session-turns.ts'
-import type { Place } from '../state/store.ts'
+import type { Position } from '../state/store.ts'
 import { createWake } from '../wake.ts'
 import { ENDING, ENDING_WORKS, type EndingWorks } from './ending.ts'
 import { keyOf, listOf, type Sessions } from './keeper.ts'
@@ -92,7 +92,7 @@ export class Forgetter {
 
   async #forgetSessions(owner: string, cancels: boolean): Promise<boolean> {
     let hasFound = false
-    let after: Place | undefined
+    let after: Position | undefined
     do {
       const { keys, next } = await this.#calls.keys(listOf(owner), owner, after)
       for (const key of keys) {

@@ -10,7 +10,7 @@ import { ownerOf } from '../agents/owner.ts'
 import type { Core } from '../core/built-in.ts'
 import { sessionSettingsFor } from '../core/core.ts'
 import type { Calls } from '../core/kept.ts'
-import type { Place } from '../core/place.ts'
+import type { ObjectAddress } from '../core/place.ts'
 import { ServableError } from '../errors.ts'
 import { partitionOf } from '../runs/record.ts'
 import { placeOf } from '../runs/session-keeper.ts'
@@ -113,11 +113,11 @@ export class Sessions {
 }
 
 /** The object that lists the runs of an identity lists the sessions too. */
-export function listOf(identity: string): Place {
+export function listOf(identity: string): ObjectAddress {
   return partitionOf(identity)
 }
 
 /** The same, of the owner of a session. */
-function listOfOwner(owner: string): Place {
+function listOfOwner(owner: string): ObjectAddress {
   return listOf(decodeURIComponent(owner))
 }

@@ -21,7 +21,7 @@ import {
   TURNS,
 } from '../runs/session-record.ts'
 import { aboutWith } from '../runs/session-turns.ts'
-import type { Document, Place, Reader } from '../state/store.ts'
+import type { Document, Position, Reader } from '../state/store.ts'
 import { fromBase64, toBase64 } from '../web/base64.ts'
 
 /** A session, as its owner sees it. */
@@ -120,7 +120,7 @@ export function keyIn(id: string): SessionKey {
 }
 
 /** A place in the list of an owner, as clients see it: opaque, safe in a URL. */
-export function cursorOf({ at, id }: Place): string {
+export function cursorOf({ at, id }: Position): string {
   const { place, sessionId } = keyIn(id)
   const text = JSON.stringify([at, place, sessionId])
   return toBase64(new TextEncoder().encode(text))
@@ -130,7 +130,7 @@ export function cursorOf({ at, id }: Place): string {
 }
 
 /** Reads a cursor back: it leads nowhere else than into the list of this owner. Throws `invalid_query` for one that is none. */
-export function placeIn(cursor: string, owner: string): Place {
+export function placeIn(cursor: string, owner: string): Position {
   const bytes = fromBase64(cursor.replaceAll('-', '+').replaceAll('_', '/'))
   const [at, place, sessionId] = partsOf(bytes && new TextDecoder().decode(bytes))
   const isPlace = Array.isArray(place) && place.every(part => typeof part === 'string')

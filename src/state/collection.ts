@@ -1,5 +1,5 @@
 import type { Part } from './budget.ts'
-import { type Document, type Place, PREFIX_LENGTH, type Tags } from './store.ts'
+import { type Document, type Position, PREFIX_LENGTH, type Tags } from './store.ts'
 import { comparePlaces, Timeline } from './timeline.ts'
 
 /** A document with its data for the budget. */
@@ -9,7 +9,7 @@ export interface Content {
 }
 
 /** A document in its place. A later version replaces the content, so that the orders stay as they are. */
-class Kept implements Place {
+class Kept implements Position {
   readonly at: number
   readonly id: string
   content: Content
@@ -26,7 +26,7 @@ class Kept implements Place {
 }
 
 /** The entry of a document in the order of expiry. */
-interface Entry extends Place {
+interface Entry extends Position {
   readonly kept: Kept
 }
 
@@ -80,7 +80,7 @@ export class Collection {
   }
 
   /** Documents, newest first, from the smallest known set that includes all documents with the tags. */
-  newest(partition: string, tags: Tags, after: Place | undefined): Iterable<Document> {
+  newest(partition: string, tags: Tags, after: Position | undefined): Iterable<Document> {
     return documentsOf(this.#partitions.get(partition)?.smallest(tags)?.newest(after))
   }
 

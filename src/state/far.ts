@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Document, Filter, Footing, ListQuery, LogEntry, Place, SearchQuery } from './store.ts'
+import type { Document, Filter, Footing, ListQuery, LogEntry, Position, SearchQuery } from './store.ts'
 
 /** Identifies one state of a document or log. Every change gives a new version, and no version returns. */
 export type Version = string | number
@@ -46,7 +46,7 @@ export interface LogHead {
 export interface Answers {
   readonly get: Versioned | undefined
   readonly list: readonly Versioned[]
-  readonly search: { readonly documents: readonly Versioned[]; readonly next: Place | undefined }
+  readonly search: { readonly documents: readonly Versioned[]; readonly next: Position | undefined }
   readonly count: number
   readonly countMatching: number
   readonly withPrefix: readonly Versioned[]

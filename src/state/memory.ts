@@ -11,7 +11,7 @@ import type {
   ListQuery,
   LogEntry,
   NearStore,
-  Place,
+  Position,
   SearchQuery,
   Tags,
   Transaction,
@@ -138,7 +138,7 @@ class MemoryTransaction implements Transaction {
 
   search<T>(collection: string, { after, limit, ...filter }: SearchQuery): Found<T> {
     const documents: Document<T>[] = []
-    let next: Place | undefined
+    let next: Position | undefined
     for (const { document, isLast } of this.#look(collection, filter, after)) {
       if (hasTags(document, filter.tags)) {
         const last = documents.at(-1)
@@ -234,7 +234,7 @@ class MemoryTransaction implements Transaction {
   *#look(
     collection: string,
     { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
-    after?: Place,
+    after?: Position,
   ): Generator<{ readonly document: Document; readonly isLast: boolean }> {
     let looked = 0
     for (const document of this.#collections.get(collection)?.newest(partition, tags, after) ?? []) {
@@ -284,6 +284,6 @@ function hasTags(document: Document, tags: Tags = {}): boolean {
   return true
 }
 
-function placeOf({ at, id }: Place): Place {
+function placeOf({ at, id }: Position): Position {
   return { at, id }
 }

@@ -7,7 +7,7 @@
 
 import { nameOfTagIndex, tagColumn } from './migrations.ts'
 import type { SqlValue } from './sql-driver.ts'
-import type { Place, Tags } from './store.ts'
+import type { Position, Tags } from './store.ts'
 
 /** A statement and its parameters. */
 export interface Statement {
@@ -21,7 +21,7 @@ export interface Newest {
   readonly partition: string
   readonly tag?: { readonly name: string; readonly value: string } | undefined
   readonly since?: number | undefined
-  readonly after?: Place | undefined
+  readonly after?: Position | undefined
   readonly limit: number
   readonly offset?: number | undefined
 }

@@ -19,7 +19,7 @@ import type {
   ListQuery,
   LogEntry,
   NearStore,
-  Place,
+  Position,
   SearchQuery,
   Tags,
   Transaction,
@@ -249,7 +249,7 @@ class SqlTransaction implements Transaction {
     {
       tags = {},
       ...filter
-    }: Omit<Filter, 'looks'> & { readonly after?: Place | undefined; readonly looks: number },
+    }: Omit<Filter, 'looks'> & { readonly after?: Position | undefined; readonly looks: number },
   ): { readonly looked: Newest; readonly rest: Tags | undefined } {
     const all: Newest = { collection, ...filter, limit: filter.looks }
     const names = Object.keys(tags)
@@ -360,6 +360,6 @@ class SqlTransaction implements Transaction {
   }
 }
 
-function placeOf(row: SqlRow | undefined): Place | undefined {
+function placeOf(row: SqlRow | undefined): Position | undefined {
   return row && { at: Number(row.at), id: String(row.id) }
 }

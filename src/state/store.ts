@@ -44,13 +44,13 @@ export interface Footing {
 }
 
 /** The place of a document in lists. */
-export type Place = Pick<Document, 'at' | 'id'>
+export type Position = Pick<Document, 'at' | 'id'>
 
 /** Which documents to list. */
 export interface ListQuery {
   readonly partition: string
   /** The last document of the page before. Only documents after it in the list are returned. */
-  readonly after?: Place | undefined
+  readonly after?: Position | undefined
   readonly limit: number
 }
 
@@ -72,7 +72,7 @@ export interface SearchQuery extends Filter, ListQuery {}
 export interface Found<T = unknown> {
   readonly documents: Document<T>[]
   /** The place from which to continue. Undefined at the end. It may exist even if nothing was found. */
-  readonly next: Place | undefined
+  readonly next: Position | undefined
 }
 
 /** Characters at the beginning of an id that suffice to find documents. */

@@ -1,7 +1,7 @@
-import type { Document, Place } from './store.ts'
+import type { Document, Position } from './store.ts'
 
 /** Orders by time, then by id. */
-export function comparePlaces(a: Place, b: Place): number {
+export function comparePlaces(a: Position, b: Position): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
@@ -28,7 +28,7 @@ const BUCKET = 128
  * Documents, or entries for them, in the order of time. Adding, finding and removing cost little at any number and position.
  * The documents are in buckets of limited size, none of which is empty.
  */
-export class Timeline<T extends Place = Document> {
+export class Timeline<T extends Position = Document> {
   readonly #buckets: T[][] = []
   #size = 0
 
@@ -60,7 +60,7 @@ export class Timeline<T extends Place = Document> {
     if (bucket.length > BUCKET) this.#split(at, bucket)
   }
 
-  delete(place: Place): void {
+  delete(place: Position): void {
     const at = this.#bucketOf(place)
     const bucket = this.#buckets[at]
     if (bucket === undefined) return
@@ -72,7 +72,7 @@ export class Timeline<T extends Place = Document> {
   }
 
   /** Newest first, beginning before `after`. */
-  *newest(after?: Place): Generator<T> {
+  *newest(after?: Position): Generator<T> {
     let at = after === undefined ? this.#buckets.length : this.#bucketOf(after)
     const first = this.#buckets[at]
     if (after !== undefined && first !== undefined) {
@@ -85,7 +85,7 @@ export class Timeline<T extends Place = Document> {
   }
 
   /** Oldest first, beginning at `from`. */
-  *oldest(from?: Place): Generator<T> {
+  *oldest(from?: Position): Generator<T> {
     let at = from === undefined ? 0 : this.#bucketOf(from)
     const first = this.#buckets[at]
     let index = from === undefined || first === undefined ? 0 : indexIn(first, from)
@@ -104,14 +104,14 @@ export class Timeline<T extends Place = Document> {
   }
 
   /** The first bucket whose last place is not before `place`. It checks the end first, since new documents come there. */
-  #bucketOf(place: Place): number {
+  #bucketOf(place: Position): number {
     const isBefore = (bucket: readonly T[] | undefined) => comparePlaces(bucket!.at(-1)!, place) < 0
     return firstIndex(this.#buckets, isBefore)
   }
 }
 
 /** The first index in a bucket whose place is not before `place`. */
-function indexIn(bucket: readonly Place[], place: Place): number {
+function indexIn(bucket: readonly Position[], place: Position): number {
   return firstIndex(bucket, one => comparePlaces(one!, place) < 0)
 }
 

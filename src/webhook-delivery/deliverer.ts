@@ -8,7 +8,7 @@
 import { MAX_DEATHS } from '../state/deaths.ts'
 import type { Soon, Store, Transaction } from '../state/store.ts'
 import { createWake } from '../wake.ts'
-import { Lanes, type Place, type Receiver, SLOW_MS } from './lanes.ts'
+import { Lanes, type Slot, type Receiver, SLOW_MS } from './lanes.ts'
 import {
   claimAny,
   claimDueOf,
@@ -144,7 +144,7 @@ export class Deliverer<K extends Queued, N> {
    * entries that have to wait.
    */
   async #claim(group: string | undefined): Promise<void> {
-    const places = new Map<string, Place>()
+    const places = new Map<string, Slot>()
     const { queue } = this.#options.mail
     const now = Date.now()
     const farAt = this.#farAt
@@ -194,7 +194,7 @@ export class Deliverer<K extends Queued, N> {
     }
   }
 
-  #start(kept: K, place: Place | undefined): void {
+  #start(kept: K, place: Slot | undefined): void {
     if (this.#held.has(kept.generation)) return place && this.#leave(place)
     this.#held.add(kept.generation)
     // If the store cannot be written now, the entry is due again when its lease ends.
@@ -203,7 +203,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   /** Sends a receiver everything that is new, and what follows while its worker waits for that. */
-  async #work(kept: K, place: Place | undefined): Promise<void> {
+  async #work(kept: K, place: Slot | undefined): Promise<void> {
     try {
       await this.#tellAll(kept, place)
     } finally {
@@ -213,7 +213,7 @@ export class Deliverer<K extends Queued, N> {
     }
   }
 
-  async #tellAll(kept: K, first: Place | undefined): Promise<void> {
+  async #tellAll(kept: K, first: Slot | undefined): Promise<void> {
     const { mail } = this.#options
     let seen = mail.seenOf(kept)
     let told = kept
@@ -249,7 +249,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   /** Gives back a place that was not used. */
-  #leave(place: Place): void {
+  #leave(place: Slot): void {
     place.leave()
     this.#room.fire()
   }
@@ -310,7 +310,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   /** Sends a notice and stores the result. Returns whether the receiver took it, so that the next notice may follow. */
-  async #tell(kept: K, notice: N, place: Place): Promise<boolean> {
+  async #tell(kept: K, notice: N, place: Slot): Promise<boolean> {
     const { settings, onGivenUp, mail } = this.#options
     const { generation } = kept
     this.#sending.set(generation, mail.sending(kept, notice))
@@ -341,7 +341,7 @@ export class Deliverer<K extends Queued, N> {
   }
 
   /** Sends a notice. A slow receiver gives up its place to others, and the lanes remember that it is slow. */
-  async #send(kept: K, notice: N, place: Place): Promise<Reception> {
+  async #send(kept: K, notice: N, place: Slot): Promise<Reception> {
     let isSlow = false
     const timer = setTimeout(() => {
       isSlow = true

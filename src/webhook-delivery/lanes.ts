@@ -31,7 +31,7 @@ export interface Receiver {
 }
 
 /** A place in a lane. */
-export interface Place {
+export interface Slot {
   /** Moves to the slow lane if there is a free place. Returns whether it moved. */
   goSlow(): boolean
   leave(): void
@@ -49,7 +49,7 @@ export class Lanes<T> {
   }
 
   /** Returns a place for a receiver. Undefined if it has to wait. */
-  enter(told: T): Place | undefined {
+  enter(told: T): Slot | undefined {
     const receiver = this.#receiverOf(told)
     const claims = claimsOf(receiver)
     let lane = receiver.failures > 0 || this.#known.has(nameOf(receiver)) ? this.#slow : this.#quick

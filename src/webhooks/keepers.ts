@@ -5,14 +5,14 @@
  */
 
 import type { Core } from '../core/built-in.ts'
-import type { Keeper, Seat } from '../core/hosted.ts'
+import type { ObjectService, Seat } from '../core/hosted.ts'
 import { keeperOf } from '../core/keeper.ts'
 import { webhookDeliverer } from './notices.ts'
 import type { WebhookSettings } from './options.ts'
 import { webhookTransactions } from './transactions.ts'
 
 /** Makes the keeper. Its alarm rings when a delivery is due. */
-export function createWebhookKeeper(seat: Seat, { log, runs }: Core, settings: WebhookSettings): Keeper {
+export function createWebhookKeeper(seat: Seat, { log, runs }: Core, settings: WebhookSettings): ObjectService {
   const transactions = webhookTransactions(settings)
   const keeper = keeperOf(seat, transactions)
   const deliverer = webhookDeliverer(settings, {

@@ -14,7 +14,7 @@ import { logThrown } from '../http/failure-log.ts'
 import type { RunNotices, RunOutcome } from '../runs/notices.ts'
 import type { Permit } from '../runs/permit.ts'
 import type { StoredRun } from '../runs/record.ts'
-import type { NearStore, Place, Store, Transaction } from '../state/store.ts'
+import type { NearStore, Position, Store, Transaction } from '../state/store.ts'
 import { misfit, validate } from '../validation.ts'
 import { createSchedule } from '../wake.ts'
 import { Deliverer, type DelivererOptions } from '../webhook-delivery/deliverer.ts'
@@ -142,7 +142,7 @@ export class Notices implements RunNotices {
     let hasFound = owner !== null && session === undefined && (await this.calls.forget(NAME, owner))
     const own = owner === null ? [] : await this.calls.list(NAME, owner)
     for (const { id } of [...this.#settings.subscriptions, { id: RUN_WEBHOOK }, ...own]) {
-      let after: Place | undefined
+      let after: Position | undefined
       do {
         const { count, next } = await this.calls.drop(NAME, id, what, after)
         hasFound ||= count > 0

@@ -9,7 +9,7 @@ import type { Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import type { Permitted } from '../runs/permit.ts'
-import type { Place, Reader, Transaction } from '../state/store.ts'
+import type { Position, Reader, Transaction } from '../state/store.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
@@ -65,7 +65,7 @@ export interface WebhookTransactions extends Transactions {
     /** Deletes the deliveries of a run. */
     readonly forgetRun: (tx: Transaction, runId: string) => void
     /** Deletes deliveries to a subscription that are of an owner, or of a session: a page of them. */
-    readonly drop: (tx: Transaction, id: string, what: Forgetting, after: Place | undefined) => Dropped
+    readonly drop: (tx: Transaction, id: string, what: Forgetting, after: Position | undefined) => Dropped
     /** Writes a delivery for each who hears of a notice. `isAgain` says that they may have come before. */
     readonly enqueue: (tx: Transaction, notices: readonly RunNotice[], isAgain?: boolean) => void
     /** Sends a test. `delivery` is its id. */
@@ -78,7 +78,7 @@ export interface WebhookTransactions extends Transactions {
 /** How many were deleted, and where the next page begins, if there is one. */
 interface Dropped {
   readonly count: number
-  readonly next: Place | undefined
+  readonly next: Position | undefined
 }
 
 /** Deliveries that are looked at in one go. They have their bodies. */

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Place, readPlace } from '../../src/gateway/place.ts'
+import { SocketPosition, readPlace } from '../../src/gateway/place.ts'
 
 const SOCKET = 'abcdefgh-the-rest'
 
 describe('a place', () => {
   it('says which runs have begun, and how far those under way are told', () => {
-    const place = new Place(SOCKET)
+    const place = new SocketPosition(SOCKET)
     const [one, two] = [place.begin(), place.begin()]
     expect(place.advance(one, 3, false)).toBe('abcdefgh;2;1.3;2.0')
     expect(place.advance(two, 40, false)).toBe('abcdefgh;2;1.3;2.14')
@@ -15,14 +15,14 @@ describe('a place', () => {
   })
 
   it('goes on after a sleep with the next number', () => {
-    expect(new Place(SOCKET, 7).begin()).toBe(8)
+    expect(new SocketPosition(SOCKET, 7).begin()).toBe(8)
   })
 
   it('is read as it was written, whatever has happened', () => {
     const step = fc.tuple(fc.nat(4), fc.nat(100_000), fc.boolean())
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), steps => {
-        const place = new Place(SOCKET)
+        const place = new SocketPosition(SOCKET)
         const open = new Map<number, number>()
         for (const [index, seq, isLast] of steps) {
           const n = [...open.keys()][index] ?? place.begin()
@@ -63,7 +63,7 @@ describe('a place', () => {
   })
 
   it('of another socket says nothing of this one', () => {
-    const other = new Place('another-socket')
+    const other = new SocketPosition('another-socket')
     other.begin()
     expect(readPlace(other.advance(1, 9, false), SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
   })

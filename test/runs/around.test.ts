@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
-import { type Around, aroundBy } from '../../src/runs/around.ts'
+import { type RunMiddleware, runMiddlewareOf } from '../../src/runs/around.ts'
 import { startRun } from '../../src/runs/run.ts'
 import { eventually } from '../eventually.ts'
 import { drain, never, untimed } from '../support.ts'
@@ -17,7 +17,7 @@ const servable = (signals: AbortSignal[] = []) => ({
 })
 
 /** Asks with a letter more, and adds one to each text that comes. */
-const adding = (letter: string): Around =>
+const adding = (letter: string): RunMiddleware =>
   async function* (run, next) {
     const events = next({ ...run, input: `${run.input}${letter}` })
     for (let item = await events.next(); !item.done; item = await events.next()) {
@@ -26,9 +26,9 @@ const adding = (letter: string): Around =>
     }
   }
 
-const start = (input: string, arounds: readonly Around[], signals?: AbortSignal[]) => {
+const start = (input: string, arounds: readonly RunMiddleware[], signals?: AbortSignal[]) => {
   const target = { kind: 'agent', name: 'tested', servable: servable(signals) } as const
-  return startRun(target, input, {}, { ...settings, around: aroundBy(arounds) })
+  return startRun(target, input, {}, { ...settings, around: runMiddlewareOf(arounds) })
 }
 
 it('puts each around the next one: the first asks first, and sees events last', async () => {
@@ -40,13 +40,13 @@ it('puts each around the next one: the first asks first, and sees events last', 
 })
 
 it('is nothing without any', async () => {
-  expect(aroundBy([])).toBeUndefined()
+  expect(runMiddlewareOf([])).toBeUndefined()
   expect((await start('x', []).result()).text).toBe('x')
 })
 
 it('fails the run with what it throws, also in place of the servable', async () => {
   const signals: AbortSignal[] = []
-  const throwing: Around = () => {
+  const throwing: RunMiddleware = () => {
     throw new Error('not now')
   }
   const events = (await drain(start('x', [throwing], signals))).map(untimed)

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { alone } from '../../src/state/presence.ts'
 import { sqlStore } from '../../src/state/sql.ts'
-import type { Document, NearStore, Place } from '../../src/state/store.ts'
+import type { Document, NearStore, Position } from '../../src/state/store.ts'
 import { ModelStore } from '../contracts/store/model.ts'
 import { runSteps, type Step } from '../contracts/store/steps.ts'
 
@@ -119,7 +119,7 @@ function findsAll(make: () => NearStore, numRuns: number): void {
           for (const side of [store, model]) side.transact(tx => tx.put('c', named))
         }
         const seen: string[] = []
-        let after: Place | undefined = query.after
+        let after: Position | undefined = query.after
         // Each looks at one at least.
         for (let asked = 0; asked <= given.length; asked++) {
           const found = store.transact(tx => tx.search('c', { ...query, after, looks }))

@@ -1,4 +1,4 @@
-import { createTurns } from '../../core/turns.ts'
+import { createMutex } from '../../core/turns.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /**
@@ -10,7 +10,7 @@ export class Alarm {
   /** The earliest time that was requested while the alarm rings. */
   #soonest: number | undefined
   /** Each change looks at the alarm before it sets it. */
-  readonly #inTurn = createTurns()
+  readonly #inTurn = createMutex()
 
   constructor(storage: ObjectStorage) {
     this.#storage = storage

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { ObjectClassName, Reach } from '../../core/hosted.ts'
-import type { Place } from '../../core/place.ts'
+import type { ObjectAddress } from '../../core/place.ts'
 import { ServableError } from '../../errors.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'
@@ -43,6 +43,6 @@ export const reach: Reach =
     return unwrap(findObjects(className).getByName(name).ask(keeper, method, args))
   }
 
-async function nameOf({ name, key }: Exclude<Place, string>): Promise<string> {
+async function nameOf({ name, key }: Exclude<ObjectAddress, string>): Promise<string> {
   return `${name}:${await sha256(key)}`
 }

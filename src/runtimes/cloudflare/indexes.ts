@@ -7,7 +7,7 @@
 import { decodeCursor, encodeCursor } from '../../runs/cursor.ts'
 import type { RunPage, Viewer } from '../../runs/host.ts'
 import { partitionOf, type RunSummary } from '../../runs/record.ts'
-import type { Place } from '../../state/store.ts'
+import type { Position } from '../../state/store.ts'
 import { comparePlaces } from '../../state/timeline.ts'
 
 /** An index object that lists a run. */
@@ -72,6 +72,6 @@ export function joinPages<Index>(
 }
 
 /** The position of a run in the list of an index. Index objects use whole milliseconds. */
-function placeOf({ id, createdAt }: RunSummary): Place {
+function placeOf({ id, createdAt }: RunSummary): Position {
   return { at: Date.parse(createdAt), id }
 }

@@ -7,7 +7,7 @@
 
 import { splitChunks } from '../../state/chunks.ts'
 import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
-import type { Document, Filter, Found, ListQuery, Place, SearchQuery, Tags } from '../../state/store.ts'
+import type { Document, Filter, Found, ListQuery, Position, SearchQuery, Tags } from '../../state/store.ts'
 import { isOf, type Tables } from './tables.ts'
 
 /**
@@ -226,6 +226,6 @@ function having(tags: Tags): { readonly where: string; readonly values: SqlValue
   }
 }
 
-function placeOf(row: SqlRow | undefined): Place | undefined {
+function placeOf(row: SqlRow | undefined): Position | undefined {
   return row && { at: Number(row.at), id: String(row.id) }
 }

@@ -7,7 +7,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { Core } from '../../core/built-in.ts'
-import type { Keeper, KeeperMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
+import type { ObjectService, ObjectServiceMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
 import { ServableError } from '../../errors.ts'
@@ -37,7 +37,7 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
     readonly #state: ObjectState
     readonly #store: ObjectStore
     readonly #alarm: Alarm
-    readonly #keepers = new Map<string, Keeper>()
+    readonly #keepers = new Map<string, ObjectService>()
     readonly #answer = answering(() => core.log)
 
     constructor(state: ObjectState, env: unknown) {
@@ -79,7 +79,7 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
       logThrown(core.log, { event: 'object.failed' }, error)
     }
 
-    #keeper(name: string): Keeper {
+    #keeper(name: string): ObjectService {
       const made = this.#keepers.get(name)
       if (made !== undefined) return made
       const make = makers.get(name)
@@ -111,8 +111,8 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
 }
 
 /** The keepers of a class by name: the core's own and those of the plugins. */
-function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, KeeperMaker<Core>> {
-  const makers = new Map<string, KeeperMaker<Core>>()
+function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, ObjectServiceMaker<Core>> {
+  const makers = new Map<string, ObjectServiceMaker<Core>>()
   const keep = (name: string, transactions: Transactions) =>
     makers.set(name, seat => keeperOf(seat, transactions))
   if (className === 'run') makers.set(RUN_KEEPER, createRunKeeper)

@@ -6,7 +6,7 @@
 
 import { placeOf, takePlace, type WorkBounds } from '../../runs/admission.ts'
 import { RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
-import type { Place, Transaction } from '../../state/store.ts'
+import type { Position, Transaction } from '../../state/store.ts'
 
 /** How many runs may run at once, and for how long. */
 export interface PlaceBounds extends WorkBounds {
@@ -37,7 +37,7 @@ export function admitListed(tx: Transaction, run: StoredRun, client: string, bou
 export function fillPlaces(tx: Transaction, partition: string, bounds: PlaceBounds): void {
   const since = tx.now - workExpiry(bounds, 0)
   const filter = { partition, tags: { status: 'running' }, since }
-  let after: Place | undefined
+  let after: Position | undefined
   do {
     const { documents, next } = tx.search<StoredRun>(RUNS, {
       ...filter,

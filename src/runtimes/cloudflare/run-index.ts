@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Keeper, Seat } from '../../core/hosted.ts'
+import type { ObjectService, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
 import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
@@ -88,7 +88,7 @@ export const RUN_INDEX: RunIndex = {
 }
 
 /** Makes the keeper of an index object. */
-export function createRunIndex(seat: Seat): Keeper {
+export function createRunIndex(seat: Seat): ObjectService {
   const keeper = keeperOf(seat, RUN_INDEX)
   let hasPlaces = false
   /** Restores places in a transaction of its own, since a refused run undoes its own transaction. */

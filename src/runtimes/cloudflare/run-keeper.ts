@@ -7,7 +7,7 @@
 import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
 import { sessionOf } from '../../agents/memory.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { Keeper, Seat } from '../../core/hosted.ts'
+import type { ObjectService, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
 import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
@@ -99,7 +99,7 @@ export interface RunMethods {
 const LISTED_BY = 'listed-by'
 
 /** Makes the keeper of one object's run. */
-export function createRunKeeper(seat: Seat, core: Core): Keeper {
+export function createRunKeeper(seat: Seat, core: Core): ObjectService {
   const { store, reach } = seat
   const settings = runsInObject(core)
   const index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)

@@ -5,7 +5,7 @@
  */
 
 import type { Answers, Ask, Asks, Versioned } from '../../state/far.ts'
-import type { Document, LogEntry, Place, Tags } from '../../state/store.ts'
+import type { Document, LogEntry, Position, Tags } from '../../state/store.ts'
 import { isDigested, restored, storedKey } from './text.ts'
 
 /** Rows as one array for each of their members; undefined where there is none. */
@@ -76,7 +76,7 @@ export const PLACE: string = `json_build_array(at, id, CASE WHEN left(value, 1) 
 
 type PlaceRow = readonly [at: number, id: string, kept: string | null]
 
-function placeOf(row: PlaceRow | null): Place | undefined {
+function placeOf(row: PlaceRow | null): Position | undefined {
   if (row === null) return undefined
   const [at, id, kept] = row
   return { at, id: kept === null ? restored(id) : withKeys(kept).id }

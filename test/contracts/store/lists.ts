@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Document, Place, SearchQuery, Tags } from '../../../src/state/store.ts'
+import type { Document, Position, SearchQuery, Tags } from '../../../src/state/store.ts'
 import type { Stored } from '../store.ts'
 import { doc, ids } from './document.ts'
 
@@ -116,7 +116,7 @@ export function searchCases(store: Stored): void {
     const tags = { kind: 'agent', odd: '1', status: 'completed' }
     for (const looks of [1, 4, 10]) {
       const seen: string[] = []
-      let after: Place | undefined
+      let after: Position | undefined
       let pages = 0
       do {
         const { documents, next } = await search({ tags, looks, after })

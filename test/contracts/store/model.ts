@@ -5,7 +5,7 @@ import type {
   Found,
   ListQuery,
   LogEntry,
-  Place,
+  Position,
   SearchQuery,
   Transaction,
 } from '../../../src/state/store.ts'
@@ -123,7 +123,7 @@ export class ModelStore implements Transaction {
     delete this.#contents.logs[name]
   }
 
-  #newest<T>(collection: string, partition: string, after: Place | undefined): Document<T>[] {
+  #newest<T>(collection: string, partition: string, after: Position | undefined): Document<T>[] {
     return this.#all<T>(collection)
       .filter(document => document.partition === partition)
       .filter(document => after === undefined || byTime(document, after) < 0)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Document, Place, Tags } from '../../../src/state/store.ts'
+import type { Document, Position, Tags } from '../../../src/state/store.ts'
 import type { Stored } from '../store.ts'
 import { doc, ids } from './document.ts'
 
@@ -119,7 +119,7 @@ export function oddCases(store: Stored): void {
     for (const id of all)
       await store.do('put', 'c', doc(id, { partition: long, tags: { t: long }, value: id }))
     const found: Document[] = []
-    for (let after: Place | undefined; found.length < 9; ) {
+    for (let after: Position | undefined; found.length < 9; ) {
       const query = { partition: long, tags: { t: long }, after, limit: 1, looks: 1 }
       const { documents, next } = await store.do('search', 'c', query)
       found.push(...documents)
