@@ -128,8 +128,8 @@ export type { Description } from './core/description.ts'
 export { createHandler, type Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
 export type { Calls } from './core/kept.ts'
+export type { ObjectAddress } from './core/object-address.ts'
 export type { CoreOptions, LimitOptions, State } from './core/options.ts'
-export type { ObjectAddress } from './core/place.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export {
   type Keeping,

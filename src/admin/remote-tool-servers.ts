@@ -8,7 +8,7 @@ import type { ServerCallOptions, ToolServers } from '../agents/tool-servers.ts'
 import type { HostedState } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
 import { isServableError, ServableError } from '../errors.ts'
-import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './keepers.ts'
+import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './object.ts'
 
 /** Makes the tool servers that call the object. */
 export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolServers {

@@ -13,13 +13,13 @@ import { checkOptions, count, func } from '../schemas.ts'
 import { adoptWaiting } from './adopt.ts'
 import { describeApprovals } from './describe.ts'
 import { INBOX_TRANSACTIONS } from './inbox.ts'
-import { type Authorize, KeptApprovals, NAME } from './keeper.ts'
 import { approvalRoutes } from './routes.ts'
+import { type Authorize, KeptApprovals, NAME } from './service.ts'
 
 export type { Approver } from '../runs/asking.ts'
 export type { ApprovalDetail } from './detail.ts'
 export type { Waiting as WaitingRequest } from './inbox.ts'
-export type { AskedApproval, Authorize } from './keeper.ts'
+export type { AskedApproval, Authorize } from './service.ts'
 export type { InboxEvent } from './watch.ts'
 
 /** Who decides approvals, and until when. */

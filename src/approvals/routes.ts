@@ -15,7 +15,7 @@ import type { RunHost } from '../runs/host.ts'
 import { paging, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS } from '../web/sse.ts'
-import type { KeptApprovals } from './keeper.ts'
+import type { KeptApprovals } from './service.ts'
 import { LiveInbox, MAX_WATCHED } from './watch.ts'
 
 const QuerySchema = v.object({

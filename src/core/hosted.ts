@@ -7,7 +7,7 @@
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Sessions } from '../runs/session-keeper.ts'
 import type { NearStore } from '../state/store.ts'
-import type { ObjectAddress } from './place.ts'
+import type { ObjectAddress } from './object-address.ts'
 
 /** The classes of objects: of one run or task each, of lists and what belongs to an owner or a key, of metrics, of sockets. */
 export type ObjectClassName = 'run' | 'index' | 'metrics' | 'gateway'

@@ -8,7 +8,7 @@
 import type { ServableError } from '../errors.ts'
 import type { Document, Transaction } from '../state/store.ts'
 import type { Seat } from './hosted.ts'
-import { createMutex } from './turns.ts'
+import { createMutex } from './mutex.ts'
 
 /** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
 export const WATCH_MS = 30_000

@@ -8,7 +8,7 @@
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Ask, HostedState } from './hosted.ts'
 import { type NoState, stateFor } from './no-state.ts'
-import type { ObjectAddress } from './place.ts'
+import type { ObjectAddress } from './object-address.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {

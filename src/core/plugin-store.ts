@@ -7,7 +7,7 @@
 import { ServableError } from '../errors.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Calls, Keep, Transactions, TransactionsOver, Work } from './kept.ts'
-import type { ObjectAddress } from './place.ts'
+import type { ObjectAddress } from './object-address.ts'
 
 /** A document of a plugin. */
 export interface KeptDocument<T = unknown> {

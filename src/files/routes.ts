@@ -14,8 +14,8 @@ import type { RunRecord } from '../runs/record.ts'
 import { artifactSpot, INPUT_SPOT, keyInPath, messageSpot, placeOf } from './address.ts'
 import { digestOf } from './bytes.ts'
 import { contentOf, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import type { Files } from './keeper.ts'
 import { type Answered, missing, respondWith } from './response.ts'
+import type { Files } from './service.ts'
 
 /** Makes the routes. */
 export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, files: Files): Route[] {

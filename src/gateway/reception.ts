@@ -13,12 +13,12 @@ import type { SocketHandshake } from '../socket/io/namespace.ts'
 import { isResponse } from '../web/response.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
-import { readPlace, type Seen } from './place.ts'
 import { RateLimit } from './rate-limit.ts'
 import { hasMissed, lastRun, type SocketRecord, type SocketRecords } from './records.ts'
 import type { GatewayRoom, Peer } from './room.ts'
 import { GatewaySession } from './session.ts'
 import type { SessionData } from './session-data.ts'
+import { readPlace, type Seen } from './socket-position.ts'
 
 /** What the reception needs. */
 export interface ReceptionParts extends GatewayRoom {

@@ -7,7 +7,7 @@
 
 import type { RunHost } from '../runs/host.ts'
 import type { Position, Store, Transaction } from '../state/store.ts'
-import type { Seen } from './place.ts'
+import type { Seen } from './socket-position.ts'
 
 /** The n-th run of a socket. `isBound` says whether the run is cancelled when its socket ends. */
 export type NumberedRun = readonly [n: number, runId: string, isBound: boolean]

@@ -1,6 +1,6 @@
 import type { Reach } from '../core/hosted.ts'
 import { callsAt } from '../core/kept.ts'
-import { RECORD_KEEPER, RECORDS } from './keepers.ts'
+import { RECORD_KEEPER, RECORDS } from './object.ts'
 import type { SocketRecords } from './records.ts'
 
 /** What remote records need. */

@@ -25,10 +25,10 @@ import {
   type RunPayload,
   unknownEvent,
 } from './payload.ts'
-import { SocketPosition, type Seen } from './place.ts'
 import type { SocketRecord } from './records.ts'
 import type { GatewayRoom, Peer, SessionConnection } from './room.ts'
 import type { SessionData } from './session-data.ts'
+import { type Seen, SocketPosition } from './socket-position.ts'
 
 /** A run whose events the session sends. */
 interface OpenRun {

@@ -9,8 +9,8 @@ import type { Kind } from '../agents/contract.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { CoreSettings } from '../core/options.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { type RunMiddleware, runMiddlewareOf } from '../runs/around.ts'
-import type { Said, Saying } from '../runs/screen.ts'
+import type { Said, Saying } from '../runs/input-filter.ts'
+import { type RunMiddleware, runMiddlewareOf } from '../runs/run-middleware.ts'
 import { checkOptions, count, func, isFunction, record } from '../schemas.ts'
 import { GuardedEvents } from './guarded-events.ts'
 import { type Look, lookedAt } from './input.ts'
@@ -21,7 +21,7 @@ import { type MaskRule, Masks } from './scanner.ts'
 import { mapTexts } from './texts.ts'
 import { WholeEvents, type WholeOutput, type WholeVerdict } from './whole.ts'
 
-export type { Said } from '../runs/screen.ts'
+export type { Said } from '../runs/input-filter.ts'
 export { Refusal, refuse } from './refusal.ts'
 export type { MaskRule } from './scanner.ts'
 export { type ChangeText, mapTexts } from './texts.ts'
@@ -159,7 +159,10 @@ export function guards(options: GuardsOptions): Plugin {
     around: settings => (run, next) => {
       // The first one is around the others, so it sees an event last.
       const stages = [...(ofOne(run.target)?.stages ?? []), ...ofAll.stages].reverse()
-      return (runMiddlewareOf(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(run, next)
+      return (runMiddlewareOf(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(
+        run,
+        next,
+      )
     },
   })
 }

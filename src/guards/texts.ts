@@ -6,7 +6,7 @@
 
 import type { Answer, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import type { Said } from '../runs/screen.ts'
+import type { Said } from '../runs/input-filter.ts'
 
 /** What becomes of a text. */
 export type ChangeText = (text: string) => string

@@ -8,8 +8,8 @@ import type { HostedState } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
 import { type Batch, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
-import { METRICS_KEEPER, type MetricsMethods } from './keepers.ts'
 import { Viewer } from './live.ts'
+import { METRICS_KEEPER, type MetricsMethods } from './object.ts'
 
 /** The parts of the state that the keeper needs. */
 type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>

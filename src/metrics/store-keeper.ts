@@ -1,4 +1,4 @@
-import { createMutex } from '../core/turns.ts'
+import { createMutex } from '../core/mutex.ts'
 import type { Store } from '../state/store.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'

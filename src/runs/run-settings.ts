@@ -7,9 +7,9 @@
 import type { RunOptions } from '../agents/contract.ts'
 import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Journal, KeptWork } from '../agents/work.ts'
-import type { RunMiddleware } from './around.ts'
 import type { RunFailure } from './failures.ts'
 import type { Observer } from './observer.ts'
+import type { RunMiddleware } from './run-middleware.ts'
 import type { Continued, WaitingRun } from './waiting.ts'
 import type { WorkingRuns } from './working.ts'
 

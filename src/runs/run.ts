@@ -24,11 +24,11 @@ import { RunWork } from '../agents/work.ts'
 import { asTold, ServableError } from '../errors.ts'
 import { RETIRED } from '../retired.ts'
 import { breathe, Pace } from '../wake.ts'
-import type { AroundRun } from './around.ts'
+import { checkJson, EventFilter, invalidEvent, mayWait, quietly, tooManyEvents } from './event-filter.ts'
 import type { RunObserver } from './observer.ts'
+import type { AroundRun } from './run-middleware.ts'
 import type { Caller, PlainOptions, RunSettings } from './run-settings.ts'
 import type { Target } from './target.ts'
-import { checkJson, invalidEvent, mayWait, quietly, EventFilter, tooManyEvents } from './telling.ts'
 import type { Waiting } from './waiting.ts'
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }

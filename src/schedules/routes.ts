@@ -16,9 +16,9 @@ import type { RunStatus } from '../runs/record.ts'
 import { paging, validate } from '../validation.ts'
 import { plain } from '../web/plain.ts'
 import { jsonReply } from '../web/reply.ts'
-import type { KeptSchedules } from './keeper.ts'
 import type { Kept } from './kept.ts'
 import type { Schedule } from './schedule.ts'
+import type { KeptSchedules } from './service.ts'
 
 /** What is asked of schedules, wherever they are kept. */
 export type ScheduleMethods = Remote<Pick<KeptSchedules, 'known' | 'pause' | 'resume' | 'run' | 'wake'>>

@@ -14,9 +14,9 @@ import { joinPath, queryOf } from '../http/router.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { validate } from '../validation.ts'
 import { toldOf } from './feedback.ts'
-import { keyOf, type Sessions } from './keeper.ts'
 import type { SessionSummary } from './list.ts'
 import { SAID, SAID_WORKS, type ToldTurns } from './said.ts'
+import { keyOf, type Sessions } from './service.ts'
 
 /** Sessions that are looked up at once. */
 const PAGE = 20

@@ -18,9 +18,9 @@ import { checkPermitOf } from '../runs/permit.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { isObject, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
-import { keyOf } from './keeper.ts'
 import { SAID, SAID_WORKS } from './said.ts'
 import { readBody } from './schemas.ts'
+import { keyOf } from './service.ts'
 
 /** Most characters of a text. */
 const MAX_TEXT = 4000

@@ -18,7 +18,7 @@ import { busy } from '../runs/session-turns.ts'
 import type { Position } from '../state/store.ts'
 import { createWake } from '../wake.ts'
 import { ENDING, ENDING_WORKS, type EndingWorks } from './ending.ts'
-import { keyOf, listOf, type Sessions } from './keeper.ts'
+import { keyOf, listOf, type Sessions } from './service.ts'
 
 /** Runs that are looked at together, and that are deleted at the same time. */
 const PAGE = 100

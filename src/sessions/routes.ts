@@ -14,7 +14,6 @@ import { joinPath, queryOf } from '../http/router.ts'
 import { checkPermitOf } from '../runs/permit.ts'
 import { validate } from '../validation.ts'
 import { jsonReply, Reply } from '../web/reply.ts'
-import { keyOf, NAME, type Sessions } from './keeper.ts'
 import type { SessionSummary } from './list.ts'
 import {
   checkId,
@@ -25,6 +24,7 @@ import {
   SessionQuerySchema,
   TurnQuerySchema,
 } from './schemas.ts'
+import { keyOf, NAME, type Sessions } from './service.ts'
 
 /** What is the caller's is kept by no cache. */
 const NO_STORE = { 'cache-control': 'no-store' }

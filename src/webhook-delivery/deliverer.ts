@@ -8,7 +8,7 @@
 import { MAX_DEATHS } from '../state/deaths.ts'
 import type { Soon, Store, Transaction } from '../state/store.ts'
 import { createWake } from '../wake.ts'
-import { Lanes, type Slot, type Receiver, SLOW_MS } from './lanes.ts'
+import { Lanes, type Receiver, SLOW_MS, type Slot } from './lanes.ts'
 import {
   claimAny,
   claimDueOf,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SocketPosition, readPlace } from '../../src/gateway/place.ts'
+import { readPlace, SocketPosition } from '../../src/gateway/socket-position.ts'
 
 const SOCKET = 'abcdefgh-the-rest'
 

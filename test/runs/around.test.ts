@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
-import { type RunMiddleware, runMiddlewareOf } from '../../src/runs/around.ts'
 import { startRun } from '../../src/runs/run.ts'
+import { type RunMiddleware, runMiddlewareOf } from '../../src/runs/run-middleware.ts'
 import { eventually } from '../eventually.ts'
 import { drain, never, untimed } from '../support.ts'
 

@@ -1,6 +1,7 @@
 /** Schedules over a store with a clock of its own. */
-import { KeptSchedules } from '../../src/schedules/keeper.ts'
+
 import { type Schedule, type ScheduleOptions, schedule } from '../../src/schedules/plugin.ts'
+import { KeptSchedules } from '../../src/schedules/service.ts'
 import type { Tick } from '../../src/schedules/starting.ts'
 import { bound } from '../../src/state/bound.ts'
 import { memoryStore } from '../../src/state/memory.ts'

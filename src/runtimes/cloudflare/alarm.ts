@@ -1,4 +1,4 @@
-import { createMutex } from '../../core/turns.ts'
+import { createMutex } from '../../core/mutex.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { ObjectClassName, Reach } from '../../core/hosted.ts'
-import type { ObjectAddress } from '../../core/place.ts'
+import type { ObjectAddress } from '../../core/object-address.ts'
 import { ServableError } from '../../errors.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'

@@ -7,7 +7,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectService, ObjectServiceMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
+import type { ObjectClassName, ObjectService, ObjectServiceMaker, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
 import { ServableError } from '../../errors.ts'

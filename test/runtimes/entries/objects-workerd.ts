@@ -2,8 +2,8 @@
 import { env } from 'cloudflare:workers'
 import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
-import type { ObjectService, ObjectClassName, Seat } from '../../../src/core/hosted.ts'
-import type { ObjectAddress } from '../../../src/core/place.ts'
+import type { ObjectClassName, ObjectService, Seat } from '../../../src/core/hosted.ts'
+import type { ObjectAddress } from '../../../src/core/object-address.ts'
 import { keeping } from '../../../src/core/plugin-store.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { Agent, createHandler, type LogEntry, type Plugin } from '../../../src/index.ts'
@@ -152,7 +152,14 @@ interface Namespace {
 }
 
 type Call =
-  | { do: 'ask'; className: ObjectClassName; place: ObjectAddress; keeper: string; method: string; args: unknown[] }
+  | {
+      do: 'ask'
+      className: ObjectClassName
+      place: ObjectAddress
+      keeper: string
+      method: string
+      args: unknown[]
+    }
   | { do: 'look'; className: ObjectClassName; name: string; method: string; args: unknown[] }
   | { do: 'log' }
   | { do: 'objectsOf'; what: 'function' | 'options' }

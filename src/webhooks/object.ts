@@ -12,7 +12,11 @@ import type { WebhookSettings } from './options.ts'
 import { webhookTransactions } from './transactions.ts'
 
 /** Makes the keeper. Its alarm rings when a delivery is due. */
-export function createWebhookKeeper(seat: Seat, { log, runs }: Core, settings: WebhookSettings): ObjectService {
+export function createWebhookKeeper(
+  seat: Seat,
+  { log, runs }: Core,
+  settings: WebhookSettings,
+): ObjectService {
   const transactions = webhookTransactions(settings)
   const keeper = keeperOf(seat, transactions)
   const deliverer = webhookDeliverer(settings, {
