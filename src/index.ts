@@ -133,7 +133,6 @@ export type { Operation } from './core/builders.ts'
 export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
-export type { Calls } from './core/kept.ts'
 export type { ObjectAddress } from './core/object-address.ts'
 export type { LimitOptions, State } from './core/options.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
@@ -147,6 +146,7 @@ export {
   type PluginTransactions,
 } from './core/plugin-store.ts'
 export type { RunsOptions } from './core/run-options.ts'
+export type { Calls } from './core/transaction-calls.ts'
 export {
   type ClientErrorCode,
   type ErrorCode,

@@ -1,5 +1,5 @@
 // Calls one object repeatedly, and answers with the time in milliseconds.
-import { callsAt } from '../../src/core/kept.ts'
+import { objectCalls } from '../../src/core/transaction-calls.ts'
 import { ignoring } from '../../src/encoders/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
@@ -23,7 +23,7 @@ const AT_ONCE = 64
 
 const bounds = { maxRunning: 1_000_000, maxRunningPerOwner: 1_000_000, timeoutMs: 600_000 }
 
-const index = callsAt((place, keeper) => state.reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+const index = objectCalls((place, keeper) => state.reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
 function newRun(): StoredRun {
   const now = new Date().toISOString()

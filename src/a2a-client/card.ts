@@ -12,7 +12,7 @@ import type { RemoteFetch } from './fetch.ts'
 import type { RemoteCard, RemoteSettings } from './options.ts'
 
 /** The card of one service. */
-export interface CardKeeper {
+export interface CardCache {
   /** What is used of the card, which is read anew where it is no longer fresh. */
   read(fetch: RemoteFetch, signal: AbortSignal): Promise<ChosenInterface>
 }
@@ -36,7 +36,7 @@ const MAX_FRESH_MS = 24 * 60 * 60_000
 const WELL_KNOWN = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const
 
 /** Makes the keeper of a service's card. */
-export function cardKeeper(settings: RemoteSettings): CardKeeper {
+export function createCardCache(settings: RemoteSettings): CardCache {
   let kept: Kept | undefined
   return {
     async read(fetch, signal) {

@@ -1,6 +1,6 @@
 import { Agent } from '../agents/agent.ts'
 import type { ServableAgent } from '../agents/contract.ts'
-import { cardKeeper } from './card.ts'
+import { createCardCache } from './card.ts'
 import { createContexts } from './contexts.ts'
 import { type RemoteAgentOptions, settingsOf } from './options.ts'
 import { runTurn } from './turn.ts'
@@ -22,7 +22,7 @@ export function remoteAgent(options: RemoteAgentOptions): ServableAgent {
   const settings = settingsOf(options)
   const { name } = settings
   const { description, register } = options
-  const remote = { settings, cards: cardKeeper(settings), contexts: createContexts() }
+  const remote = { settings, cards: createCardCache(settings), contexts: createContexts() }
   return new Agent({
     name,
     ...(description !== undefined && { description }),

@@ -12,7 +12,7 @@ import { keepAlive } from '../environment.ts'
 import { isRetired } from '../retired.ts'
 import { deferred } from '../wake.ts'
 import { withoutSecrets } from '../web/secrets.ts'
-import type { CardKeeper } from './card.ts'
+import type { CardCache } from './card.ts'
 import type { Contexts } from './contexts.ts'
 import { CutEvents } from './cut-events.ts'
 import { DEPTH, nextDepth } from './depth.ts'
@@ -29,7 +29,7 @@ import { type RemoteEnd, Translator } from './translator.ts'
 /** What all turns of a remote agent share. */
 export interface Remote {
   readonly settings: RemoteSettings
-  readonly cards: CardKeeper
+  readonly cards: CardCache
   readonly contexts: Contexts
 }
 

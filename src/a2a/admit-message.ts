@@ -20,14 +20,17 @@ import { type StoredTask, skillOf } from './task-record.ts'
 /** The message, once it has been looked at. Nothing of it is kept before that. `stored` is what works on its task. */
 export async function screened(
   sent: TaskMessage,
-  { screen }: Pick<TaskSettings, 'screen'>,
+  { inputFilter }: Pick<TaskSettings, 'inputFilter'>,
   stored: () => Soon<Skill>,
 ): Promise<TaskMessage> {
   const { message, options, by } = sent
-  if (screen === undefined || by?.change !== undefined) return sent
+  if (inputFilter === undefined || by?.change !== undefined) return sent
   const target = sent.target ?? (await stored())
   const input = toRunInput(message)
-  const said = await screen({ input }, { target, sessionId: message.contextId, identity: options.identity })
+  const said = await inputFilter(
+    { input },
+    { target, sessionId: message.contextId, identity: options.identity },
+  )
   if (said.input === undefined || said.input === input) return sent
   return { ...sent, message: { ...message, parts: partsOf(said.input) } }
 }

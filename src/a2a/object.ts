@@ -7,8 +7,8 @@
 import type { RunOptions } from '../agents/contract.ts'
 import type { ObjectService, Seat } from '../core/hosted.ts'
 import { resolveInObject } from '../core/in-object.ts'
-import { callIn } from '../core/keeper.ts'
 import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
+import { callIn } from '../core/object-service.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Asking } from '../runs/asking.ts'
 import { stillAtWork } from '../runs/feedback.ts'
@@ -60,7 +60,7 @@ export interface TaskMethods {
 const LATE_MS = 60_000
 
 /** Makes the keeper of one task. `settings` are those for an object, `agents` the agents that are offered. */
-export function createTaskKeeper(
+export function createTaskObject(
   seat: Seat,
   { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
 ): ObjectService {

@@ -24,7 +24,7 @@ import { type A2AContext, contextIn } from './context.ts'
 import { describeA2A } from './describe.ts'
 import { forgetTasks } from './forget-tasks.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
-import { createTaskKeeper } from './object.ts'
+import { createTaskObject } from './object.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
 import { createRemoteTaskHost } from './remote-task-host.ts'
 import { a2aRoutes } from './routes.ts'
@@ -131,10 +131,10 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: TASK_INDEX },
-    keepers: {
+    objectServices: {
       run(seat, core) {
         const settings = settingsIn(core)
-        return createTaskKeeper(seat, {
+        return createTaskObject(seat, {
           settings: taskSettingsOf(settings, { ...core, runs: runsInObject(core) }),
           agents: offeredBy(settings, core.catalog),
         })

@@ -5,8 +5,8 @@
  */
 
 import type { HostedState, Reach } from '../core/hosted.ts'
-import { type Remote, remote } from '../core/keeper.ts'
-import type { Calls } from '../core/kept.ts'
+import { type Remote, remote } from '../core/object-service.ts'
+import type { Calls } from '../core/transaction-calls.ts'
 import { isServableError } from '../errors.ts'
 import type { Asking } from '../runs/asking.ts'
 import type { Follower } from '../runs/host.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { Reach } from '../core/hosted.ts'
-import { type Calls, callsAt, type Transactions } from '../core/kept.ts'
+import { type Calls, objectCalls, type Transactions } from '../core/transaction-calls.ts'
 import { takePlace, type WorkBounds } from '../runs/admission.ts'
 import type { Viewer } from '../runs/host.ts'
 import { idsOf, partitionOf } from '../runs/record.ts'
@@ -89,5 +89,5 @@ export const TASK_INDEX: TaskIndex = {
 
 /** Calls of the index of an owner, whose place is `partitionOf(owner)`. */
 export function taskIndexAt(reach: Reach): Calls<TaskIndex> {
-  return callsAt((place, keeper) => reach('index', place, keeper), TASK_KEEPER, TASK_INDEX)
+  return objectCalls((place, keeper) => reach('index', place, keeper), TASK_KEEPER, TASK_INDEX)
 }

@@ -6,7 +6,7 @@
 
 import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
 import type { ObjectService } from '../core/hosted.ts'
-import { callIn } from '../core/keeper.ts'
+import { callIn } from '../core/object-service.ts'
 
 /** The name of the keeper, which is the plugin's name. */
 export const TOOL_SERVER_KEEPER = 'admin'
@@ -26,7 +26,7 @@ export interface ToolServerMethods {
 }
 
 /** Makes the keeper. It runs the tool servers in the object. Their connections last as long as the object is in memory. */
-export function createToolServerKeeper(open: () => ToolServers): ObjectService {
+export function createToolServerObject(open: () => ToolServers): ObjectService {
   let opened: ToolServers | undefined
   const calls = new Map<string, AbortController>()
   const servers = () => {

@@ -19,7 +19,7 @@ import { checkOptions } from '../schemas.ts'
 import type { Store } from '../state/store.ts'
 import { describeAdmin } from './describe.ts'
 import { toolServersIn } from './kept.ts'
-import { createToolServerKeeper, TOOL_SERVER_KEEPER } from './object.ts'
+import { createToolServerObject, TOOL_SERVER_KEEPER } from './object.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
 import { connectToolServers } from './remote-tool-servers.ts'
 import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
@@ -47,9 +47,9 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
   return asPlugin({
     name: NAME,
     decidesItself: options.authenticate !== undefined,
-    keepers: {
+    objectServices: {
       index: ({ store }, core) =>
-        createToolServerKeeper(() => openToolServers(settingsIn(core), { store, log: core.log })),
+        createToolServerObject(() => openToolServers(settingsIn(core), { store, log: core.log })),
     },
     mount(core) {
       const { prefix, log, maxBodyBytes } = core

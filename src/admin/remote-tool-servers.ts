@@ -6,7 +6,7 @@
 
 import type { ServerCallOptions, ToolServers } from '../agents/tool-servers.ts'
 import type { HostedState } from '../core/hosted.ts'
-import { type Remote, remote } from '../core/keeper.ts'
+import { type Remote, remote } from '../core/object-service.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './object.ts'
 

@@ -136,7 +136,7 @@ export interface RunSitting extends OwnTurn {
 }
 
 /** Where sessions are kept. */
-export interface SessionKeeper {
+export interface SessionStorage {
   /** Makes the turn of a run. */
   turnOf(key: SessionKey, target: Remembering, run: SittingRun): RunSitting
   /** What a model is told. */
@@ -178,9 +178,9 @@ export interface OwnTurn {
 }
 
 /** Where sessions and corrections are kept, and who is served. */
-export interface MemoryKeeper {
+export interface MemoryStorage {
   /** Undefined where none are kept. */
-  readonly sessions: SessionKeeper | undefined
+  readonly sessions: SessionStorage | undefined
   corrections(agent: string, owner: string, limit: number): Promise<readonly Correction[]>
   /** The name under which something is served by itself, `asked` if it is one of them; undefined where it is not. */
   servedAs(servable: unknown, kind: Kind, asked: string): string | undefined
@@ -195,7 +195,7 @@ export interface MemoryTarget extends Remembering {
 
 /** The memory of a run of an owner in a session. */
 export function memoryOf(
-  keeper: MemoryKeeper,
+  keeper: MemoryStorage,
   target: MemoryTarget,
   options: MemoryOptions,
   own?: OwnTurn,
@@ -215,7 +215,7 @@ type MemoryOptions = RunCaller &
 
 /** The session of a run; undefined where it has none. */
 export function sessionOf(
-  keeper: MemoryKeeper | undefined,
+  keeper: MemoryStorage | undefined,
   target: MemoryTarget,
   options: RunCaller,
 ): SessionKey | undefined {
@@ -224,7 +224,7 @@ export function sessionOf(
   return { owner: ownerOf(options) ?? null, place: spotIn(keeper, target).place, sessionId }
 }
 
-function spotIn(keeper: MemoryKeeper, { kind, name, servable, scope = '' }: MemoryTarget): Spot {
+function spotIn(keeper: MemoryStorage, { kind, name, servable, scope = '' }: MemoryTarget): Spot {
   const served = keeper.servedAs(servable, kind, name)
   const place = served === undefined ? [scope, label(kind, name)] : [label(kind, served)]
   return { servable, name: served ?? name, place, member: [] }
@@ -240,7 +240,7 @@ interface Spot {
 
 function memoryAt(
   find: () => Spot,
-  keeper: MemoryKeeper,
+  keeper: MemoryStorage,
   options: MemoryOptions,
   own: OwnTurn | undefined,
 ): RunMemory {

@@ -6,7 +6,7 @@
  */
 
 import type { InputRequest } from '../agents/contract.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import type { Asking, AskingRun } from '../runs/asking.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'

@@ -14,7 +14,7 @@ import { adoptWaiting } from './adopt.ts'
 import { describeApprovals } from './describe.ts'
 import { INBOX_TRANSACTIONS } from './inbox.ts'
 import { approvalRoutes } from './routes.ts'
-import { type Authorize, KeptApprovals, NAME } from './service.ts'
+import { ApprovalService, type Authorize, NAME } from './service.ts'
 
 export type { Approver } from '../runs/asking.ts'
 export type { ApprovalDetail } from './detail.ts'
@@ -53,11 +53,11 @@ export function approvals(options: ApprovalsOptions = {}): Plugin {
     transactions: { [NAME]: INBOX_TRANSACTIONS },
     approvals: (core, keep) => {
       stateFor(NAME, core.state)
-      return new KeptApprovals({ authorize, expiresMs, onExpiry }, core, keep)
+      return new ApprovalService({ authorize, expiresMs, onExpiry }, core, keep)
     },
     mount(core) {
       // The handler's own, which was made before.
-      const kept = core.runs.approvals as KeptApprovals
+      const kept = core.runs.approvals as ApprovalService
       kept.goOn = next => goOn(next, core)
       const { state } = core.settings
       return {

@@ -15,7 +15,7 @@ import type { RunHost } from '../runs/host.ts'
 import { paging, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS } from '../web/sse.ts'
-import type { KeptApprovals } from './service.ts'
+import type { ApprovalService } from './service.ts'
 import { LiveInbox, MAX_WATCHED } from './watch.ts'
 
 const QuerySchema = v.object({
@@ -28,7 +28,7 @@ const QuerySchema = v.object({
 })
 
 /** Makes the route. */
-export function approvalRoutes(prefix: string, approvals: KeptApprovals, host: RunHost): Route[] {
+export function approvalRoutes(prefix: string, approvals: ApprovalService, host: RunHost): Route[] {
   const openStream = createLiveList()
   return [
     {

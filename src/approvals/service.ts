@@ -5,8 +5,8 @@
  */
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
-import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
+import type { Calls, CallTransactions } from '../core/transaction-calls.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../runs/approvals.ts'
@@ -53,7 +53,7 @@ export interface ApprovalsSettings {
 const AUTHORIZE_MS = 10_000
 
 /** See the module's head. */
-export class KeptApprovals implements Approvals {
+export class ApprovalService implements Approvals {
   readonly expiresMs: number
   readonly admit: Approvals['admit']
   tasks: AskingTasks | undefined
@@ -63,7 +63,7 @@ export class KeptApprovals implements Approvals {
   /** Starts a run that goes on. Set once the handler is made. */
   goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
 
-  constructor(settings: ApprovalsSettings, core: CoreSettings, keep: Keep) {
+  constructor(settings: ApprovalsSettings, core: CoreSettings, keep: CallTransactions) {
     this.#settings = settings
     this.#core = core
     this.#calls = keep(NAME, INBOX_TRANSACTIONS)

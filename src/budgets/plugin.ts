@@ -50,7 +50,7 @@ export function budgets(
       spendings.set(settings, spending)
       return spending.admit
     },
-    around: settings => (run, next) => of(settings).around(run, next),
+    runMiddleware: settings => (run, next) => of(settings).around(run, next),
     observer: {
       start: ({ runId }) => ({
         end(event) {

@@ -6,8 +6,8 @@
 
 import type { RunEvent } from '../agents/contract.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
+import type { CallTransactions } from '../core/transaction-calls.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Admit } from '../runs/admit.ts'
 import type { CostOf } from '../runs/numbers.ts'
@@ -84,7 +84,7 @@ export class Spending {
   constructor(
     budgets: readonly Budget[],
     tickets: Map<string, Ticket>,
-    { settings, keep }: { readonly settings: CoreSettings; readonly keep: Keep },
+    { settings, keep }: { readonly settings: CoreSettings; readonly keep: CallTransactions },
   ) {
     this.#budgets = budgets
     this.#tickets = tickets

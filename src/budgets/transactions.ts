@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Calls, Transactions } from '../core/kept.ts'
+import type { Calls, Transactions } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import type { Reader, Transaction } from '../state/store.ts'

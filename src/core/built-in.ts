@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryKeeper } from '../agents/memory.ts'
+import type { MemoryStorage } from '../agents/memory.ts'
 import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
@@ -14,7 +14,7 @@ import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { Admit } from '../runs/admit.ts'
 import type { Approvals } from '../runs/approvals.ts'
-import type { FileKeeper } from '../runs/files.ts'
+import type { FileStorage } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { InputFilter } from '../runs/input-filter.ts'
 import type { Life } from '../runs/life.ts'
@@ -27,10 +27,10 @@ import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import type { Builders, BuiltInDescription } from './builders.ts'
-import type { ObjectClassName, ObjectServiceMaker, SocketKeeper, SocketSeat } from './hosted.ts'
-import type { Keep, Transactions } from './kept.ts'
+import type { ObjectClassName, ObjectServiceMaker, SocketSeat, SocketService } from './hosted.ts'
 import type { CoreSettings } from './options.ts'
 import type { Mounted, Plugin, PluginCore } from './plugin.ts'
+import type { CallTransactions, Transactions } from './transaction-calls.ts'
 
 /** What the plugins of this package may be beside that. It is no part of the interface: what is published here is frozen. */
 export interface BuiltIn extends Omit<Plugin, 'mount'> {
@@ -45,33 +45,35 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   /** Names of its own: its targets have the plugin's name as `scope`, so that an object finds them again. */
   readonly catalog?: (served: Catalog) => Catalog
   /** Stores the files of stored runs. One plugin. */
-  readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
+  readonly files?: (settings: CoreSettings, keep: CallTransactions) => FileStorage
   /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
-  readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
+  readonly approvals?: (settings: CoreSettings, keep: CallTransactions) => Approvals
   /** Stands before the host of stored runs. */
   readonly host?: (host: RunHost, parts: HostParts) => RunHost
   /** Says who may run what. One plugin. */
-  readonly permit?: (settings: CoreSettings, keep: Keep) => Permit
+  readonly permit?: (settings: CoreSettings, keep: CallTransactions) => Permit
   /** Tells others of the ends of stored runs. One plugin. */
-  readonly notices?: (settings: CoreSettings, keep: Keep) => RunNotices
+  readonly notices?: (settings: CoreSettings, keep: CallTransactions) => RunNotices
   /** Gives the JSON Schema of schemas that offer none by themselves; null where there is none. One plugin. */
   readonly toJsonSchema?: (schema: unknown) => unknown
   /** What a run cost, for its record. The last plugin. */
   readonly costOf?: CostOf
   /** Is put around every run. The first plugin is the outermost. */
-  readonly around?: (settings: CoreSettings) => RunMiddleware
+  readonly runMiddleware?: (settings: CoreSettings) => RunMiddleware
   /** Sees what clients say before any of it is kept, in the order of the plugins. */
-  readonly screen?: (settings: CoreSettings) => InputFilter
+  readonly inputFilter?: (settings: CoreSettings) => InputFilter
   /** Is asked before every run. One plugin. */
-  readonly admit?: (core: CoreSettings, keep: Keep) => Admit
+  readonly admit?: (core: CoreSettings, keep: CallTransactions) => Admit
   /** What agents remember. */
-  readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
+  readonly memory?: (keep: CallTransactions) => Partial<MemoryStorage>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
   readonly observerInObject?: Observer
   /** Its halves in objects, by their class. Those of transactions are made of them. */
-  readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: ObjectServiceMaker<Core> }
+  readonly objectServices?: {
+    readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: ObjectServiceMaker<Core>
+  }
   /** Answers in objects of sockets. One plugin. */
-  readonly sockets?: (seat: SocketSeat, core: Core) => SocketKeeper
+  readonly sockets?: (seat: SocketSeat, core: Core) => SocketService
   /** The routes of this part have an `authenticate` of their own. */
   readonly decidesItself?: boolean
   mount?(core: Core): BuiltInMounted
@@ -81,7 +83,7 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
 export interface HostParts {
   readonly runs: HostSettings
   readonly settings: CoreSettings
-  readonly keep: Keep
+  readonly callTransactions: CallTransactions
 }
 
 /** The same, mounted. */
@@ -132,7 +134,7 @@ export function asPlugin(plugin: BuiltIn): Plugin {
 /** What a handler is made of: what plugins of this package find in it. */
 export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'> {
   readonly settings: CoreSettings
-  readonly keep: Keep
+  readonly callTransactions: CallTransactions
   readonly readKeys: KeyReader
   /** The names that the targets of a scope are looked up in: a plugin's own, else all that is served. */
   readonly catalogOf: (scope: string | undefined) => Catalog

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryKeeper, SessionKeeper } from '../agents/memory.ts'
+import type { MemoryStorage, SessionStorage } from '../agents/memory.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import { createCatalog } from '../http/catalog.ts'
@@ -32,10 +32,10 @@ import { createWorkingRuns } from '../runs/working.ts'
 import { parseJson } from '../web/json.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
-import { type Keep, keepIn } from './kept.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
+import { type CallTransactions, callTransactionsIn } from './transaction-calls.ts'
 
 /** Why there can be no stored runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
@@ -53,31 +53,31 @@ export function createCore(options: CoreOptions): Core {
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
-  const keep = keepIn(state)
+  const callTransactions = callTransactionsIn(state)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
-  const files = plugins.find(plugin => plugin.files)?.files?.(settings, keep)
+  const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
   const runs: HostSettings = {
     ...settings.runs,
     production,
     onFailure: failure => logFailure(log, failure),
     observer,
     working,
-    around: runMiddlewareOf(plugins.flatMap(({ around }) => around?.(settings) ?? [])),
-    screen: filterInputBy(plugins.flatMap(({ screen }) => screen?.(settings) ?? [])),
-    memory: memoryIn(settings, { catalog, keep, plugins, files }),
+    runMiddleware: runMiddlewareOf(plugins.flatMap(({ runMiddleware }) => runMiddleware?.(settings) ?? [])),
+    inputFilter: filterInputBy(plugins.flatMap(({ inputFilter }) => inputFilter?.(settings) ?? [])),
+    memory: memoryIn(settings, { catalog, callTransactions, plugins, files }),
     files,
     costOf: plugins.findLast(plugin => plugin.costOf)?.costOf,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
-    approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
+    approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, callTransactions),
     onFree: () => host.onFree?.(),
-    admit: plugins.find(plugin => plugin.admit)?.admit?.(settings, keep),
-    permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, keep),
-    notices: plugins.find(plugin => plugin.notices)?.notices?.(settings, keep),
+    admit: plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions),
+    permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, callTransactions),
+    notices: plugins.find(plugin => plugin.notices)?.notices?.(settings, callTransactions),
   }
   const mounted: MountedPlugin[] = []
   const host = plugins.reduce<RunHost>(
-    (inner, plugin) => plugin.host?.(inner, { runs, settings, keep }) ?? inner,
+    (inner, plugin) => plugin.host?.(inner, { runs, settings, callTransactions }) ?? inner,
     state.createHost(runs),
   )
   const whyUnstored = storeCheck(settings)
@@ -92,7 +92,7 @@ export function createCore(options: CoreOptions): Core {
     maxBodyBytes: settings.limits.maxBodyBytes,
     catalog,
     catalogOf,
-    keep,
+    callTransactions,
     readKeys: createKeyReader(providers),
     runs,
     host,
@@ -153,11 +153,11 @@ function publicPart(
   core: Core,
   { name, kept: own }: BuiltIn,
 ): Pick<PluginCore, 'calls' | 'readRun' | 'startRun'> {
-  const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, keep } = core
+  const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, callTransactions } = core
   return {
     calls(kept) {
       // Where there are objects, they know no other.
-      if (own === kept) return kept.calls(keep, name)
+      if (own === kept) return kept.calls(callTransactions, name)
       throw new TypeError('`core.calls` takes the `kept` of the plugin')
     },
     readRun: (kind, request, context) =>
@@ -228,28 +228,29 @@ function memoryIn(
   settings: CoreSettings,
   {
     catalog,
-    keep,
+    callTransactions,
     plugins,
     files,
-  }: Pick<Core, 'catalog' | 'keep'> & Pick<HostSettings, 'files'> & { readonly plugins: readonly BuiltIn[] },
-): MemoryKeeper {
+  }: Pick<Core, 'catalog' | 'callTransactions'> &
+    Pick<HostSettings, 'files'> & { readonly plugins: readonly BuiltIn[] },
+): MemoryStorage {
   return {
-    sessions: sessionsIn(keep, settings, files),
+    sessions: sessionsIn(callTransactions, settings, files),
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
       return catalog.entries(kind).find(entry => entry.servable === servable)?.name
     },
-    ...Object.assign({}, ...plugins.map(({ memory }) => memory?.(keep))),
+    ...Object.assign({}, ...plugins.map(({ memory }) => memory?.(callTransactions))),
   }
 }
 
 /** Undefined where none are kept. */
 function sessionsIn(
-  keep: Keep,
+  keep: CallTransactions,
   settings: CoreSettings,
   files: HostSettings['files'],
-): SessionKeeper | undefined {
+): SessionStorage | undefined {
   const { state } = settings
   if (!isStored(settings) || state.kind === 'none') return undefined
   const { name, keeper, transactions } = state.sessions

@@ -112,7 +112,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     logSeat: settings.logSeat,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
-    handler: core.keep,
+    handler: core.callTransactions,
   })
   const lookAfter = () => void core.host.lookAfter?.()
   life.atBeginning(lookAfter)

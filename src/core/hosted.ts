@@ -5,7 +5,7 @@
  */
 
 import type { HostSettings, RunHost } from '../runs/host.ts'
-import type { Sessions } from '../runs/session-keeper.ts'
+import type { Sessions } from '../runs/session-storage.ts'
 import type { NearStore } from '../state/store.ts'
 import type { ObjectAddress } from './object-address.ts'
 
@@ -92,7 +92,7 @@ export interface SocketSeat {
 }
 
 /** What answers in an object of sockets. */
-export interface SocketKeeper {
+export interface SocketService {
   fetch(request: Request): Promise<Response>
   message(socket: SleepingSocket, message: string | ArrayBuffer): void
   close(socket: SleepingSocket, code: number, reason: string): void

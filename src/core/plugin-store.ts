@@ -6,8 +6,8 @@
 
 import { ServableError } from '../errors.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
-import type { Calls, Keep, Transactions, TransactionsOver, Work } from './kept.ts'
 import type { ObjectAddress } from './object-address.ts'
+import type { Calls, CallTransactions, Transactions, TransactionsOver, Work } from './transaction-calls.ts'
 
 /** A document of a plugin. */
 export interface KeptDocument<T = unknown> {
@@ -147,7 +147,7 @@ export interface Keeping<T extends PluginTransactions = PluginTransactions> {
   /** The transactions over the store itself, for the handler. */
   over(plugin: string): Transactions
   /** Calls of them, for the handler. */
-  calls(keep: Keep, plugin: string): Calls<T, string>
+  calls(keep: CallTransactions, plugin: string): Calls<T, string>
 }
 
 /**
@@ -176,7 +176,11 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
   }
 }
 
-function callsOf<T extends PluginTransactions>(keep: Keep, plugin: string, works: T): Calls<T, string> {
+function callsOf<T extends PluginTransactions>(
+  keep: CallTransactions,
+  plugin: string,
+  works: T,
+): Calls<T, string> {
   const calls = keep(plugin, overStore(plugin, works)) as Readonly<
     Record<string, (place: ObjectAddress, ...args: unknown[]) => unknown>
   >

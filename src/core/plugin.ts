@@ -11,8 +11,8 @@ import type { Log } from '../http/log.ts'
 import type { AskedRun, StartedRun } from '../http/start-run.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Description } from './description.ts'
-import type { Calls } from './kept.ts'
 import type { Keeping, PluginTransactions } from './plugin-store.ts'
+import type { Calls } from './transaction-calls.ts'
 
 /**
  * An addition to a handler: `createHandler({ plugins: [plugin] })`. A function makes it, which checks its own options and

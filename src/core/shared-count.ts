@@ -1,8 +1,8 @@
 import type { CountRequest, RateLimitSettings } from '../http/rate-limit.ts'
 import { createSharedCount, type Taken, takeRequests, WINDOWS } from '../http/shared-rate.ts'
 import type { Transaction } from '../state/store.ts'
-import type { Keep, Transactions } from './kept.ts'
 import type { CoreSettings } from './options.ts'
+import type { CallTransactions, Transactions } from './transaction-calls.ts'
 
 type Limit = Pick<RateLimitSettings, 'max' | 'windowMs'>
 
@@ -22,7 +22,7 @@ export const WINDOW_TRANSACTIONS: WindowTransactions = {
 /** Counts in the shared state, by a keeper of {@link WINDOW_TRANSACTIONS}. A store that is far away is asked for more than one request at a time. */
 export function sharedCount(
   keeper: string,
-  keep: Keep,
+  keep: CallTransactions,
   state: CoreSettings['state'],
   { max, windowMs }: Limit,
 ): CountRequest {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
+import { type SessionKey, type SessionStorage, sessionOf } from '../agents/memory.ts'
 import type { Turn } from '../agents/turn.ts'
 import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
@@ -43,7 +43,7 @@ export async function askedBy(
 /** A session, and what keeps it. */
 interface Session {
   readonly key: SessionKey
-  readonly keeper: SessionKeeper
+  readonly keeper: SessionStorage
 }
 
 /** The session of a caller with an identity, where sessions are kept. */

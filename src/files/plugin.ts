@@ -8,13 +8,13 @@ import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { ObjectService, Seat } from '../core/hosted.ts'
-import { keeperOf } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
+import { objectServiceOf } from '../core/object-service.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, count, isFunction } from '../schemas.ts'
 import { describeFiles } from './describe.ts'
 import { fileRoutes } from './routes.ts'
-import { FILES_KEEPER, Files } from './service.ts'
+import { FILES_KEEPER, FileService } from './service.ts'
 import type { FileStore } from './store.ts'
 import { FILE_TRANSACTIONS } from './transactions.ts'
 
@@ -56,9 +56,9 @@ export function files(options: FilesOptions = {}): Plugin {
     name: FILES_KEEPER,
     files: (core, keep) => {
       stateFor(FILES_KEEPER, core.state)
-      return new Files(core, keep, settings)
+      return new FileService(core, keep, settings)
     },
-    keepers: { index: createFileKeeper },
+    objectServices: { index: createFileKeeper },
     mount(core) {
       const kept = filesOf(core)
       kept.sessions = core.runs.memory?.sessions
@@ -73,13 +73,13 @@ export function files(options: FilesOptions = {}): Plugin {
 }
 
 /** The files of a handler with the plugin. */
-function filesOf({ runs }: Pick<Core, 'runs'>): Files {
-  return runs.files as Files
+function filesOf({ runs }: Pick<Core, 'runs'>): FileService {
+  return runs.files as FileService
 }
 
 /** In an object: the same transactions, and an alarm that deletes what nobody refers to any more. */
 function createFileKeeper(seat: Seat, core: Core): ObjectService {
-  const keeper = keeperOf(seat, FILE_TRANSACTIONS)
+  const keeper = objectServiceOf(seat, FILE_TRANSACTIONS)
   const { expiring = [] } = FILE_TRANSACTIONS
   const soonest = () =>
     seat.store.read(tx =>

@@ -15,10 +15,10 @@ import { artifactSpot, INPUT_SPOT, keyInPath, messageSpot, placeOf } from './add
 import { digestOf } from './bytes.ts'
 import { contentOf, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import { type Answered, missing, respondWith } from './response.ts'
-import type { Files } from './service.ts'
+import type { FileService } from './service.ts'
 
 /** Makes the routes. */
-export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, files: Files): Route[] {
+export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, files: FileService): Route[] {
   const route = (
     path: string,
     keyOf: (state: RequestState) => string | Promise<string>,

@@ -5,13 +5,13 @@
  */
 
 import type { RunInput } from '../agents/contract.ts'
-import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
-import { type Calls, callsIn, type Keep } from '../core/kept.ts'
+import type { SessionKey, SessionStorage } from '../agents/memory.ts'
 import type { ObjectAddress } from '../core/object-address.ts'
 import type { CoreSettings } from '../core/options.ts'
+import { type Calls, type CallTransactions, localCalls } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
-import type { FileKeeper, FileOwner, InputOwner, RunFiles } from '../runs/files.ts'
+import type { FileOwner, FileStorage, InputOwner, RunFiles } from '../runs/files.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { unrefed } from '../wake.ts'
@@ -69,7 +69,7 @@ export interface OpenFile extends FoundFile {
 }
 
 /** See the module's head. */
-export class Files implements FileKeeper, Storing {
+export class FileService implements FileStorage, Storing {
   readonly settings: FileSettings
   readonly addressOf: Storing['addressOf']
   readonly maxLength: number
@@ -82,9 +82,9 @@ export class Files implements FileKeeper, Storing {
   /** Runs since then. */
   #begun = 0
   /** Knows which turns are kept. */
-  sessions: Pick<SessionKeeper, 'turnUntil'> | undefined
+  sessions: Pick<SessionStorage, 'turnUntil'> | undefined
 
-  constructor(core: CoreSettings, keep: Keep, settings: FileSettings) {
+  constructor(core: CoreSettings, keep: CallTransactions, settings: FileSettings) {
     this.#core = core
     this.#calls = keep(FILES_KEEPER, FILE_TRANSACTIONS)
     this.#isLocal = core.state.kind === 'local'
@@ -197,7 +197,7 @@ export class Files implements FileKeeper, Storing {
 
   /** Looks after references of turns that are due: as this state says, or an object. Never rejects. */
   async renew(near?: Store): Promise<void> {
-    const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
+    const calls = near === undefined ? this.#calls : localCalls(near, FILE_TRANSACTIONS)
     const at = placeFor(null)
     await this.#tell(async () => {
       // An object may ask a few others only, and has its alarm again.
@@ -216,7 +216,7 @@ export class Files implements FileKeeper, Storing {
   /** Deletes what is left over in a store of somebody's own: as this state says, or an object. Never rejects. */
   async deleteLeftOver(near?: Store): Promise<void> {
     const { store } = this.settings
-    const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
+    const calls = near === undefined ? this.#calls : localCalls(near, FILE_TRANSACTIONS)
     const at = placeFor(null)
     await this.#tell(async () => {
       for (const name of await calls.leftOver(at)) {

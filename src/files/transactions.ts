@@ -5,7 +5,7 @@
  */
 
 import type { SessionKey } from '../agents/memory.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
 import { idOf as sessionIdOf, thingOf } from '../runs/session-record.ts'

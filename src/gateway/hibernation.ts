@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SleepingSocket, SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import type { SleepingSocket, SocketSeat, SocketService } from '../core/hosted.ts'
 import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
 import { RESTART, type SocketEndpoint } from '../socket/engine/engine.ts'
 import type { EngineLimits, EngineSettings } from '../socket/engine/options.ts'
@@ -25,7 +25,7 @@ export interface HibernationOptions extends Pick<EngineSettings, 'pingInterval'>
 }
 
 /** Runs the server of an object. */
-export class Hibernation implements SocketKeeper {
+export class Hibernation implements SocketService {
   readonly #seat: SocketSeat
   readonly #server: SocketEndpoint
   readonly #pingInterval: number

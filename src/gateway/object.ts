@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { ObjectService, Seat, SocketKeeper, SocketSeat } from '../core/hosted.ts'
-import { keeperOf } from '../core/keeper.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { ObjectService, Seat, SocketSeat, SocketService } from '../core/hosted.ts'
+import { objectServiceOf } from '../core/object-service.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import type { RunHost } from '../runs/host.ts'
 import type { SocketEndpoint } from '../socket/engine/engine.ts'
 import type { Transaction } from '../state/store.ts'
@@ -60,16 +60,16 @@ export const RECORDS: Records = {
 }
 
 /** Keeps the record of a socket. Cancels its runs if the client does not come back in time. */
-export function createRecordKeeper(seat: Seat, { host }: { readonly host: RunHost }): ObjectService {
-  return keeperOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
+export function createRecordObject(seat: Seat, { host }: { readonly host: RunHost }): ObjectService {
+  return objectServiceOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
 }
 
 /** Makes the keeper of an object with sockets. `open` makes the server with the engine settings for such an object. */
-export function createSocketKeeper(
+export function createSocketObject(
   seat: SocketSeat,
   open: (engine: NonNullable<GatewayParts['engine']>) => SocketEndpoint,
   options: HibernationOptions,
-): SocketKeeper {
+): SocketService {
   const server = open({
     ...HIBERNATING,
     // The session id begins with the object's number, so that polling requests reach the object.

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { asPlugin, type Core, type Forgetting } from '../core/built-in.ts'
 import { SHARED } from '../core/core.ts'
-import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import type { SocketSeat, SocketService } from '../core/hosted.ts'
 import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
@@ -37,7 +37,7 @@ import { checkCredentials, createCors } from '../web/cors.ts'
 import { createGateway, type GatewayParts } from './gateway.ts'
 import { authenticateBy } from './handshake.ts'
 import { createLocalRecords } from './local-records.ts'
-import { createRecordKeeper, createSocketKeeper, RECORD_KEEPER } from './object.ts'
+import { createRecordObject, createSocketObject, RECORD_KEEPER } from './object.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
 import { forgetRecords } from './records.ts'
 import { forwardToObjects } from './remote.ts'
@@ -97,7 +97,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
   return asPlugin({
     name: NAME,
     catalog: served => offeredBy(settings, served),
-    keepers: { index: createRecordKeeper },
+    objectServices: { index: createRecordObject },
     sockets: (seat, core) => keepSockets(settings, seat, core),
     mount(core) {
       checkTogether(option, settings, core)
@@ -160,11 +160,11 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
 }
 
 /** Makes the server of the event socket in an object. Its sockets may sleep. */
-function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketKeeper {
+function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketService {
   const { recoveryMs: maxMs, limits } = settings
   const runs = runsInObject(core)
   const records = maxMs === undefined ? undefined : createRemoteRecords(seat, { ...runs, maxMs })
-  return createSocketKeeper(
+  return createSocketObject(
     seat,
     engine => createServer(settings, { ...core, runs }, { host: core.host, records, engine }),
     { pingInterval: limits.pingInterval, onError: error => logSocketError(core.log, error) },
@@ -174,10 +174,11 @@ function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): S
 /** Makes the server of the event socket from the core. */
 function createServer(
   settings: GatewaySettings,
-  { settings: { middleware }, log, runs, readKeys, keep, catalogOf, sockets, whyUnstored }: Core,
+  { settings: { middleware }, log, runs, readKeys, callTransactions, catalogOf, sockets, whyUnstored }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
-  const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys, handler: keep })
+  const authenticate =
+    settings.authenticate ?? authenticateBy(middleware, { log, readKeys, handler: callTransactions })
   const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,

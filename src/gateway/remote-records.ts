@@ -1,5 +1,5 @@
 import type { Reach } from '../core/hosted.ts'
-import { callsAt } from '../core/kept.ts'
+import { objectCalls } from '../core/transaction-calls.ts'
 import { RECORD_KEEPER, RECORDS } from './object.ts'
 import type { SocketRecords } from './records.ts'
 
@@ -16,7 +16,7 @@ export function createRemoteRecords(
   { reach }: { readonly reach: Reach },
   { maxMs, timeoutMs }: RemoteRecordsOptions,
 ): SocketRecords {
-  const calls = callsAt((place, keeper) => reach('index', place, keeper), RECORD_KEEPER, RECORDS)
+  const calls = objectCalls((place, keeper) => reach('index', place, keeper), RECORD_KEEPER, RECORDS)
   const placeOf = (pid: string) => `socket:${pid}`
   // The runs have ended by then, and no client can reconnect to them.
   const livesMs = timeoutMs + maxMs

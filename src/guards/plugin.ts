@@ -152,11 +152,11 @@ export function guards(options: GuardsOptions): Plugin {
     scope === undefined ? byKind[kind].get(name) : undefined
   return asPlugin({
     name: NAME,
-    screen: settings => async (said, by) => {
+    inputFilter: settings => async (said, by) => {
       const looks = [...ofAll.looks, ...(ofOne(by.target)?.looks ?? [])]
       return looks.length === 0 ? said : lookedAt(said, by, { looks, timeoutMs: settings.runs.timeoutMs })
     },
-    around: settings => (run, next) => {
+    runMiddleware: settings => (run, next) => {
       // The first one is around the others, so it sees an event last.
       const stages = [...(ofOne(run.target)?.stages ?? []), ...ofAll.stages].reverse()
       return (runMiddlewareOf(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(

@@ -155,14 +155,14 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
 }
 
 /** Where answers go, once they have been looked at. */
-function screened({ host, runs: { screen } }: GoOnParts, { owner, signal }: Asker): WaitingRuns {
-  if (screen === undefined) return host
+function screened({ host, runs: { inputFilter } }: GoOnParts, { owner, signal }: Asker): WaitingRuns {
+  if (inputFilter === undefined) return host
   return {
     asking: id => host.asking(id),
     async answer(id, viewer, given, next, by) {
       const { kind, name, sessionId } = await host.get(id, viewer)
       const saying = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
-      const { answers = given } = await screen({ answers: given }, saying)
+      const { answers = given } = await inputFilter({ answers: given }, saying)
       return host.answer(id, viewer, answers, next, by)
     },
   }

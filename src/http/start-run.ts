@@ -81,7 +81,7 @@ export type StartRun = (asked: AskedRun, asker: Asker) => StartedRun | Promise<S
 /** Makes a {@link StartRun}. */
 export function createStartRun(parts: StartParts): StartRun {
   const { runs, whyUnstored } = parts
-  const { permit, screen } = runs
+  const { permit, inputFilter } = runs
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
     const { target, input, isBackground = false, keepsInput, key, release } = asked
@@ -107,13 +107,13 @@ export function createStartRun(parts: StartParts): StartRun {
       startStored({ ...asked, isBackground }, options, { client, asker, parts }),
     )
   }
-  if (screen === undefined && permit === undefined) return start
+  if (inputFilter === undefined && permit === undefined) return start
   return async (asked, asker) => {
     const { target, sessionId, input, history } = asked
     if (permit !== undefined) checkPermit(await permit(asker), target)
-    if (screen === undefined) return start(asked, asker)
+    if (inputFilter === undefined) return start(asked, asker)
     const by = { target, sessionId, identity: asker.owner ?? undefined, signal: asker.signal }
-    const said = await screen({ input, history }, by)
+    const said = await inputFilter({ input, history }, by)
     return start({ ...asked, input: said.input ?? input, history: said.history }, asker)
   }
 }

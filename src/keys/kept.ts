@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Calls } from '../core/kept.ts'
+import type { Calls } from '../core/transaction-calls.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { isSame, sha256 } from '../web/digest.ts'
 import { BoundedMap } from './bounded-map.ts'

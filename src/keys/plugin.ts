@@ -6,10 +6,10 @@
 
 import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
-import type { Keep } from '../core/kept.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { sharedCount, WINDOW_TRANSACTIONS } from '../core/shared-count.ts'
+import type { CallTransactions } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { type Authenticate, operatorsGate } from '../http/gate.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
@@ -95,7 +95,7 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
   const { authenticate, maxKeys = 10_000, cacheMs = 30_000, scopes = [], sharedRates = false } = options
   const changes: Changes = { count: 0 }
   const checks = new WeakMap<object, KeyCheck>()
-  const checkOf = (keep: Keep, { state }: CoreSettings): KeyCheck => {
+  const checkOf = (keep: CallTransactions, { state }: CoreSettings): KeyCheck => {
     const ring = new Keyring({
       calls: keep(NAME, KEY_TRANSACTIONS),
       cacheMs,
@@ -123,7 +123,7 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
         const message = '`callerKeys` needs `authenticate` in production, or set NODE_ENV to `development`'
         throw new ServableError('invalid_options', message)
       }
-      const { ring } = checkIn(checks, core.keep)
+      const { ring } = checkIn(checks, core.callTransactions)
       return {
         routes: keyRoutes({
           prefix,

@@ -27,7 +27,7 @@ export interface CoreSettings {
 }
 
 /** Keeps counts outside this process's memory. */
-export interface MetricsKeeper {
+export interface MetricsStorage {
   /**
    * Is called when something was counted. {@link MetricsCore.take} returns the counts. With `isHurried` the keeper sends
    * them soon, because the place of the run is paid for while it waits.
@@ -72,7 +72,7 @@ export class MetricsCore implements Observer, CountTaker {
   #watching = 0
   #streams = 0
   #isHurried = false
-  #keeper: MetricsKeeper | undefined
+  #keeper: MetricsStorage | undefined
   /** How many agents are attached, so that their event buses are counted. */
   #attached = 0
 
@@ -83,7 +83,7 @@ export class MetricsCore implements Observer, CountTaker {
   }
 
   /** Connects a keeper. An exporter that serves several handlers has the keeper of the first one. */
-  connect(make: (core: MetricsCore) => MetricsKeeper): void {
+  connect(make: (core: MetricsCore) => MetricsStorage): void {
     this.#keeper ??= make(this)
   }
 

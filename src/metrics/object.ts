@@ -5,7 +5,7 @@
  */
 
 import type { ObjectService, Seat } from '../core/hosted.ts'
-import { callIn } from '../core/keeper.ts'
+import { callIn } from '../core/object-service.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats } from './batches.ts'
 import { readSteps, type StepJson } from './history.ts'
@@ -39,7 +39,7 @@ export interface MetricsMethods {
 }
 
 /** Makes the keeper of one object. */
-export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): ObjectService {
+export function createMetricsObject({ store }: Pick<Seat, 'store'>): ObjectService {
   const live = new LiveFeed()
   const open = new Map<string, { readonly at: number; readonly place: number; readonly gauges: Gauges }>()
 

@@ -16,10 +16,10 @@ import { checkOptions, isFunction, record } from '../schemas.ts'
 import type { MetricsCore } from './core.ts'
 import { describeMetrics } from './describe.ts'
 import type { MetricsExporter } from './exporter.ts'
-import { createMetricsKeeper, METRICS_KEEPER } from './object.ts'
-import { createRemoteKeeper } from './remote-keeper.ts'
+import { createLocalStorage } from './local-storage.ts'
+import { createMetricsObject, METRICS_KEEPER } from './object.ts'
+import { createRemoteStorage } from './remote-storage.ts'
 import { metricsRoutes } from './routes.ts'
-import { createStoreKeeper } from './store-keeper.ts'
 import { cleanCost, cleanParts } from './usage.ts'
 
 export { MetricsExporter, type MetricsExporterOptions } from './exporter.ts'
@@ -57,7 +57,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
   const { core: counts, authenticate } = exporter
   return asPlugin({
     name: METRICS_KEEPER,
-    keepers: { metrics: createMetricsKeeper },
+    objectServices: { metrics: createMetricsObject },
     observer: counts.pricedBy(pricing),
     observerInObject: counts.hurried(pricing),
     costOf: (usage, model) => cleanCost(counts.costOf({ model, pricing }, cleanParts(usage))),
@@ -96,7 +96,7 @@ export function pricingAlone(pricing: Pricing | undefined): Plugin | undefined {
 /** Connects the keeper for the handler's state. With state in memory, the exporter itself keeps the counts. */
 function keep(counts: MetricsCore, { settings: { state }, log }: Core): void {
   const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
-  if (state.kind === 'hosted') counts.connect(each => createRemoteKeeper(each, state, onError))
+  if (state.kind === 'hosted') counts.connect(each => createRemoteStorage(each, state, onError))
   else if (state.kind === 'local' && !state.isVolatile)
-    counts.connect(each => createStoreKeeper(each, state.store, onError))
+    counts.connect(each => createLocalStorage(each, state.store, onError))
 }

@@ -1,8 +1,8 @@
 import type { Correction, CorrectionQuery, CorrectionStore } from '../agents/corrections.ts'
 import type { Builders, BuiltInDescription } from '../core/builders.ts'
 import { asPlugin } from '../core/built-in.ts'
-import type { Keep, Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
+import type { CallTransactions, Transactions } from '../core/transaction-calls.ts'
 import { addCorrection, CorrectionSchema, forgetCorrections, listCorrections } from '../http/corrections.ts'
 import { correctionRoutes } from '../http/routes/correction-routes.ts'
 import { partitionOf } from '../runs/record.ts'
@@ -30,24 +30,25 @@ export function corrections(): Plugin {
         corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
       }
     },
-    mount: ({ prefix, catalog, maxBodyBytes, settings, keep, runs }) => ({
+    mount: ({ prefix, catalog, maxBodyBytes, settings, callTransactions, runs }) => ({
       routes: correctionRoutes({
         permit: runs.permit,
         prefix,
         catalog,
         maxBodyBytes,
         listAnonymous: settings.runs.listAnonymous,
-        store: correctionsIn(keep),
+        store: correctionsIn(callTransactions),
       }),
       describe,
       forget: async ({ owner, session }) =>
-        session === undefined && keep(NAME, CORRECTION_TRANSACTIONS).forget(partitionOf(owner), owner),
+        session === undefined &&
+        callTransactions(NAME, CORRECTION_TRANSACTIONS).forget(partitionOf(owner), owner),
     }),
   })
 }
 
 /** The default store of corrections. With Durable Objects, they are in the object that lists their owner's runs. */
-function correctionsIn(keep: Keep): Required<CorrectionStore> {
+function correctionsIn(keep: CallTransactions): Required<CorrectionStore> {
   const calls = keep(NAME, CORRECTION_TRANSACTIONS)
   return {
     add: (correction, owner) => calls.add(partitionOf(owner), correction, owner),

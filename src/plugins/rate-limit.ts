@@ -32,7 +32,9 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
     mount(core) {
       const middleware = createRateLimit(
         settings,
-        shared ? sharedCount(NAME, core.keep, core.settings.state, settings) : createLocalCount(settings),
+        shared
+          ? sharedCount(NAME, core.callTransactions, core.settings.state, settings)
+          : createLocalCount(settings),
         core.onNoAddress,
       )
       // It runs before all other middleware, unless it counts by a key: other middleware may set that key.

@@ -5,7 +5,7 @@
  */
 
 import { hasKeys } from '../agents/redacted.ts'
-import type { Calls, Keep } from '../core/kept.ts'
+import type { Calls, CallTransactions } from '../core/transaction-calls.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { tooManyRuns } from '../runs/admission.ts'
 import { stillAtWork } from '../runs/feedback.ts'
@@ -44,7 +44,7 @@ export interface QueueSettings extends QueueBounds {
 
 /** What the host needs of the handler. */
 export interface QueueParts extends StarterParts {
-  readonly keep: Keep
+  readonly callTransactions: CallTransactions
   readonly settings: QueueSettings
 }
 
@@ -74,7 +74,7 @@ export class QueueHost implements RunHost {
   constructor(host: RunHost, parts: QueueParts) {
     this.#host = host
     this.#parts = parts
-    this.#line = parts.keep(NAME, LINE_TRANSACTIONS)
+    this.#line = parts.callTransactions(NAME, LINE_TRANSACTIONS)
     this.starter = createStarter(host, this.#line, parts)
     this.onFree = this.starter.onFree
     this.keep = host.keep.bind(host)

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { checkUse, type KeyUse, tooManyRuns } from '../runs/admission.ts'
 import type { IdempotencyKey, RunQuery } from '../runs/host.ts'
 import type { Asked } from '../runs/journal.ts'

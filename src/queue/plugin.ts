@@ -7,8 +7,8 @@
 import * as v from 'valibot'
 import { asPlugin, type Core } from '../core/built-in.ts'
 import type { ObjectService, Seat } from '../core/hosted.ts'
-import { keeperOf } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
+import { objectServiceOf } from '../core/object-service.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, count, func } from '../schemas.ts'
 import { createWake } from '../wake.ts'
@@ -46,15 +46,15 @@ export function queue(options: QueueOptions = {}): Plugin {
   const bounds = { maxQueued, maxQueuedPerClient: maxQueuedPerOwner, priorityOf }
   return asPlugin({
     name: NAME,
-    host(inner, { runs, settings, keep }) {
+    host(inner, { runs, settings, callTransactions }) {
       const state = stateFor(NAME, settings.state)
       const where =
         state.kind === 'local'
           ? { changed: createWake() }
           : { changed: undefined, waitUntil: (work: Promise<unknown>) => state.waitUntil(work) }
-      return new QueueHost(inner, { runs, keep, log: settings.log, settings: bounds, ...where })
+      return new QueueHost(inner, { runs, callTransactions, log: settings.log, settings: bounds, ...where })
     },
-    keepers: { index: createLineKeeper },
+    objectServices: { index: createLineKeeper },
     mount: core => ({
       forget: async ({ owner, session, cancels = false }) =>
         hostOf(core)?.forget(owner, session, cancels) ?? false,
@@ -72,7 +72,7 @@ const LOOK_MS = 30_000
 
 /** In an object: the same transactions, and an alarm that starts what nobody else has. */
 function createLineKeeper(seat: Seat, core: Core): ObjectService {
-  const keeper = keeperOf(seat, LINE_TRANSACTIONS)
+  const keeper = objectServiceOf(seat, LINE_TRANSACTIONS)
   const count = () => seat.store.read(tx => LINE_TRANSACTIONS.reads.count(tx))
   return {
     ...keeper,

@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent } from '../agents/contract.ts'
-import type { Calls } from '../core/kept.ts'
+import type { Calls } from '../core/transaction-calls.ts'
 import { isServableError, reportError, ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'

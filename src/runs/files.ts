@@ -22,7 +22,7 @@ export interface InputOwner extends FileOwner {
 }
 
 /** Stores files apart from the runs that refer to them. */
-export interface FileKeeper {
+export interface FileStorage {
   /** The files of one run that begins. */
   of(run: FileOwner): RunFiles
   /**

@@ -12,7 +12,7 @@ import type { Approvals } from './approvals.ts'
 import type { Asking } from './asking.ts'
 import type { EndedRun } from './ended-run.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
-import type { FileKeeper } from './files.ts'
+import type { FileStorage } from './files.ts'
 import type { InputFilter } from './input-filter.ts'
 import type { Asked } from './journal.ts'
 import type { EventQuery, LogPage } from './log-page.ts'
@@ -62,7 +62,7 @@ export interface HostSettings extends RunSettings {
   /** Finds who runs something by its name. Throws where nobody does. */
   readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
   /** Stores the files of runs apart; undefined where they stay in what runs say. */
-  readonly files?: FileKeeper | undefined
+  readonly files?: FileStorage | undefined
   /** Most plain runs of one client that wait for answers. */
   readonly maxWaitingPerOwner?: number | undefined
   /** Says who may run what; undefined where everyone may run everything. */
@@ -72,7 +72,7 @@ export interface HostSettings extends RunSettings {
   /** Told when a stored run that was at work here has ended, and that is written. Never rejects. */
   readonly onFree?: (() => Promise<void> | undefined) | undefined
   /** Sees what clients say first. */
-  readonly screen?: InputFilter | undefined
+  readonly inputFilter?: InputFilter | undefined
   /** Is asked before a run starts. */
   readonly admit?: Admit | undefined
   /** Tells others of the ends of runs; undefined where nobody is told. */

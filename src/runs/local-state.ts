@@ -9,7 +9,7 @@ import { memoryStore } from '../state/memory.ts'
 import { checkRetention, type LocalParts, type Retention } from '../state/state.ts'
 import type { HostSettings, RunHost } from './host.ts'
 import { createLocalHost } from './local-host.ts'
-import { SESSIONS_IN_STATE, type Sessions } from './session-keeper.ts'
+import { SESSIONS_IN_STATE, type Sessions } from './session-storage.ts'
 
 /** State in this process: in its memory, or in a database that it has open. */
 export interface LocalState extends LocalParts {

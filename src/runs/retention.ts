@@ -10,7 +10,7 @@ import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { FEEDBACK } from './feedback.ts'
-import type { FileKeeper } from './files.ts'
+import type { FileStorage } from './files.ts'
 import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
 import type { RunNotices } from './notices.ts'
@@ -151,7 +151,7 @@ const SHARED_SWEEP_LIMIT = 200
 const SHARED_SWEEP_EVERY_MS = 5000
 
 /** Sweeps for all machines, if nobody has done it a moment ago: of several at once, one does. */
-export function sweepForAll(tx: Transaction, retention: Retention, files: FileKeeper | undefined): void {
+export function sweepForAll(tx: Transaction, retention: Retention, files: FileStorage | undefined): void {
   const last = tx.get(SWEPT, RUNS)?.at ?? Number.NEGATIVE_INFINITY
   if (Math.abs(tx.now - last) < SHARED_SWEEP_EVERY_MS) return
   tx.put(SWEPT, { id: RUNS, partition: '', at: tx.now, tags: {}, value: null })
@@ -163,7 +163,7 @@ export function sweep(
   tx: Transaction,
   { maxRuns }: Retention,
   now: number,
-  files: FileKeeper | undefined,
+  files: FileStorage | undefined,
   limit: number = SWEEP_LIMIT,
 ): void {
   for (const { value } of tx.expired<StoredRun>(RUNS, now, limit)) forgetRun(tx, value, files)
@@ -185,7 +185,7 @@ function mayLeave({ record, keyId }: StoredRun, now: number): boolean {
 }
 
 /** Deletes all that is kept of a run. */
-export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?: FileKeeper): undefined {
+export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?: FileStorage): undefined {
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)

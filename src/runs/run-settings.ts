@@ -5,7 +5,7 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
-import type { MemoryKeeper } from '../agents/memory.ts'
+import type { MemoryStorage } from '../agents/memory.ts'
 import type { Journal, KeptWork } from '../agents/work.ts'
 import type { RunFailure } from './failures.ts'
 import type { Observer } from './observer.ts'
@@ -24,7 +24,7 @@ export interface RunSettings {
   /** Most characters that a JSON answer may hold. */
   readonly maxLength: number
   /** Keeps what agents remember; undefined where they remember nothing. */
-  readonly memory?: MemoryKeeper | undefined
+  readonly memory?: MemoryStorage | undefined
   /** Told of all that fails, each once, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
   /** Is told of every run, and never throws. */
@@ -32,7 +32,7 @@ export interface RunSettings {
   /** Those at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
   /** What is around every run. */
-  readonly around?: RunMiddleware | undefined
+  readonly runMiddleware?: RunMiddleware | undefined
 }
 
 /** Who has asked for a run. */

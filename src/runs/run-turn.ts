@@ -8,9 +8,9 @@ import { lastWordsOf } from '../agents/last-words.ts'
 import type {
   Remembering,
   RunSitting,
-  SessionKeeper,
   SessionKey,
   SessionNote,
+  SessionStorage,
   Sitting,
   SittingRun,
 } from '../agents/memory.ts'
@@ -19,7 +19,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../agents/run-
 import type { Turn, TurnEnd, TurnToolCall } from '../agents/turn.ts'
 import { isServableError } from '../errors.ts'
 import { createWake } from '../wake.ts'
-import type { FileKeeper } from './files.ts'
+import type { FileStorage } from './files.ts'
 import { MAX_TEXT, toKeptInput } from './told-turn.ts'
 
 /** Milliseconds after which a session is asked for again: first, and at most. */
@@ -41,8 +41,8 @@ export class RunTurn implements RunSitting, Sitting {
   readonly messages: unknown[] = []
   readonly stop: () => void
   readonly #run: SittingRun
-  readonly #files: FileKeeper | undefined
-  readonly #sessions: SessionKeeper
+  readonly #files: FileStorage | undefined
+  readonly #sessions: SessionStorage
   #turn: Turn
   readonly #said = new Said()
   readonly #wake = createWake()
@@ -55,11 +55,11 @@ export class RunTurn implements RunSitting, Sitting {
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(
-    sessions: SessionKeeper,
+    sessions: SessionStorage,
     key: SessionKey,
     { kind, name }: Remembering,
     run: SittingRun,
-    files: FileKeeper | undefined,
+    files: FileStorage | undefined,
   ) {
     this.#sessions = sessions
     this.key = key
@@ -142,7 +142,7 @@ export class RunTurn implements RunSitting, Sitting {
   #letGo = (): void => {}
 
   /** Where a file cannot be stored, the turn names it. */
-  async #storeFiles(files: FileKeeper): Promise<void> {
+  async #storeFiles(files: FileStorage): Promise<void> {
     const { input, options, isStored = false } = this.#run
     const owner = { runId: this.runId, owner: options.identity ?? null, isStored }
     try {

@@ -307,7 +307,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings.working?.add(this)
     this.onBegin?.()
     const run = { target: this.#target, input: this.#input, options: this.#options }
-    const reading = readingOf(this.#settings.around?.(run, begin) ?? begin(run))
+    const reading = readingOf(this.#settings.runMiddleware?.(run, begin) ?? begin(run))
     // However this run ends but by itself, it fires the signal.
     reading.adopt()
     return reading

@@ -1,5 +1,5 @@
 import type { Turn } from '../agents/turn.ts'
-import type { FileKeeper } from './files.ts'
+import type { FileStorage } from './files.ts'
 import type { SessionConcurrency, SessionSettings } from './session-record.ts'
 import type { SettingsFor } from './session-retention.ts'
 
@@ -42,5 +42,5 @@ export interface SessionParts {
   readonly hold: ((work: Promise<unknown>) => void) | undefined
   readonly onError: (thrown: unknown) => void
   /** Stores the files of inputs apart; undefined where turns name them. */
-  readonly files?: FileKeeper | undefined
+  readonly files?: FileStorage | undefined
 }

@@ -8,8 +8,8 @@ import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { ObjectService, Seat } from '../core/hosted.ts'
-import { callIn, remote } from '../core/keeper.ts'
 import { stateFor } from '../core/no-state.ts'
+import { callIn, remote } from '../core/object-service.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
@@ -22,7 +22,7 @@ import { describeSchedules } from './describe.ts'
 import { codeOf } from './kept.ts'
 import { type ScheduleMethods, scheduleRoutes } from './routes.ts'
 import type { Schedule } from './schedule.ts'
-import { KeptSchedules } from './service.ts'
+import { ScheduleService } from './service.ts'
 import { startScheduled } from './starting.ts'
 import { Ticker } from './ticker.ts'
 
@@ -68,7 +68,7 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
   const { authenticate } = options
   return asPlugin({
     name: NAME,
-    keepers: { index: (seat, core) => createScheduleKeeper(seat, core, list) },
+    objectServices: { index: (seat, core) => createScheduleKeeper(seat, core, list) },
     mount(core) {
       checkCore(core, list)
       const { prefix, log, life, settings } = core
@@ -137,8 +137,8 @@ function keptIn(
   core: Core,
   schedules: readonly Schedule[],
   wakeBy: (at: number) => unknown,
-): KeptSchedules {
-  return new KeptSchedules({
+): ScheduleService {
+  return new ScheduleService({
     ...{ store, schedules, wakeBy, retentionMs: core.runs.retentionMs },
     start: (schedule, tick) => startScheduled(core, schedule, tick),
     onFailure: (schedule, error) => logThrown(core.log, { event: 'schedule.failed', schedule }, error),

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { Kind } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
-import type { Remote } from '../core/keeper.ts'
+import type { Remote } from '../core/object-service.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
@@ -18,10 +18,10 @@ import { plain } from '../web/plain.ts'
 import { jsonReply } from '../web/reply.ts'
 import type { Kept } from './kept.ts'
 import type { Schedule } from './schedule.ts'
-import type { KeptSchedules } from './service.ts'
+import type { ScheduleService } from './service.ts'
 
 /** What is asked of schedules, wherever they are kept. */
-export type ScheduleMethods = Remote<Pick<KeptSchedules, 'known' | 'pause' | 'resume' | 'run' | 'wake'>>
+export type ScheduleMethods = Remote<Pick<ScheduleService, 'known' | 'pause' | 'resume' | 'run' | 'wake'>>
 
 /** A schedule, as administrators see it. Times are ISO 8601, in UTC. */
 export interface ScheduleView {

@@ -51,7 +51,7 @@ const LOST_MS = 60 * 60 * 1000
 const OTHERS_MS = 1000
 
 /** What schedules need of their handler. */
-export interface KeeperParts {
+export interface ScheduleServiceParts {
   readonly store: Store
   readonly schedules: readonly Schedule[]
   /** Starts a run, or finds the one of the same key. */
@@ -60,7 +60,7 @@ export interface KeeperParts {
   readonly retentionMs: number
   /** A run could not be started, or what became of it is not known. */
   readonly onFailure: (schedule: string, error: unknown) => void
-  /** Sees to it that {@link KeptSchedules.look} is called by then. */
+  /** Sees to it that {@link ScheduleService.look} is called by then. */
   readonly wakeBy: (at: number) => unknown
 }
 
@@ -68,14 +68,14 @@ export interface KeeperParts {
 export type Known = readonly (readonly [name: string, kept: Kept | undefined])[]
 
 /** The schedules of a handler, over its store. */
-export class KeptSchedules {
-  readonly #parts: KeeperParts
+export class ScheduleService {
+  readonly #parts: ScheduleServiceParts
   readonly #byName: ReadonlyMap<string, Schedule>
   readonly #timetable = createTimetable()
   #ready: Promise<void> | undefined
   #readyAt = 0
 
-  constructor(parts: KeeperParts) {
+  constructor(parts: ScheduleServiceParts) {
     this.#parts = parts
     this.#byName = new Map(parts.schedules.map(each => [each.name, each]))
   }

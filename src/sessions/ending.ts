@@ -7,7 +7,7 @@
 
 import type { SessionKey } from '../agents/memory.ts'
 import { ownerOf } from '../agents/owner.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { partitionOf } from '../runs/record.ts'
 import {
   alive,

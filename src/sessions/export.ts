@@ -11,12 +11,12 @@ import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
-import { placeOf } from '../runs/session-keeper.ts'
+import { placeOf } from '../runs/session-storage.ts'
 import { validate } from '../validation.ts'
 import { toldOf } from './feedback.ts'
 import type { SessionSummary } from './list.ts'
 import { SAID, SAID_WORKS, type ToldTurns } from './said.ts'
-import { keyOf, type Sessions } from './service.ts'
+import { keyOf, type SessionService } from './service.ts'
 
 /** Sessions that are looked up at once. */
 const PAGE = 20
@@ -43,11 +43,11 @@ const QuerySchema: v.GenericSchema<unknown, ExportQuery> = v.object({
 
 /** Makes the route. */
 export function exportRoutes(
-  { prefix, keep, checkShared }: Pick<Core, 'prefix' | 'keep' | 'checkShared'>,
-  sessions: Sessions,
+  { prefix, callTransactions, checkShared }: Pick<Core, 'prefix' | 'callTransactions' | 'checkShared'>,
+  sessions: SessionService,
 ): Route[] {
   const check = checkShared('Sessions need')
-  const calls = keep(SAID, SAID_WORKS)
+  const calls = callTransactions(SAID, SAID_WORKS)
 
   /** The turns of a session, newest first. */
   async function* linesOf(identity: string, session: SessionSummary, since: number): AsyncGenerator<string> {

@@ -15,7 +15,7 @@ import { joinPath, queryOf } from '../http/router.ts'
 import { runIdOf } from '../http/routes/stored-run-routes.ts'
 import type { Feedback, FeedbackInput } from '../runs/feedback.ts'
 import { checkPermitOf } from '../runs/permit.ts'
-import { placeOf } from '../runs/session-keeper.ts'
+import { placeOf } from '../runs/session-storage.ts'
 import { isObject, validate } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { SAID, SAID_WORKS } from './said.ts'
@@ -87,13 +87,13 @@ export function toldOf({ at, ...said }: Feedback): ToldFeedback {
 export function feedbackRoutes({
   prefix,
   host,
-  keep,
+  callTransactions,
   maxBodyBytes,
   checkShared,
   runs,
-}: Pick<Core, 'prefix' | 'host' | 'keep' | 'maxBodyBytes' | 'checkShared' | 'runs'>): Route[] {
+}: Pick<Core, 'prefix' | 'host' | 'callTransactions' | 'maxBodyBytes' | 'checkShared' | 'runs'>): Route[] {
   const check = checkShared('Sessions need')
-  const calls = keep(SAID, SAID_WORKS)
+  const calls = callTransactions(SAID, SAID_WORKS)
   const route = (method: Route['method'], endpoint: Endpoint): Route => ({
     method,
     path: joinPath(prefix, 'runs/:id/feedback'),

@@ -5,20 +5,20 @@
  */
 
 import type { Kind } from '../agents/contract.ts'
-import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
+import type { SessionKey, SessionStorage } from '../agents/memory.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Core, Forgetting } from '../core/built-in.ts'
-import type { Calls } from '../core/kept.ts'
+import type { Calls } from '../core/transaction-calls.ts'
 import { isServableError } from '../errors.ts'
 import { stillAtWork } from '../runs/feedback.ts'
 import type { RunQuery } from '../runs/host.ts'
 import type { RunSummary } from '../runs/record.ts'
-import { placeOf } from '../runs/session-keeper.ts'
+import { placeOf } from '../runs/session-storage.ts'
 import { busy } from '../runs/session-turns.ts'
 import type { Position } from '../state/store.ts'
 import { createWake } from '../wake.ts'
 import { ENDING, ENDING_WORKS, type EndingWorks } from './ending.ts'
-import { keyOf, listOf, type Sessions } from './service.ts'
+import { keyOf, listOf, type SessionService } from './service.ts'
 
 /** Runs that are looked at together, and that are deleted at the same time. */
 const PAGE = 100
@@ -46,13 +46,13 @@ export class Forgetter {
   readonly #core: Pick<Core, 'host' | 'mounted' | 'catalog'>
   readonly #files: Core['runs']['files']
   readonly #calls: Calls<EndingWorks>
-  readonly #shown: Sessions
-  readonly #kept: SessionKeeper
+  readonly #shown: SessionService
+  readonly #kept: SessionStorage
 
-  constructor(core: Core, shown: Sessions, kept: SessionKeeper) {
+  constructor(core: Core, shown: SessionService, kept: SessionStorage) {
     this.#core = core
     this.#files = core.runs.files
-    this.#calls = core.keep(ENDING, ENDING_WORKS)
+    this.#calls = core.callTransactions(ENDING, ENDING_WORKS)
     this.#shown = shown
     this.#kept = kept
   }

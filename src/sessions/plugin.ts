@@ -17,7 +17,7 @@ import { Forgetter } from './forget.ts'
 import { forgetRoutes } from './forget-routes.ts'
 import { sessionRoutes } from './routes.ts'
 import { SAID, SAID_WORKS } from './said.ts'
-import { NAME, Sessions } from './service.ts'
+import { NAME, SessionService } from './service.ts'
 import { SESSION_WORKS } from './transactions.ts'
 
 export type { ToldFeedback } from './feedback.ts'
@@ -38,7 +38,7 @@ export function sessions(): Plugin {
       if (kept === undefined) {
         throw new ServableError('invalid_options', '`sessions` shows what is kept: `runs.store` is `none`')
       }
-      const shown = new Sessions(core)
+      const shown = new SessionService(core)
       kept.changed = key => shown.tell(key)
       const routes = [
         ...sessionRoutes(core, shown),

@@ -24,7 +24,7 @@ import {
   SessionQuerySchema,
   TurnQuerySchema,
 } from './schemas.ts'
-import { keyOf, NAME, type Sessions } from './service.ts'
+import { keyOf, NAME, type SessionService } from './service.ts'
 
 /** What is the caller's is kept by no cache. */
 const NO_STORE = { 'cache-control': 'no-store' }
@@ -38,7 +38,7 @@ export function sessionRoutes(
     checkShared,
     runs: { permit },
   }: Pick<Core, 'prefix' | 'catalog' | 'maxBodyBytes' | 'checkShared' | 'runs'>,
-  sessions: Sessions,
+  sessions: SessionService,
 ): Route[] {
   const check = checkShared('Sessions need')
   const route = (method: Route['method'], path: string, endpoint: Endpoint): Route => ({

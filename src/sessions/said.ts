@@ -6,7 +6,7 @@
 
 import type { SessionKey } from '../agents/memory.ts'
 import type { Turn } from '../agents/turn.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from '../runs/feedback.ts'
 import { alive, type Entry, idOf, TURNS, thingOf } from '../runs/session-record.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'

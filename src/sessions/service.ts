@@ -9,13 +9,13 @@ import type { SessionKey } from '../agents/memory.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { Core } from '../core/built-in.ts'
 import { sessionSettingsFor } from '../core/core.ts'
-import type { Calls } from '../core/kept.ts'
 import type { ObjectAddress } from '../core/object-address.ts'
+import type { Calls } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { partitionOf } from '../runs/record.ts'
-import { placeOf } from '../runs/session-keeper.ts'
 import { idOf } from '../runs/session-record.ts'
 import type { SettingsFor } from '../runs/session-retention.ts'
+import { placeOf } from '../runs/session-storage.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from './list.ts'
 import { SESSION_WORKS, type SessionWorks } from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
@@ -30,15 +30,15 @@ export function keyOf(identity: string | null, kind: Kind, name: string, session
 }
 
 /** See the module's head. */
-export class Sessions {
+export class SessionService {
   readonly #calls: Calls<SessionWorks>
   readonly #settingsFor: SettingsFor
   readonly #files: Core['runs']['files']
   /** Each session has an object of its own, and lists have copies. */
   readonly #isHosted: boolean
 
-  constructor({ keep, settings, runs }: Pick<Core, 'keep' | 'settings' | 'runs'>) {
-    this.#calls = keep(NAME, SESSION_WORKS)
+  constructor({ callTransactions, settings, runs }: Pick<Core, 'callTransactions' | 'settings' | 'runs'>) {
+    this.#calls = callTransactions(NAME, SESSION_WORKS)
     this.#settingsFor = sessionSettingsFor(settings)
     this.#files = runs.files
     this.#isHosted = settings.state.kind === 'hosted'

@@ -5,7 +5,7 @@
  */
 
 import type { SessionKey } from '../agents/memory.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import {
   forgetSession,
   idOf,

@@ -6,8 +6,8 @@
  */
 
 import type { Forgetting } from '../core/built-in.ts'
-import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
+import type { Calls, CallTransactions } from '../core/transaction-calls.ts'
 import { nameResolver } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
@@ -70,7 +70,7 @@ export class Notices implements RunNotices {
   /** While nobody serves, the store is left alone. */
   #isOpen = true
 
-  constructor(settings: WebhookSettings, core: CoreSettings, keep: Keep) {
+  constructor(settings: WebhookSettings, core: CoreSettings, keep: CallTransactions) {
     this.#settings = settings
     this.#core = core
     this.#transactions = webhookTransactions(settings)

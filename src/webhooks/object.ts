@@ -6,19 +6,19 @@
 
 import type { Core } from '../core/built-in.ts'
 import type { ObjectService, Seat } from '../core/hosted.ts'
-import { keeperOf } from '../core/keeper.ts'
+import { objectServiceOf } from '../core/object-service.ts'
 import { webhookDeliverer } from './notices.ts'
 import type { WebhookSettings } from './options.ts'
 import { webhookTransactions } from './transactions.ts'
 
 /** Makes the keeper. Its alarm rings when a delivery is due. */
-export function createWebhookKeeper(
+export function createWebhookObject(
   seat: Seat,
   { log, runs }: Core,
   settings: WebhookSettings,
 ): ObjectService {
   const transactions = webhookTransactions(settings)
-  const keeper = keeperOf(seat, transactions)
+  const keeper = objectServiceOf(seat, transactions)
   const deliverer = webhookDeliverer(settings, {
     store: seat.store,
     log,

@@ -10,7 +10,7 @@ import type { Plugin } from '../core/plugin.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { describeWebhooks } from './describe.ts'
 import { Notices } from './notices.ts'
-import { createWebhookKeeper } from './object.ts'
+import { createWebhookObject } from './object.ts'
 import { NAME, resolveWebhooks, type WebhooksOptions } from './options.ts'
 import { adminWebhookRoutes, webhookRoutes } from './routes.ts'
 
@@ -26,7 +26,7 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
   const settings = resolveWebhooks(options)
   return asPlugin({
     name: NAME,
-    keepers: { index: (seat, core) => createWebhookKeeper(seat, core, settings) },
+    objectServices: { index: (seat, core) => createWebhookObject(seat, core, settings) },
     notices: (core, keep) => {
       stateFor(NAME, core.state)
       return new Notices(settings, core, keep)

@@ -5,7 +5,7 @@
  */
 
 import type { Forgetting } from '../core/built-in.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Transactions } from '../core/transaction-calls.ts'
 import { ServableError } from '../errors.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import type { Permitted } from '../runs/permit.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callIn, keeperOf, remote } from '../../src/core/keeper.ts'
+import { callIn, objectServiceOf, remote } from '../../src/core/object-service.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Document, Reader, Transaction } from '../../src/state/store.ts'
 
@@ -33,7 +33,7 @@ const works = {
 function keeper() {
   const [store, moments, expired] = [memoryStore(), [] as number[], [] as string[]]
   const wakeBy = async (at: number) => void moments.push(at)
-  const { ask, alarm } = keeperOf({ store, wakeBy }, works, async ({ id }) => void expired.push(id))
+  const { ask, alarm } = objectServiceOf({ store, wakeBy }, works, async ({ id }) => void expired.push(id))
   return { ask, alarm: () => alarm?.(), moments, expired }
 }
 

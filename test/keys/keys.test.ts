@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callsIn } from '../../src/core/kept.ts'
+import { localCalls } from '../../src/core/transaction-calls.ts'
 import { createHandler, memoryState, platform } from '../../src/index.ts'
 import { createId, createKey } from '../../src/keys/codec.ts'
 import { ENDED_MS, KEY_TRANSACTIONS, USED_MS } from '../../src/keys/kept.ts'
@@ -191,7 +191,7 @@ describe('a state that fails', () => {
 
 describe('what a process remembers', () => {
   const ringOver = (store: Store, cacheMs: number) =>
-    new Keyring({ calls: callsIn(store, KEY_TRANSACTIONS), cacheMs, joins: true, changes: { count: 0 } })
+    new Keyring({ calls: localCalls(store, KEY_TRANSACTIONS), cacheMs, joins: true, changes: { count: 0 } })
 
   it('is bounded, whatever clients send', async () => {
     const ring = ringOver(memoryStore(), 300_000)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, EventBus, MetricsExporter, type RunEvent } from '../../src/index.ts'
 import { addBatch, readStats } from '../../src/metrics/batches.ts'
 import { LiveFeed } from '../../src/metrics/live.ts'
-import { createStoreKeeper } from '../../src/metrics/store-keeper.ts'
+import { createLocalStorage } from '../../src/metrics/local-storage.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
 import { eventually } from '../eventually.ts'
@@ -170,7 +170,7 @@ describe('a store that fails', () => {
     }
     const onError = vi.fn()
     const { core } = new MetricsExporter()
-    core.connect(each => createStoreKeeper(each, store, onError))
+    core.connect(each => createLocalStorage(each, store, onError))
     const servable = { run: async () => ({}) as never }
     for (let run = 0; run < 3; run++) {
       core

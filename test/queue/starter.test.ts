@@ -1,6 +1,6 @@
 /** A run that is added while a search for the next one ends, and one whose starts end one process after the other. */
 import { expect, it } from 'vitest'
-import type { Calls } from '../../src/core/kept.ts'
+import type { Calls } from '../../src/core/transaction-calls.ts'
 import type { Claimed, LineTransactions } from '../../src/queue/line.ts'
 import { createStarter, type StarterParts } from '../../src/queue/starter.ts'
 import type { EndedRun } from '../../src/runs/ended-run.ts'

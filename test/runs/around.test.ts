@@ -28,7 +28,7 @@ const adding = (letter: string): RunMiddleware =>
 
 const start = (input: string, arounds: readonly RunMiddleware[], signals?: AbortSignal[]) => {
   const target = { kind: 'agent', name: 'tested', servable: servable(signals) } as const
-  return startRun(target, input, {}, { ...settings, around: runMiddlewareOf(arounds) })
+  return startRun(target, input, {}, { ...settings, runMiddleware: runMiddlewareOf(arounds) })
 }
 
 it('puts each around the next one: the first asks first, and sees events last', async () => {

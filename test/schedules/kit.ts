@@ -1,7 +1,7 @@
 /** Schedules over a store with a clock of its own. */
 
 import { type Schedule, type ScheduleOptions, schedule } from '../../src/schedules/plugin.ts'
-import { KeptSchedules } from '../../src/schedules/service.ts'
+import { ScheduleService } from '../../src/schedules/service.ts'
 import type { Tick } from '../../src/schedules/starting.ts'
 import { bound } from '../../src/state/bound.ts'
 import { memoryStore } from '../../src/state/memory.ts'
@@ -84,7 +84,7 @@ export function processOf(
 ) {
   const failures: string[] = []
   const wakes: number[] = []
-  const kept = new KeptSchedules({
+  const kept = new ScheduleService({
     ...{ store, schedules, start: runs.start, retentionMs: 24 * 60 * 60 * 1000 },
     onFailure: (name, error) =>
       void failures.push(`${name}: ${(error as { code?: string }).code ?? String(error)}`),

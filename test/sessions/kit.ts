@@ -1,9 +1,9 @@
 /** A service whose sessions are each in a store of their own, as with Durable Objects, in this process. */
 import type { HostedState } from '../../src/core/hosted.ts'
-import { callsIn, type Transactions } from '../../src/core/kept.ts'
 import { noState } from '../../src/core/no-state.ts'
+import { localCalls, type Transactions } from '../../src/core/transaction-calls.ts'
 import { createHandler, type LogEntry, memoryState } from '../../src/index.ts'
-import { SESSIONS_IN_STATE } from '../../src/runs/session-keeper.ts'
+import { SESSIONS_IN_STATE } from '../../src/runs/session-storage.ts'
 import { SESSION_WORKS } from '../../src/sessions/transactions.ts'
 import type { Store } from '../../src/state/store.ts'
 import { sessionsOptions } from '../contracts/sessions/service.ts'
@@ -30,7 +30,7 @@ export function inObjects(fails: (method: string) => boolean = () => false) {
       const name = JSON.stringify(place)
       const store = stores.get(name) ?? memoryState().store
       stores.set(name, store)
-      const works = callsIn(store, KEEPERS[keeper] ?? {}) as Record<
+      const works = localCalls(store, KEEPERS[keeper] ?? {}) as Record<
         string,
         (...args: unknown[]) => Promise<unknown>
       >

@@ -1,6 +1,6 @@
 /** What is kept of deliveries has an end, and what a store throws ends nothing. */
 import { describe, expect, it, vi } from 'vitest'
-import { callsIn } from '../../src/core/kept.ts'
+import { localCalls } from '../../src/core/transaction-calls.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
 import { deferred } from '../../src/wake.ts'
@@ -52,7 +52,7 @@ function opened(
   }) as never
   const kept = async () =>
     (await inner.read(tx => tx.oldest<KeptDelivery>(DELIVERIES, 1000))).map(({ value }) => value)
-  return { settings, works, calls: callsIn(inner, works), store: inner, sent, work, deliverer, kept }
+  return { settings, works, calls: localCalls(inner, works), store: inner, sent, work, deliverer, kept }
 }
 
 describe('deliveries', () => {

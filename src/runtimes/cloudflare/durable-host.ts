@@ -6,8 +6,8 @@
 
 import type { Answer } from '../../agents/contract.ts'
 import type { Reach } from '../../core/hosted.ts'
-import { type Remote, remote } from '../../core/keeper.ts'
-import { type Calls, callsAt } from '../../core/kept.ts'
+import { type Remote, remote } from '../../core/object-service.ts'
+import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import { isServableError } from '../../errors.ts'
 import type { Asking } from '../../runs/asking.ts'
 import type { EndedRun } from '../../runs/ended-run.ts'
@@ -38,7 +38,7 @@ import { keepMsOf } from '../../runs/retention.ts'
 import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { placeOfKey, RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
-import type { RunMethods } from './run-keeper.ts'
+import type { RunMethods } from './run-object.ts'
 
 /** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
@@ -61,7 +61,7 @@ class DurableHost implements RunHost {
     this.#reach = reach
     this.#settings = settings
     this.#indexes = indexes
-    this.#index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+    this.#index = objectCalls((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {

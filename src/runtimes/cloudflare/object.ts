@@ -8,17 +8,17 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Core } from '../../core/built-in.ts'
 import type { ObjectClassName, ObjectService, ObjectServiceMaker, Seat } from '../../core/hosted.ts'
-import { keeperOf } from '../../core/keeper.ts'
-import type { Transactions } from '../../core/kept.ts'
+import { objectServiceOf } from '../../core/object-service.ts'
+import type { Transactions } from '../../core/transaction-calls.ts'
 import { ServableError } from '../../errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
-import { SESSIONS_IN_STATE } from '../../runs/session-keeper.ts'
+import { SESSIONS_IN_STATE } from '../../runs/session-storage.ts'
 import { Alarm } from './alarm.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, answering } from './rpc.ts'
 import { createRunIndex, RUN_KEEPER } from './run-index.ts'
-import { createRunKeeper } from './run-keeper.ts'
+import { createRunObject } from './run-object.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
 
 /** Milliseconds after which a keeper whose maintenance failed is asked again. */
@@ -114,8 +114,8 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
 function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, ObjectServiceMaker<Core>> {
   const makers = new Map<string, ObjectServiceMaker<Core>>()
   const keep = (name: string, transactions: Transactions) =>
-    makers.set(name, seat => keeperOf(seat, transactions))
-  if (className === 'run') makers.set(RUN_KEEPER, createRunKeeper)
+    makers.set(name, seat => objectServiceOf(seat, transactions))
+  if (className === 'run') makers.set(RUN_KEEPER, createRunObject)
   if (className === 'index') {
     makers.set(RUN_KEEPER, createRunIndex)
     keep(SESSIONS_IN_STATE.name, SESSIONS_IN_STATE.transactions)
@@ -126,7 +126,7 @@ function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, Obje
       const { kept } = plugin
       if (kept !== undefined) keep(name, kept.over(name))
     }
-    const make = plugin.keepers?.[className]
+    const make = plugin.objectServices?.[className]
     if (make !== undefined) makers.set(name, make)
   }
   return makers

@@ -5,8 +5,8 @@
  */
 
 import type { ObjectService, Seat } from '../../core/hosted.ts'
-import { keeperOf } from '../../core/keeper.ts'
-import type { Transactions } from '../../core/kept.ts'
+import { objectServiceOf } from '../../core/object-service.ts'
+import type { Transactions } from '../../core/transaction-calls.ts'
 import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
@@ -89,7 +89,7 @@ export const RUN_INDEX: RunIndex = {
 
 /** Makes the keeper of an index object. */
 export function createRunIndex(seat: Seat): ObjectService {
-  const keeper = keeperOf(seat, RUN_INDEX)
+  const keeper = objectServiceOf(seat, RUN_INDEX)
   let hasPlaces = false
   /** Restores places in a transaction of its own, since a refused run undoes its own transaction. */
   const fill = ([run, , bounds]: AdmitArgs) => {

@@ -6,7 +6,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { Core } from '../../core/built-in.ts'
-import type { SleepingSocket, SocketKeeper, SocketSeat } from '../../core/hosted.ts'
+import type { SleepingSocket, SocketSeat, SocketService } from '../../core/hosted.ts'
 import { ServableError } from '../../errors.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState, SocketPair } from './platform.ts'
@@ -16,7 +16,7 @@ declare const WebSocketPair: new () => SocketPair
 /** Makes the class. */
 export function socketClass(core: Core): ObjectClass {
   return class ServableGateway extends DurableObject {
-    readonly #keeper: SocketKeeper
+    readonly #keeper: SocketService
 
     constructor(state: ObjectState, env: unknown) {
       // If a user has the runtime's own types, they type the base class.

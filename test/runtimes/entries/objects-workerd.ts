@@ -108,8 +108,8 @@ const handler = createHandler({
   logger: entry => void log.push(entry),
   runs: { listAnonymous: true },
   plugins: [
-    asPlugin({ name: 'one', keepers: { run: seat => keeperAs('one', seat) } }),
-    asPlugin({ name: 'two', keepers: { run: seat => keeperAs('two', seat) } }),
+    asPlugin({ name: 'one', objectServices: { run: seat => keeperAs('one', seat) } }),
+    asPlugin({ name: 'two', objectServices: { run: seat => keeperAs('two', seat) } }),
     asPlugin({ name: 'counts', transactions: { counts: COUNTS } }),
     notes,
   ],

@@ -5,9 +5,9 @@
  */
 
 import type { HostedState } from '../core/hosted.ts'
-import { type Remote, remote } from '../core/keeper.ts'
+import { type Remote, remote } from '../core/object-service.ts'
 import { type Batch, sumUp } from './batches.ts'
-import type { MetricsCore, MetricsKeeper } from './core.ts'
+import type { MetricsCore, MetricsStorage } from './core.ts'
 import { Viewer } from './live.ts'
 import { METRICS_KEEPER, type MetricsMethods } from './object.ts'
 
@@ -45,15 +45,15 @@ interface Unsent {
 const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 /** Makes the keeper of an isolate. It does nothing until something is counted. */
-export function createRemoteKeeper(
+export function createRemoteStorage(
   core: MetricsCore,
   state: State,
   onError: (error: unknown) => void,
-): MetricsKeeper {
+): MetricsStorage {
   return new RemoteKeeper(core, state, onError)
 }
 
-class RemoteKeeper implements MetricsKeeper {
+class RemoteKeeper implements MetricsStorage {
   readonly #core: MetricsCore
   readonly #state: State
   readonly #onError: (error: unknown) => void
@@ -88,7 +88,7 @@ class RemoteKeeper implements MetricsKeeper {
     )
   }
 
-  async snapshot(): ReturnType<MetricsKeeper['snapshot']> {
+  async snapshot(): ReturnType<MetricsStorage['snapshot']> {
     await this.#send()
     const shares = await Promise.all(this.#objects().map(object => object.read()))
     return sumUp(
@@ -97,7 +97,7 @@ class RemoteKeeper implements MetricsKeeper {
     )
   }
 
-  async history(): ReturnType<MetricsKeeper['history']> {
+  async history(): ReturnType<MetricsStorage['history']> {
     await this.#send()
     return (await Promise.all(this.#objects().map(object => object.history()))).flat()
   }

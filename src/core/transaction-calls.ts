@@ -48,7 +48,7 @@ type CallsOf<Functions, P> = {
 export type Work<T> = (tx: T, ...args: unknown[]) => unknown
 
 /** Calls in a store at hand. */
-export function callsIn<T extends Transactions>(store: Store, { reads, writes }: T): Calls<T> {
+export function localCalls<T extends Transactions>(store: Store, { reads, writes }: T): Calls<T> {
   return callsBy<T>(
     { reads, writes },
     {
@@ -59,7 +59,7 @@ export function callsIn<T extends Transactions>(store: Store, { reads, writes }:
 }
 
 /** Calls in objects, where the keeper of that name has the same transactions. */
-export function callsAt<T extends Transactions>(
+export function objectCalls<T extends Transactions>(
   reach: (place: ObjectAddress, keeper: string) => Ask,
   keeper: string,
   { reads, writes }: T,
@@ -89,14 +89,14 @@ function callsBy<T extends Transactions>(
 }
 
 /** Where transactions are called from a handler. */
-export type Keep = <T extends Transactions>(keeper: string, transactions: T) => Calls<T>
+export type CallTransactions = <T extends Transactions>(keeper: string, transactions: T) => Calls<T>
 
 /** Calls where the state is. */
-export function keepIn(
+export function callTransactionsIn(
   state: { readonly kind: 'local'; readonly store: Store } | HostedState | NoState,
-): Keep {
-  if (state.kind === 'local') return (_, transactions) => callsIn(state.store, transactions)
+): CallTransactions {
+  if (state.kind === 'local') return (_, transactions) => localCalls(state.store, transactions)
   if (state.kind === 'none') return keeper => stateFor<never>(keeper, state)
   return (keeper, transactions) =>
-    callsAt((place, name) => state.reach('index', place, name), keeper, transactions)
+    objectCalls((place, name) => state.reach('index', place, name), keeper, transactions)
 }

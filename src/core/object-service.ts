@@ -8,7 +8,7 @@ import { ServableError } from '../errors.ts'
 import { bound } from '../state/bound.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Ask, ObjectService, Seat } from './hosted.ts'
-import type { Transactions, Work } from './kept.ts'
+import type { Transactions, Work } from './transaction-calls.ts'
 
 /** The methods of a keeper, as those who ask see them. */
 export type Remote<Methods> = {
@@ -52,7 +52,7 @@ const EXPIRED_AT_ONCE = 100
  * The keeper of transactions: runs them in an object, and deletes there what has expired. `onExpired` is told of each document
  * that was deleted so.
  */
-export function keeperOf(
+export function objectServiceOf(
   { store, wakeBy }: Pick<Seat, 'store' | 'wakeBy'>,
   { reads = {}, writes = {}, expiring = [], passing, forget }: Transactions,
   onExpired?: (document: Document) => Promise<void>,

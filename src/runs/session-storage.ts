@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Entered, SessionKeeper, SessionKey, SessionReader, Sitting } from '../agents/memory.ts'
+import type { Entered, SessionKey, SessionReader, SessionStorage, Sitting } from '../agents/memory.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { RunTurn } from './run-turn.ts'
 import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
@@ -51,7 +51,7 @@ export interface Sessions {
   /** The name of their keeper, which no plugin can have. */
   readonly name: string
   readonly transactions: SessionTransactions
-  keeper(calls: SessionCalls, parts: SessionParts): SessionKeeper
+  keeper(calls: SessionCalls, parts: SessionParts): SessionStorage
 }
 
 interface SessionPlace {
@@ -89,7 +89,7 @@ const MAX_SUMMARY = 16_384
 function keeper(
   calls: SessionCalls,
   { settings, settingsFor, compact, hold, onError, files }: SessionParts,
-): SessionKeeper {
+): SessionStorage {
   const here = new Map<string, Set<Sitting>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
     hold?.(work.catch(() => {}))
@@ -98,7 +98,7 @@ function keeper(
   const tell = (key: SessionKey) => {
     if (sessions.changed !== undefined) void held(sessions.changed(key).catch(onError))
   }
-  const sessions: SessionKeeper = {
+  const sessions: SessionStorage = {
     turnOf: (key, target, run) => new RunTurn(sessions, key, target, run, files),
     beatMs: settings.concurrency === 'interrupt' ? STOPPABLE_BEAT_MS : BEAT_MS,
     failed: onError,

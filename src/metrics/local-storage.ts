@@ -2,7 +2,7 @@ import { createMutex } from '../core/mutex.ts'
 import type { Store } from '../state/store.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
-import type { MetricsCore, MetricsKeeper } from './core.ts'
+import type { MetricsCore, MetricsStorage } from './core.ts'
 import { readSteps } from './history.ts'
 
 /** Milliseconds between a count and its write. A process that is killed loses the counts of that time. */
@@ -28,11 +28,11 @@ interface Numbered {
  * when the store cannot be written. The counts then wait in memory. A snapshot of a far store has only what is written: the next one
  * may be of another process, and no count may be less there.
  */
-export function createStoreKeeper(
+export function createLocalStorage(
   core: MetricsCore,
   store: Store,
   onError: (error: unknown) => void,
-): MetricsKeeper {
+): MetricsStorage {
   let timer: ReturnType<typeof setTimeout> | undefined
   let unwritten: Numbered[] = []
   let taken = 0

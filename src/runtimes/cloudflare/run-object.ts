@@ -9,9 +9,9 @@ import { sessionOf } from '../../agents/memory.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { ObjectService, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
-import { callIn } from '../../core/keeper.ts'
-import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
+import { callIn } from '../../core/object-service.ts'
+import { objectCalls } from '../../core/transaction-calls.ts'
 import { ServableError } from '../../errors.ts'
 import { admitted } from '../../runs/admit.ts'
 import type { Asking } from '../../runs/asking.ts'
@@ -99,10 +99,10 @@ export interface RunMethods {
 const LISTED_BY = 'listed-by'
 
 /** Makes the keeper of one object's run. */
-export function createRunKeeper(seat: Seat, core: Core): ObjectService {
+export function createRunObject(seat: Seat, core: Core): ObjectService {
   const { store, reach } = seat
   const settings = runsInObject(core)
-  const index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+  const index = objectCalls((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
   /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
   const indexOf = ({ record, owner }: StoredRun): string =>
