@@ -133,7 +133,10 @@ export class AiParts {
         yield* this.#calls.end(id, failed(fields.error), fields.error)
         return
       case 'tool-output-denied':
-        yield* this.#calls.end(id, { error: 'The call was not allowed' })
+        yield* this.#calls.end(id, {
+          error: textIn(fields.reason) ?? 'The call was not allowed',
+          code: 'approval_denied',
+        })
     }
   }
 

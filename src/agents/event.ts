@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isErrorCode, ServableError } from '../errors.ts'
+import { isErrorCode, isServableError, ServableError } from '../errors.ts'
 import type {
   ErrorEvent,
   EventFacts,
@@ -203,7 +203,8 @@ export function isWaiting(value: string | RunEvent): value is FinishEvent {
   return typeof value === 'object' && value.type === 'finish' && (value.requests?.length ?? 0) > 0
 }
 
-/** The error that an error event stands for. */
-export function errorOf(event: ErrorEvent): ServableError {
-  return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error)
+/** The error that an error event stands for. Its details are those of what was thrown, where that is known. */
+export function errorOf(event: ErrorEvent, thrown?: unknown): ServableError {
+  const details = isServableError(thrown) ? thrown.details : undefined
+  return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error, { details })
 }

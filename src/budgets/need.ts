@@ -69,7 +69,8 @@ export function needOf(max: Amount, { stated, prompt, perToken }: Ask, seen: See
   const unknown = part(max, UNKNOWN)
   const of = (at: 0 | 1) => {
     const known = stated[at]
-    if (known === undefined) return seen?.[at] ?? unknown[at]
+    // One that took more than all of it may take all of it again: else nobody would be let in any more.
+    if (known === undefined) return seen === undefined ? unknown[at] : Math.min(seen[at], max[at])
     if (perToken[1] === 0) return known
     // What an agent says of its answers leaves its prompts open: until one was seen, and where one was longer.
     if (seen === undefined) return Math.max(known, unknown[at])

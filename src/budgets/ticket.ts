@@ -65,6 +65,8 @@ export class Ticket {
   /** It goes on from another run, whose part of the usage is counted. */
   #goesOn = false
   #isChecked = true
+  /** Calls of its tools without an end. While there are some, an agent does not call its model again. */
+  readonly #calling = new Set<string>()
   #unpriced: string | undefined
 
   constructor(run: PayingRun, entries: readonly Entry[], by: TicketParts, before: Amount = NOTHING) {
@@ -83,8 +85,12 @@ export class Ticket {
 
   /** Sees an event before anyone else does. */
   see(event: RunEvent): void {
+    if (event.type === 'tool_call_start' && event.agent === undefined) this.#calling.add(event.toolCall.id)
+    if (event.type === 'tool_call_end') this.#calling.delete(event.toolCallId)
     if (event.type === 'tool_call_end') this.#prompt += charactersOf(event.result)
     if (event.type !== 'model_call' || event.usage === undefined) return
+    // It has called a model all the same: then these calls say nothing.
+    if (!this.#isChecked) this.#calling.clear()
     const { promptTokens, totalTokens } = event.usage
     const { amount, isPriced } = spentBy(event.usage, [event.model, this.#model], this.#by.costOf)
     this.#largest = largest(this.#largest, [...amount, promptTokens])
@@ -105,7 +111,8 @@ export class Ticket {
 
   /** Whether it is to be checked that the run may go on: it has called a model, and may call it again. */
   get isDue(): boolean {
-    return !this.#isChecked
+    const isWaiting = this.target.kind === 'agent' && this.#calling.size > 0
+    return !this.#isChecked && !isWaiting
   }
 
   /** Throws `budget_exceeded` where a budget is used up, and `invalid_options` for a model whose price nobody knows. */

@@ -12,8 +12,8 @@ import type { WaitingRuns } from '../runs/approvals.ts'
 import type { DecidedRun } from '../runs/asking.ts'
 import type { StartRequest } from '../runs/host.ts'
 import { checkPermit } from '../runs/permit.ts'
-import type { RunRecord } from '../runs/record.ts'
-import { askedWith, keyRequired, type NextRun } from '../runs/waiting.ts'
+import { partitionOf, type RunRecord } from '../runs/record.ts'
+import { type AnsweredBy, askedWith, keyRequired, type NextRun } from '../runs/waiting.ts'
 import type { Catalog } from './catalog.ts'
 import { createStoredClientOf } from './client-of.ts'
 import {
@@ -154,17 +154,54 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
   }
 }
 
-/** Where answers go, once they have been looked at. */
-function screened({ host, runs: { inputFilter } }: GoOnParts, { owner, signal }: Asker): WaitingRuns {
-  if (inputFilter === undefined) return host
+/** Where answers go, once they have been looked at, and once the run may go on. */
+function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
+  const { host, runs } = parts
+  const { inputFilter, admit } = runs
+  if (inputFilter === undefined && admit === undefined) return host
   return {
     asking: id => host.asking(id),
     async answer(id, viewer, given, next, by) {
-      const { kind, name, sessionId } = await host.get(id, viewer)
+      const record = await host.get(id, viewer)
+      const { kind, name, sessionId } = record
       const saying = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
-      const { answers = given } = await inputFilter({ answers: given }, saying)
+      const { answers = given } = (await inputFilter?.({ answers: given }, saying)) ?? {}
+      if (isLast(answers, record)) await checkAdmitted(id, viewer, by, parts)
       return host.answer(id, viewer, answers, next, by)
     },
+  }
+}
+
+/** Whether nothing is open after these answers. */
+function isLast(answers: readonly Answer[], { requests = [] }: RunRecord): boolean {
+  return requests.length > 0 && requests.every(({ id }) => answers.some(answer => answer.id === id))
+}
+
+/**
+ * Throws where the run that goes on would not be admitted, as with a budget that is used up: nothing is decided then. Whoever decides for
+ * another one is told nothing of that one's budget.
+ */
+async function checkAdmitted(
+  id: string,
+  viewer: string | null,
+  { isOther }: AnsweredBy,
+  { host, runs: { admit }, catalogOf }: GoOnParts,
+): Promise<void> {
+  if (admit === undefined) return
+  const { target, input, options, client = partitionOf(viewer) } = await host.asked(id, viewer)
+  const { kind, name, scope } = target
+  const run = {
+    id: crypto.randomUUID(),
+    target: catalogOf(scope).resolve(kind, name),
+    input,
+    options,
+    client,
+  }
+  try {
+    await (await admit(run))()
+  } catch (error) {
+    if (!isOther || !isServableError(error)) throw error
+    throw new ServableError(error.code, 'The run may not go on now: try again later', { cause: error })
   }
 }
 

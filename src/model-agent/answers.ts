@@ -117,7 +117,8 @@ async function* carryOn(
   const input = how === 'approved' ? taken.args : call.input
   yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
   if (how === 'approved') return yield* tell(doing, await carryOut(taken.own, doing, parts, input), parts)
-  yield* parts.parts.read({ type: 'tool-output-denied', toolCallId })
+  const reason: unknown = Object(taken.result.output).value
+  yield* parts.parts.read({ type: 'tool-output-denied', toolCallId, reason })
   if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })
   return taken.result
 }

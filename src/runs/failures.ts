@@ -119,7 +119,8 @@ export class FailureNotes {
     if (event.type === 'tool_call_end') {
       const of = this.#calls?.get(event.toolCallId) ?? 'unknown'
       this.#calls?.delete(event.toolCallId)
-      if (event.error === undefined) return undefined
+      // That a person denies a call is no failure.
+      if (event.error === undefined || event.code === 'approval_denied') return undefined
       return { event: 'tool.failed', of, code: event.code, message: event.error, thrown: thrownWith(event) }
     }
     if (event.type !== 'step' || event.status !== 'failed') return undefined

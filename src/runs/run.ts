@@ -216,9 +216,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#stop(RETIRED)
   }
 
+  /** What the run has failed with. */
+  #thrown: unknown
+
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
   readonly fail = (thrown: unknown): void => {
     if (this.#ended) return
+    this.#thrown = thrown
     this.#deliver(this.#end(this.#telling.toErrorEvent(thrown), thrown ?? new Error('The run failed')))
   }
 
@@ -228,7 +232,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return new Promise((resolve, reject) => {
       this.read(event => {
         if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
-        else if (event.type === 'error') reject(asTold(errorOf(event)))
+        else if (event.type === 'error') reject(asTold(errorOf(event, this.#thrown)))
         else return this.#fold(event, fold)
         return false
       })

@@ -268,7 +268,7 @@ function checkFit(request: InputRequest, answer: Answer, path: string): void {
 
 function checkSchema(value: unknown, schema: unknown, path: string): void {
   const why = misfitOf(value, Object(schema))
-  if (why !== undefined) throw misfit(path, why)
+  if (why !== undefined) throw misfit(path, `does not fit: ${why}`)
 }
 
 /** A run that used a key of its client goes on, or runs again, only with one. */

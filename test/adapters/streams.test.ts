@@ -45,7 +45,12 @@ describe('AI SDK parts', () => {
       { type: 'tool_call_start', toolCall: { id: '3', name: 'rm' } },
       { type: 'tool_call_delta', toolCallId: '3', argumentsDelta: '{}' },
       { type: 'tool_call_ready', toolCallId: '3', args: {} },
-      { type: 'tool_call_end', toolCallId: '3', error: 'The call was not allowed' },
+      {
+        type: 'tool_call_end',
+        toolCallId: '3',
+        error: 'The call was not allowed',
+        code: 'approval_denied',
+      },
       { type: 'finish', finishReason: 'tool_calls', usage: told },
     ])
   })

@@ -5,6 +5,7 @@ import { Agent, createHandler, type HistoryMessage, memoryState, textOf } from '
 import { runOf } from '../../src/openai/ids.ts'
 import { openai } from '../../src/openai/plugin.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
+import { eventually } from '../eventually.ts'
 
 function service() {
   const gate = Promise.withResolvers<void>()
@@ -77,6 +78,24 @@ describe('edited arguments', () => {
       { type: 'tool-output-available', output: 'paid 61' },
     ])
     expect(new Set(told.map(({ toolCallId }) => toolCallId)).size).toBe(1)
+  })
+
+  it('are known to the response after one that was answered elsewhere', async () => {
+    const { gate, seen, send, approve } = service()
+    gate.resolve()
+    const respond = async (body: object) => (await send('/v1/responses', body)).json()
+    const asked = await respond({ model: 'pays', input: '120' })
+    const runId = runOf(asked.id) ?? ''
+    await approve(runId)
+    await eventually(async () => {
+      const { continuedBy } = await (await send(`/api/runs/${runId}`)).json()
+      expect(await (await send(`/api/runs/${continuedBy}`)).json()).toMatchObject({ status: 'completed' })
+    })
+    await respond({ model: 'recalls', input: 'And?', previous_response_id: asked.id })
+    const said = JSON.stringify(seen.at(-1))
+    expect(said).toContain('"args":{"amount":61}')
+    expect(said).toContain('paid 61')
+    expect(said).not.toContain('"amount":120')
   })
 
   it('are those of the call in a response, and in what the next one knows', async () => {

@@ -237,7 +237,7 @@ describe('a tool that needs approval', () => {
     const denied = { id: 'r1/approve:shop.refund', decision: 'deny', reason: 'Too late' } as const
     const events = await goOn(denied)
     expect(kinds(events)).toEqual(['tool_call_start', 'tool_call_end', 'text', 'finish'])
-    expect(events[3]).toMatchObject({ error: 'The call was not allowed' })
+    expect(events[3]).toMatchObject({ error: 'The call was denied: Too late', code: 'approval_denied' })
     expect(told(1).at(-1)?.content).toBe('The call was denied: Too late')
     expect(done).toEqual([])
   })

@@ -78,10 +78,17 @@ export async function historyOf(
   const [first] = history
   const hasInstructions = first?.role === 'system' && first.content === body.instructions
   const said = saidBy({ record, asked })
+  const find = (id: string) => host.get(id, viewer).catch(ignoring('run_not_found'))
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
-    before = await host.get(before.continuedFrom, viewer).catch(ignoring('run_not_found'))
+    before = await find(before.continuedFrom)
     if (before !== undefined) said.unshift(...saidBy({ record: before }))
+  }
+  // What was answered elsewhere went on: else a model would do again what was approved.
+  let after: RunRecord | undefined = record
+  for (let count = 0; after?.continuedBy && count < MAX_CHAIN; count++) {
+    after = await find(after.continuedBy)
+    if (after !== undefined) said.push(...saidBy({ record: after }))
   }
   return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...asRun(said)]
 }
