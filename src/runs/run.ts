@@ -216,13 +216,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#stop(RETIRED)
   }
 
-  /** What the run has failed with. */
-  #thrown: unknown
-
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
   readonly fail = (thrown: unknown): void => {
     if (this.#ended) return
-    this.#thrown = thrown
     this.#deliver(this.#end(this.#telling.toErrorEvent(thrown), thrown ?? new Error('The run failed')))
   }
 
@@ -232,7 +228,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return new Promise((resolve, reject) => {
       this.read(event => {
         if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
-        else if (event.type === 'error') reject(asTold(errorOf(event, this.#thrown)))
+        else if (event.type === 'error') reject(asTold(errorOf(event, this.#abort.signal.reason)))
         else return this.#fold(event, fold)
         return false
       })

@@ -155,7 +155,8 @@ export function putWaiting(
   approvals?: Notes,
 ): void {
   const noted = approvals?.note(tx, id, waiting, footing) ?? waiting
-  const value = { ...noted, at: waiting.at ?? tx.now }
+  // Of the same moment as in the list: the clock of a store goes on.
+  const value = { ...noted, at: noted.at ?? tx.now }
   const partition = openOf(value).length === 0 ? '' : (value.client ?? '')
   tx.put(WAITING, { id, partition, at: value.at, tags: {}, value, expiresAt: value.expiresAt }, footing)
 }
