@@ -1,6 +1,6 @@
 // Calls one object repeatedly, and answers with the time in milliseconds.
 import { objectCalls } from '../../src/core/transaction-calls.ts'
-import { ignoring } from '../../src/encoders/ignoring.ts'
+import { ignoring } from '../../src/http/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import type { StoredRun } from '../../src/runs/record.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { HistoryMessage, InputRequest } from '../agents/contract.ts'
-import { isServableError } from '../errors.ts'
+import { ignoring } from '../http/ignoring.ts'
 import type { AskingRun } from '../runs/asking.ts'
 import type { RunHost } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
@@ -31,17 +31,9 @@ export async function saidBy(host: RunHost, { id, owner }: AskingRun): Promise<H
   for (let count = 0; record !== undefined && count < MAX_CHAIN; count++) {
     const content = record.result?.text.slice(-MAX_TEXT)
     if (content) said.unshift({ role: 'assistant', content })
-    record = record.continuedFrom === undefined ? undefined : await found(host, record.continuedFrom, owner)
+    const { continuedFrom }: RunRecord = record
+    // One may be deleted by now.
+    record = continuedFrom ? await host.get(continuedFrom, owner).catch(ignoring('run_not_found')) : undefined
   }
   return [{ role: 'user', content: toKeptInput(input) }, ...said]
-}
-
-/** The run, unless it was deleted by now. */
-async function found(host: RunHost, id: string, owner: string | null): Promise<RunRecord | undefined> {
-  try {
-    return await host.get(id, owner)
-  } catch (error) {
-    if (isServableError(error) && error.code === 'run_not_found') return undefined
-    throw error
-  }
 }

@@ -173,11 +173,11 @@ export class ApprovalService implements Approvals {
     const given = new Set(answers.map(answer => answer.id))
     const left = open.filter(each => !given.has(each))
     const others = requests.filter(request => left.includes(request.id))
-    const known = after === undefined ? [] : await this.known(after, others, approver)
+    const shown = after === undefined ? [] : await this.#shown(after, others, approver)
     const waitsForKey = left.length === 0 && after?.open.length === 0
     return {
       ...{ id, kind, name, goesOn: left.length === 0 && !waitsForKey },
-      ...(known.length > 0 && { requests: known }),
+      ...(shown.length > 0 && { requests: shown }),
       ...(waitsForKey && { resumable: true }),
     }
   }
@@ -192,11 +192,16 @@ export class ApprovalService implements Approvals {
     if (asking === undefined) throw missingRun()
     const isOwn = isOwner(asking, approver)
     const open = asking.requests.filter(request => asking.open.includes(request.id))
-    const requests = isOwn ? open : await this.known(asking, open, approver)
+    const requests = await this.#shown(asking, open, approver)
     if (!isOwn && requests.length === 0) throw missingRun()
     const messages = ofRun ? await saidBy(host, ofRun.run) : ((await this.tasks?.said(asking)) ?? [])
     const { run, createdAt, expiresAt } = asking
     return { run: runOf(run, isOwn), requests, ...momentsOf({ createdAt, expiresAt }), messages }
+  }
+
+  /** Of some requests those that somebody may see: the owner all, others what they may decide. */
+  async #shown(asking: Asking, requests: InputRequest[], approver: Approver): Promise<InputRequest[]> {
+    return isOwner(asking, approver) ? requests : this.known(asking, requests, approver)
   }
 
   async tell(asking: Asking): Promise<void> {

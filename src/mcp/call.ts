@@ -5,11 +5,11 @@
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../agents/contract.ts'
-import { ignoring } from '../encoders/ignoring.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
 import { isServableError, isUntold, reportError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Answer } from '../http/context.ts'
+import { ignoring } from '../http/ignoring.ts'
 import { StartedRun } from '../http/start-run.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { isObject, misfit } from '../validation.ts'

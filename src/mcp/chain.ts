@@ -1,4 +1,4 @@
-import { ignoring } from '../encoders/ignoring.ts'
+import { ignoring } from '../http/ignoring.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
 

@@ -7,9 +7,9 @@
 
 import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
-import { ignoring } from '../encoders/ignoring.ts'
 import { ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
+import { ignoring } from '../http/ignoring.ts'
 import { StartedRun } from '../http/start-run.ts'
 import { checkPermitOf } from '../runs/permit.ts'
 import type { RunRecord } from '../runs/record.ts'

@@ -6,8 +6,8 @@
 
 import type { HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
-import { ignoring } from '../../encoders/ignoring.ts'
 import { ServableError } from '../../errors.ts'
+import { ignoring } from '../../http/ignoring.ts'
 import type { Viewer } from '../../runs/host.ts'
 import type { Asked } from '../../runs/journal.ts'
 import type { RunRecord } from '../../runs/record.ts'

@@ -5,9 +5,9 @@
  */
 
 import type { Core } from '../../core/built-in.ts'
-import { ignoring } from '../../encoders/ignoring.ts'
 import { ServableError } from '../../errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
+import { ignoring } from '../../http/ignoring.ts'
 import { queryOf } from '../../http/router.ts'
 import { StartedRun } from '../../http/start-run.ts'
 import { checkPermitOf } from '../../runs/permit.ts'

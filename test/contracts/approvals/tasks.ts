@@ -51,8 +51,9 @@ export async function askedTask(
   server: Server,
   ann: string = own('ann'),
   headers?: Readonly<Record<string, string>>,
+  more: object = {},
 ): Promise<Asked> {
-  const { result } = await send(server, ann, { parts: [{ text: '5' }] }, headers)
+  const { result } = await send(server, ann, { parts: [{ text: '5' }], ...more }, headers)
   const task = result?.task
   expect(task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const requests = task?.status.message?.parts.find(({ data }) => data?.requests)?.data?.requests ?? []
@@ -130,6 +131,15 @@ export function taskCases(server: Server): void {
       expect(await completedTask(server, waiting)).toContain(`paid 5 by ${ann}`)
       await expectProblem(server, await decide(server, waiting, who), 404, 'run_not_found')
     }
+  })
+
+  it('tell the owner over HTTP what is left', async () => {
+    const waiting = await askedTask(server, own('ann'), undefined, { metadata: { agentName: 'orders' } })
+    const [approval, question] = waiting.requests
+    const answers = [{ id: question?.id, value: 'M' }]
+    const { text } = await post(server, `/api/runs/${waiting.id}/answers`, { answers }, as(waiting.ann))
+    const left = { id: waiting.id, kind: 'agent', name: 'orders', goesOn: false, requests: [approval] }
+    expect(JSON.parse(text)).toEqual(left)
   })
 
   it('leave a task that used its owner’s key to its owner', async () => {
