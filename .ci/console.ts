@@ -1,4 +1,4 @@
-// Builds the page of the console from `console/` into `src/console/built.ts`, which holds its files as text.
+// Builds the page of the console from `console/` into `src/features/console/built.ts`, which holds its files as text.
 //   node .ci/console.ts
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
@@ -62,7 +62,7 @@ export const BUILT: {
   files,
 })}
 `
-const path = join(root, 'src/console/built.ts')
+const path = join(root, 'src/features/console/built.ts')
 // Others may read it meanwhile, so it is whole at any time. One that is the same stays, so that nobody builds it anew.
 if (textOf(path) !== text) {
   writeFileSync(`${path}.${process.pid}`, text)

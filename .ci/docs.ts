@@ -103,7 +103,7 @@ function codesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
 }
 
-/** Every error code and its HTTP status, from `src/errors.ts` and `src/web/problem.ts`. */
+/** Every error code and its HTTP status, from `src/base/errors.ts` and `src/web/problem.ts`. */
 export function statusesOf(errors: string, problem: string): Map<string, string> {
   const statuses = new Map(
     [...problem.matchAll(/^ {2}(\w+): \[(\d{3}), /gm)].map(([, kind = '', status = '']) => [kind, status]),
@@ -272,7 +272,7 @@ export function checkDocs(root: string): string[] {
     ...unindexed(pages),
     ...wrongCodes(
       pages.get(ERRORS_PAGE) ?? '',
-      statusesOf(source('src/errors.ts'), source('src/web/problem.ts')),
+      statusesOf(source('src/base/errors.ts'), source('src/web/problem.ts')),
     ),
     ...wrongOptions(pages.get(OPTIONS_PAGE) ?? '', optionsOf(sources.values())),
     ...wrongPlaces(pages.get(ARCHITECTURE_PAGE) ?? '', [...sources.keys()], path =>

@@ -22,7 +22,7 @@ const TOO_LARGE = 'the run fails with `run_too_large`'
 const OLDEST = 'the oldest are deleted'
 const RUNS = 'core/run-options.ts'
 const CORE = 'core/options.ts'
-const A2A = 'a2a/options.ts'
+const A2A = 'protocols/a2a/options.ts'
 
 /** The bounds, in the order of the page. */
 export const BOUNDS: readonly Bound[] = [
@@ -38,32 +38,32 @@ export const BOUNDS: readonly Bound[] = [
     beyond: FULL,
     at: [RUNS],
   },
-  { of: 'runs in the queue', option: 'queue.maxQueued', beyond: FULL, at: ['queue/plugin.ts'] },
+  { of: 'runs in the queue', option: 'queue.maxQueued', beyond: FULL, at: ['features/queue/plugin.ts'] },
   {
     of: 'runs in the queue of one client, of each priority',
     option: 'queue.maxQueuedPerOwner',
     beyond: FULL,
-    at: ['queue/plugin.ts'],
+    at: ['features/queue/plugin.ts'],
   },
   {
     of: 'ended runs, in memory',
     option: 'memoryState.maxRuns',
     beyond: OLDEST,
-    at: ['runs/local-state.ts'],
+    at: ['runs/stored/local-state.ts'],
   },
   {
     of: 'everything, in memory',
     option: 'memoryState.maxBytes',
     unit: 'bytes',
     beyond: 'what has ended is deleted, the oldest first; then 429, `state_full`',
-    at: ['runs/local-state.ts', 'MAX_BYTES'],
+    at: ['runs/stored/local-state.ts', 'MAX_BYTES'],
   },
   {
     of: 'everything, in memory on Workers',
     option: 'memoryState.maxBytes',
     unit: 'bytes',
     beyond: 'the same',
-    at: ['runs/local-state.ts', 'MAX_CONFINED_BYTES'],
+    at: ['runs/stored/local-state.ts', 'MAX_CONFINED_BYTES'],
   },
   { of: 'events of a run', option: 'runs.maxEvents', beyond: TOO_LARGE, at: [RUNS] },
   { of: 'events of a run', option: 'runs.maxBytes', unit: 'bytes', beyond: TOO_LARGE, at: [RUNS] },
@@ -81,13 +81,13 @@ export const BOUNDS: readonly Bound[] = [
   {
     of: 'recorded work of a run: steps and calls',
     beyond: TOO_LARGE,
-    at: ['agents/work.ts', 'MAX_WORK'],
+    at: ['agents/work/work.ts', 'MAX_WORK'],
   },
   {
     of: 'recorded work of a run that waits',
     unit: 'characters',
     beyond: TOO_LARGE,
-    at: ['agents/work.ts', 'MAX_WORK_LENGTH'],
+    at: ['agents/work/work.ts', 'MAX_WORK_LENGTH'],
   },
   {
     of: 'sessions of one owner, but on Workers',
@@ -112,26 +112,26 @@ export const BOUNDS: readonly Bound[] = [
   {
     of: 'members of a team that remember a session',
     beyond: 'the oldest memory is deleted',
-    at: ['runs/session-memory.ts', 'MAX_MEMBERS'],
+    at: ['runs/sessions/session-memory.ts', 'MAX_MEMBERS'],
   },
   {
     of: 'runs that wait for their session',
     beyond: '409, `session_busy`',
-    at: ['runs/session-turns.ts', 'MAX_WAITING'],
+    at: ['runs/sessions/session-turns.ts', 'MAX_WAITING'],
   },
   {
     of: 'a file',
     option: 'files.maxFileBytes',
     unit: 'bytes',
     beyond: TOO_LARGE,
-    at: ['files/plugin.ts'],
+    at: ['features/files/plugin.ts'],
   },
   {
     of: 'files of one owner',
     option: 'files.maxBytesPerOwner',
     unit: 'bytes',
     beyond: 'the run fails with `state_full`',
-    at: ['files/plugin.ts'],
+    at: ['features/files/plugin.ts'],
   },
   {
     of: 'A2A tasks of one owner',
@@ -144,41 +144,41 @@ export const BOUNDS: readonly Bound[] = [
     of: 'a task',
     unit: 'bytes',
     beyond: 'the task takes no more messages',
-    at: ['a2a/task-record.ts', 'MAX_TASK_BYTES'],
+    at: ['protocols/a2a/tasks/task-record.ts', 'MAX_TASK_BYTES'],
   },
   {
     of: 'push receivers of a task',
     option: 'a2a.push.maxConfigs',
     beyond: 'one more is refused',
-    at: ['a2a/push/options.ts'],
+    at: ['protocols/a2a/push/options.ts'],
   },
   {
     of: 'runs of one kept response that go on from each other',
     beyond: 'earlier ones are not told',
-    at: ['openai/responses/kept.ts', 'MAX_CHAIN'],
+    at: ['protocols/openai/responses/kept.ts', 'MAX_CHAIN'],
   },
   {
     of: 'keys of callers',
     option: 'callerKeys.maxKeys',
     beyond: '409, `too_many_caller_keys`',
-    at: ['keys/plugin.ts'],
+    at: ['features/keys/plugin.ts'],
   },
   {
     of: 'webhooks of one owner',
     option: 'webhooks.clients.maxPerOwner',
     beyond: '409, `too_many_webhooks`',
-    at: ['webhooks/options.ts'],
+    at: ['features/webhooks/options.ts'],
   },
   {
     of: 'deliveries of one webhook',
     option: 'webhooks.maxDeliveries',
     beyond: 'the oldest are deleted, also ones that wait',
-    at: ['webhooks/options.ts'],
+    at: ['features/webhooks/options.ts'],
   },
   {
     of: 'runs for which a window of a budget holds a reserve',
     beyond: FULL,
-    at: ['budgets/transactions.ts', 'MAX_HOLDS'],
+    at: ['features/budgets/transactions.ts', 'MAX_HOLDS'],
   },
   {
     of: 'corrections of one owner',
@@ -195,30 +195,30 @@ export const BOUNDS: readonly Bound[] = [
     of: 'a text of feedback',
     unit: 'characters',
     beyond: 'it is refused',
-    at: ['sessions/feedback.ts', 'MAX_TEXT'],
+    at: ['features/sessions/feedback.ts', 'MAX_TEXT'],
   },
   {
     of: 'runs that a socket that may come back has missed',
     beyond: 'the client gets a new socket',
-    at: ['gateway/records.ts', 'MAX_RUNS'],
+    at: ['protocols/event-socket/gateway/records.ts', 'MAX_RUNS'],
   },
   {
     of: 'tool servers',
     option: 'ToolServerManager.maxServers',
     beyond: '409, `too_many_tool_servers`',
-    at: ['mcp-client/manager.ts'],
+    at: ['adapters/mcp-client/manager.ts'],
   },
   {
     of: 'names with metrics of their own',
     option: 'metricsExporter.maxNames',
     beyond: 'others count as `other`',
-    at: ['metrics/exporter.ts'],
+    at: ['features/metrics/exporter.ts'],
   },
   {
     of: 'tools of a name with metrics of their own',
     option: 'metricsExporter.maxTools',
     beyond: 'others count as `other`',
-    at: ['metrics/exporter.ts'],
+    at: ['features/metrics/exporter.ts'],
   },
 ]
 

@@ -3,8 +3,8 @@
  * prices.
  */
 import { gzipSync } from 'node:zlib'
-import { BUILT } from '../src/console/built.ts'
-import { BUNDLES, bundle } from '../test/bundles.ts'
+import { BUILT } from '../src/features/console/built.ts'
+import { BUNDLES, bundle } from '../test/repository/bundles.ts'
 import { bundleWorker } from '../test/runtimes/worker.ts'
 import { keep, type Weight } from './prices.ts'
 
@@ -13,9 +13,9 @@ const ENTRIES = {
   'the core with `worker()` and Durable Objects': 'bench/worker/core-objects.ts',
   'every built-in part': 'bench/worker/index.ts',
   'every built-in part and `servable/model-agent`, with the AI SDK': 'bench/worker/ai.ts',
-  '`servable/mcp-client` alone, with the official client': 'src/mcp-client/index.ts',
-  '`servable/a2a-client` alone, with the official client': 'src/a2a-client/index.ts',
-  '`servable/adapters` alone': 'src/adapters/index.ts',
+  '`servable/mcp-client` alone, with the official client': 'src/adapters/mcp-client/index.ts',
+  '`servable/a2a-client` alone, with the official client': 'src/adapters/a2a-client/index.ts',
+  '`servable/adapters` alone': 'src/adapters/frameworks/index.ts',
   '`servable/client` alone': 'src/client/index.ts',
 }
 

@@ -11,7 +11,7 @@ import { serve } from '../src/runtimes/node.ts'
 import { launch } from '../test/runtimes/browser.ts'
 
 execFileSync(process.execPath, ['.ci/console.ts'])
-const { webConsole } = await import('../src/console/plugin.ts')
+const { webConsole } = await import('../src/features/console/plugin.ts')
 
 const TOKENS = 10_000
 const SLOWER = 6

@@ -6,7 +6,7 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { Agent, createHandler, textOf } from '../src/index.ts'
-import { mcp } from '../src/mcp/plugin.ts'
+import { mcp } from '../src/protocols/mcp/plugin.ts'
 import { type Comparison, compare } from './measure.ts'
 import { echo, INPUT } from './peers/echo.ts'
 

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { Agent, createHandler, type MemoryStateOptions, memoryState } from '../src/index.ts'
-import type { MemoryStore } from '../src/state/memory.ts'
+import type { MemoryStore } from '../src/stores/memory.ts'
 
 /** The result of a case. */
 interface Measured {

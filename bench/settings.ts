@@ -1,6 +1,6 @@
 /** Limits that no measured run reaches. */
 
-import type { HostSettings } from '../src/runs/host.ts'
+import type { HostSettings } from '../src/runs/stored/host.ts'
 
 export const SETTINGS: HostSettings = {
   production: true,

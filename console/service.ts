@@ -7,10 +7,10 @@
 
 import { computed, signal } from '@preact/signals'
 import { type Client, createClient, ServableClientError } from '../src/client/index.ts'
-import type { ConsoleConfig } from '../src/console/config.ts'
-import type { Ask } from '../src/http/page-credentials.ts'
+import type { ConsoleConfig } from '../src/features/console/config.ts'
+import type { Ask } from '../src/http/security/page-credentials.ts'
 
-export type { Ask } from '../src/http/page-credentials.ts'
+export type { Ask } from '../src/http/security/page-credentials.ts'
 
 /** The element that the page is drawn in. What differs between deployments is in its attributes. */
 export const page: HTMLElement = document.getElementById('console')!

@@ -2,7 +2,7 @@
 import { createOpenAI, openai } from '@ai-sdk/openai'
 import { ToolLoopAgent, tool } from 'ai'
 import { z } from 'zod'
-import { toAgent } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/frameworks/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const tools = {

@@ -1,13 +1,16 @@
 /** What the examples for Workers and for Node serve: every plugin, with agents that work offline. */
 
-// In your own project import from `servable`. This example imports the sources, so that it needs no build.
-import { agUi } from '../src/ag-ui/plugin.ts'
-import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
-import { approvals } from '../src/approvals/plugin.ts'
-import { budgets } from '../src/budgets/plugin.ts'
-import { webConsole } from '../src/console/plugin.ts'
-import { files } from '../src/files/plugin.ts'
-import { guards } from '../src/guards/plugin.ts'
+import { approvals } from '../src/features/approvals/plugin.ts'
+import { budgets } from '../src/features/budgets/plugin.ts'
+import { webConsole } from '../src/features/console/plugin.ts'
+import { files } from '../src/features/files/plugin.ts'
+import { guards } from '../src/features/guards/plugin.ts'
+import { callerKeys, keysAuth } from '../src/features/keys/plugin.ts'
+import { auditLog } from '../src/features/logs/index.ts'
+import { queue } from '../src/features/queue/plugin.ts'
+import { schedule, schedules } from '../src/features/schedules/plugin.ts'
+import { sessions } from '../src/features/sessions/plugin.ts'
+import { webhooks } from '../src/features/webhooks/plugin.ts'
 import {
   bearerIdentity,
   type HandlerOptions,
@@ -15,14 +18,11 @@ import {
   type Middleware,
   type SwaggerOptions,
 } from '../src/index.ts'
-import { callerKeys, keysAuth } from '../src/keys/plugin.ts'
-import { auditLog } from '../src/logs/index.ts'
-import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/mcp/plugin.ts'
-import { openai } from '../src/openai/plugin.ts'
-import { queue } from '../src/queue/plugin.ts'
-import { schedule, schedules } from '../src/schedules/plugin.ts'
-import { sessions } from '../src/sessions/plugin.ts'
-import { webhooks } from '../src/webhooks/plugin.ts'
+// In your own project import from `servable`. This example imports the sources, so that it needs no build.
+import { agUi } from '../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../src/protocols/ai-sdk-ui/plugin.ts'
+import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/protocols/mcp/plugin.ts'
+import { openai } from '../src/protocols/openai/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 import { home } from './home.ts'

@@ -4,7 +4,7 @@ import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/l
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { z } from 'zod'
-import { toAgent } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/frameworks/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const get_weather = tool(({ city }) => `It is sunny in ${city}`, {

@@ -5,7 +5,7 @@ import { InMemoryStore } from '@mastra/core/storage'
 import { createTool } from '@mastra/core/tools'
 import { Memory } from '@mastra/memory'
 import { z } from 'zod'
-import { toAgent } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/frameworks/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const url = process.env.OPENAI_BASE_URL ?? 'https://api.openai.com/v1'

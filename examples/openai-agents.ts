@@ -1,7 +1,7 @@
 /** An agent of OpenAI's Agents SDK behind a handler: `npm install @openai/agents zod`. */
 import { Agent, MemorySession, run, tool } from '@openai/agents'
 import { z } from 'zod'
-import { toAgent } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/frameworks/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const weather = new Agent({

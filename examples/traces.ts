@@ -1,7 +1,7 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
+import { otel, SCHEMA_URL } from '../src/features/otel/plugin.ts'
 import type { Plugin } from '../src/index.ts'
-import { otel, SCHEMA_URL } from '../src/otel/plugin.ts'
 
 /** Variables of OpenTelemetry. */
 export interface TraceVariables {

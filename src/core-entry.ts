@@ -40,7 +40,6 @@ export type {
 } from './agents/corrections.ts'
 export { textOf } from './agents/input.ts'
 export { requestOf } from './agents/input-request.ts'
-export type { BodyResult, RunContext } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'
 export {
   defaultRegistry,
@@ -76,7 +75,6 @@ export type {
   Yielded,
 } from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
-export type { StepOptions } from './agents/step.ts'
 export {
   parallel,
   routeTo,
@@ -114,8 +112,10 @@ export type {
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
 export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
-export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/waits.ts'
-export type { WorkState } from './agents/work.ts'
+export type { BodyResult, RunContext } from './agents/work/perform.ts'
+export type { StepOptions } from './agents/work/step.ts'
+export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/work/waits.ts'
+export type { WorkState } from './agents/work/work.ts'
 export {
   type StepBody,
   type StepContext,
@@ -124,6 +124,14 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type Issue,
+  ServableError,
+  type ServableErrorOptions,
+  type ServerErrorCode,
+} from './base/errors.ts'
 export type { Description } from './core/description.ts'
 export { createHandler, type Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
@@ -141,14 +149,19 @@ export {
 } from './core/plugin-store.ts'
 export type { RunsOptions } from './core/run-options.ts'
 export type { Calls } from './core/transaction-calls.ts'
-export {
-  type ClientErrorCode,
-  type ErrorCode,
-  type Issue,
-  ServableError,
-  type ServableErrorOptions,
-  type ServerErrorCode,
-} from './errors.ts'
+export { corrections } from './features/small/corrections.ts'
+export { cors } from './features/small/cors.ts'
+export { rateLimit } from './features/small/rate-limit.ts'
+export { trustProxy } from './features/small/trust-proxy.ts'
+export { uploads } from './features/small/uploads.ts'
+export { type VerifyOptions, verifyWebhook, type Webhook } from './features/webhooks/delivery/webhook.ts'
+export type { Catalog } from './http/catalog.ts'
+export type { Context, Middleware, Part } from './http/context.ts'
+export type { ErrorStory } from './http/error-story.ts'
+export type { JsonSchema } from './http/json-schema.ts'
+export type { Log, LogEntry } from './http/log.ts'
+export { type Identity, type Platform, platform } from './http/platform.ts'
+export type { AskedRun, StartedRun } from './http/runs/start-run.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,
@@ -156,29 +169,16 @@ export {
   bearerIdentity,
   type CredentialOptions,
   type VerifyCredential,
-} from './http/authentication.ts'
-export type { Catalog } from './http/catalog.ts'
-export type { Context, Middleware, Part } from './http/context.ts'
-export type { ErrorStory } from './http/error-story.ts'
-export type { JsonSchema } from './http/json-schema.ts'
-export type { ProviderConfig, Providers } from './http/key-headers.ts'
-export type { Log, LogEntry } from './http/log.ts'
-export { type Identity, type Platform, platform } from './http/platform.ts'
-export type { AskedRun, StartedRun } from './http/start-run.ts'
-export { corrections } from './plugins/corrections.ts'
-export { cors } from './plugins/cors.ts'
-export { rateLimit } from './plugins/rate-limit.ts'
-export { trustProxy } from './plugins/trust-proxy.ts'
-export { uploads } from './plugins/uploads.ts'
-export type { DisconnectPolicy } from './runs/host.ts'
-export { type LocalState, type MemoryStateOptions, memoryState } from './runs/local-state.ts'
+} from './http/security/authentication.ts'
+export type { ProviderConfig, Providers } from './http/security/key-headers.ts'
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
-export type { RunRecord, RunStatus } from './runs/record.ts'
-export type { Retained, RetentionMs } from './runs/retention-of.ts'
-export type { CompactContext, SessionsOptions } from './runs/session-options.ts'
-export type { LocalParts, Retention } from './state/state.ts'
+export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
+export type { DisconnectPolicy } from './runs/stored/host.ts'
+export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
+export type { RunRecord, RunStatus } from './runs/stored/record.ts'
+export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'
+export type { LocalParts, Retention } from './stores/state.ts'
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'
-export { type VerifyOptions, verifyWebhook, type Webhook } from './webhook-delivery/webhook.ts'

@@ -8,10 +8,10 @@ import type { Servable } from './agents/contract.ts'
 import type { Nothing } from './agents/served.ts'
 import { createCore } from './core/core.ts'
 import { type Handler, type NamedOptions, type ServedBy, serve } from './core/handler.ts'
-import { resolveSecurity } from './http/security.ts'
-import { createDocument, type OpenApiDocument } from './openapi/document.ts'
-import { resolveSwagger, type SwaggerOptions } from './openapi/options.ts'
+import { resolveSecurity } from './http/security/security.ts'
 import { type HandlerOptions, toCoreOptions } from './options.ts'
+import { createDocument, type OpenApiDocument } from './protocols/openapi/document.ts'
+import { resolveSwagger, type SwaggerOptions } from './protocols/openapi/options.ts'
 
 /**
  * Makes the handler that serves agents, teams and workflows. Throws a `ServableError` with code `invalid_options`

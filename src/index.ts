@@ -4,12 +4,6 @@
  * @module
  */
 
-export { agentCard, agentCards, type CardForm, type CardOptions, type CardSubject } from './a2a/card.ts'
-export type { AgentCard, CardGeneration } from './a2a/card-forms.ts'
-export type { A2AOptions, A2AProvider } from './a2a/options.ts'
-export type { PushOptions } from './a2a/push/options.ts'
-export type { AdminOptions, AuthenticateAdmin } from './admin/options.ts'
-export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './admin/toolkit-catalog.ts'
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
 export {
   type AdminPayload,
@@ -45,7 +39,6 @@ export type {
 } from './agents/corrections.ts'
 export { textOf } from './agents/input.ts'
 export { requestOf } from './agents/input-request.ts'
-export type { BodyResult, RunContext } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'
 export {
   defaultRegistry,
@@ -81,7 +74,6 @@ export type {
   Yielded,
 } from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
-export type { StepOptions } from './agents/step.ts'
 export {
   parallel,
   routeTo,
@@ -119,8 +111,10 @@ export type {
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
 export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
-export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/waits.ts'
-export type { WorkState } from './agents/work.ts'
+export type { BodyResult, RunContext } from './agents/work/perform.ts'
+export type { StepOptions } from './agents/work/step.ts'
+export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/work/waits.ts'
+export type { WorkState } from './agents/work/work.ts'
 export {
   type StepBody,
   type StepContext,
@@ -129,6 +123,14 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type Issue,
+  ServableError,
+  type ServableErrorOptions,
+  type ServerErrorCode,
+} from './base/errors.ts'
 export type { Operation } from './core/builders.ts'
 export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
@@ -147,16 +149,25 @@ export {
 } from './core/plugin-store.ts'
 export type { RunsOptions } from './core/run-options.ts'
 export type { Calls } from './core/transaction-calls.ts'
+export type { AdminOptions, AuthenticateAdmin } from './features/admin/options.ts'
+export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './features/admin/toolkit-catalog.ts'
 export {
-  type ClientErrorCode,
-  type ErrorCode,
-  type Issue,
-  ServableError,
-  type ServableErrorOptions,
-  type ServerErrorCode,
-} from './errors.ts'
-export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
+  type Attachable,
+  type AuthenticateScraper,
+  MetricsExporter,
+  type MetricsExporterOptions,
+} from './features/metrics/exporter.ts'
+export type { AgentMetrics, MetricsJson } from './features/metrics/json.ts'
+export { type VerifyOptions, verifyWebhook, type Webhook } from './features/webhooks/delivery/webhook.ts'
 export { createHandler, openapi } from './handler.ts'
+export type { Context, Middleware, Part } from './http/context.ts'
+export type { ErrorStory } from './http/error-story.ts'
+export type { JsonSchema } from './http/json-schema.ts'
+export type { RateLimitOptions } from './http/limits/rate-limit.ts'
+export { buildInput, type FileUploadOptions } from './http/limits/upload.ts'
+export type { Log, LogEntry } from './http/log.ts'
+export { type Identity, type Platform, platform } from './http/platform.ts'
+export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,
@@ -164,38 +175,37 @@ export {
   bearerIdentity,
   type CredentialOptions,
   type VerifyCredential,
-} from './http/authentication.ts'
-export type { Context, Middleware, Part } from './http/context.ts'
-export type { ErrorStory } from './http/error-story.ts'
-export type { JsonSchema } from './http/json-schema.ts'
-export type { ProviderConfig, Providers } from './http/key-headers.ts'
-export type { Log, LogEntry } from './http/log.ts'
-export { type Identity, type Platform, platform } from './http/platform.ts'
-export type { RateLimitOptions } from './http/rate-limit.ts'
-export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
-export type { SecurityOptions, SecurityRequirement, SecuritySchemes } from './http/security.ts'
-export type { OAuthFlow, OAuthFlowName, SecurityScheme } from './http/security-scheme.ts'
+} from './http/security/authentication.ts'
+export type { ProviderConfig, Providers } from './http/security/key-headers.ts'
+export type { SecurityOptions, SecurityRequirement, SecuritySchemes } from './http/security/security.ts'
+export type { OAuthFlow, OAuthFlowName, SecurityScheme } from './http/security/security-scheme.ts'
 export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'
-export { buildInput, type FileUploadOptions } from './http/upload.ts'
-export {
-  type Attachable,
-  type AuthenticateScraper,
-  MetricsExporter,
-  type MetricsExporterOptions,
-} from './metrics/exporter.ts'
-export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
-export type { OpenApiDocument } from './openapi/document.ts'
-export type { SwaggerOptions } from './openapi/options.ts'
-export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions } from './options.ts'
-export type { DisconnectPolicy } from './runs/host.ts'
-export { type LocalState, type MemoryStateOptions, memoryState } from './runs/local-state.ts'
+export {
+  agentCard,
+  agentCards,
+  type CardForm,
+  type CardOptions,
+  type CardSubject,
+} from './protocols/a2a/cards/card.ts'
+export type { AgentCard, CardGeneration } from './protocols/a2a/cards/card-forms.ts'
+export type { A2AOptions, A2AProvider } from './protocols/a2a/options.ts'
+export type { PushOptions } from './protocols/a2a/push/options.ts'
+export type {
+  AuthenticateSocket,
+  GatewayLimits,
+  GatewayOptions,
+} from './protocols/event-socket/gateway/options.ts'
+export type { OpenApiDocument } from './protocols/openapi/document.ts'
+export type { SwaggerOptions } from './protocols/openapi/options.ts'
+export type { DocsAssets, DocsFile } from './protocols/openapi/page.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
-export type { RunRecord, RunStatus } from './runs/record.ts'
-export type { Retained, RetentionMs } from './runs/retention-of.ts'
-export type { CompactContext, SessionsOptions } from './runs/session-options.ts'
-export type { LocalParts, Retention } from './state/state.ts'
+export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
+export type { DisconnectPolicy } from './runs/stored/host.ts'
+export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
+export type { RunRecord, RunStatus } from './runs/stored/record.ts'
+export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'
+export type { LocalParts, Retention } from './stores/state.ts'
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'
-export { type VerifyOptions, verifyWebhook, type Webhook } from './webhook-delivery/webhook.ts'

@@ -7,16 +7,18 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   'a2a-client': ['a2a-client', 'a2a-client-interrupted'],
   admin: ['admin', 'admin-open'],
   'ag-ui': ['ag-ui'],
+  adapters: ['ai'],
   agents: ['node'],
   'ai-sdk-ui': ['ai-sdk-ui'],
   approvals: ['approvals', 'approvals-interrupted'],
   queue: ['queue', 'queue-interrupted'],
   budgets: ['budgets', 'budgets-interrupted'],
   client: ['client'],
+  command: ['command'],
   core: ['objects', 'plugin'],
+  'event-socket': ['gateway', 'gateway-others', 'socket'],
   files: ['files', 'files-r2'],
   guards: ['guards'],
-  gateway: ['gateway', 'gateway-others'],
   http: ['node', 'rate-limit', 'node-replies'],
   keys: ['keys'],
   mcp: ['mcp', 'mcp-clients', 'mcp-conformance', 'mcp-interrupted'],
@@ -31,7 +33,6 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   runs: ['runs', 'interrupted', 'indexes'],
   runtimes: [
     'harness',
-    'command',
     'node',
     'bun',
     'deno',
@@ -41,19 +42,32 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
     'sqlite-opening',
     'passing',
   ],
-  socket: ['socket'],
-  state: ['sqlite', 'sqlite-opening', 'object-store'],
+  stores: ['sqlite', 'sqlite-opening', 'object-store'],
   web: ['node', 'outbound'],
   webhooks: ['webhooks', 'webhooks-interrupted'],
 }
 
-export const ROOMS: readonly string[] = readdirSync(new URL('../src', import.meta.url), {
-  withFileTypes: true,
-}).flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
+const foldersIn = (path: string): string[] =>
+  readdirSync(new URL(`../src/${path}`, import.meta.url), { withFileTypes: true }).flatMap(entry =>
+    entry.isDirectory() ? [entry.name] : [],
+  )
+
+/** Doors whose folders are rooms too. */
+const OF_PARTS = ['protocols', 'features', 'adapters']
+
+/** The folder of each room below `src` and `test`, by its name. */
+const FOLDERS: ReadonlyMap<string, string> = new Map(
+  foldersIn('').flatMap(door => {
+    const parts = OF_PARTS.includes(door) ? foldersIn(door) : []
+    return [[door, door], ...parts.map(part => [part, `${door}/${part}`] as const)] as const
+  }),
+)
+
+export const ROOMS: readonly string[] = [...FOLDERS.keys()]
 
 /** The test files of a room. A folder means all files in it. */
 export function testsOf(room: string): string[] {
   const contracts = (CONTRACTS[room] ?? []).map(name => `test/runtimes/${name}.test.ts`)
-  // The contracts' folder is not that of a room.
-  return room === 'runtimes' ? contracts : [`test/${room}/`, ...contracts]
+  // These have contracts alone: `test/runtimes` is the folder of all contracts.
+  return ['runtimes', 'command'].includes(room) ? contracts : [`test/${FOLDERS.get(room)}/`, ...contracts]
 }

@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { postgresDriver } from '../../src/stores/postgres/driver.ts'
 import { startPostgres } from '../../test/runtimes/postgres/server.ts'
 import { compare, table } from '../measure.ts'
 import { installPeers } from './install.ts'

@@ -1,9 +1,12 @@
 /** The service of the soak test. Each kind of traffic has an agent of its own, so that a wrong count shows whose it is. */
 
-import { agUi } from '../../src/ag-ui/plugin.ts'
-import { aiSdkUi } from '../../src/ai-sdk-ui/plugin.ts'
-import { budgets } from '../../src/budgets/plugin.ts'
-import { guards, refuse } from '../../src/guards/plugin.ts'
+import { budgets } from '../../src/features/budgets/plugin.ts'
+import { guards, refuse } from '../../src/features/guards/plugin.ts'
+import { keysAuth } from '../../src/features/keys/keys-auth.ts'
+import { callerKeys } from '../../src/features/keys/plugin.ts'
+import { queue } from '../../src/features/queue/plugin.ts'
+import { schedule, schedules } from '../../src/features/schedules/plugin.ts'
+import { webhooks } from '../../src/features/webhooks/plugin.ts'
 import {
   Agent,
   type AgentContext,
@@ -19,13 +22,10 @@ import {
   textOf,
   Workflow,
 } from '../../src/index.ts'
-import { keysAuth } from '../../src/keys/keys-auth.ts'
-import { callerKeys } from '../../src/keys/plugin.ts'
-import { mcp, mcpTasks } from '../../src/mcp/plugin.ts'
-import { openai } from '../../src/openai/plugin.ts'
-import { queue } from '../../src/queue/plugin.ts'
-import { schedule, schedules } from '../../src/schedules/plugin.ts'
-import { webhooks } from '../../src/webhooks/plugin.ts'
+import { agUi } from '../../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp, mcpTasks } from '../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../src/protocols/openai/plugin.ts'
 import {
   ADMIN_TOKEN,
   DECIDED,

@@ -1,7 +1,7 @@
 /** Our server: it repeats every event. */
 
-import type { SocketServerOptions } from '../../src/socket/index.ts'
-import { createSocketServer, type SocketServer } from '../../src/socket/index.ts'
+import type { SocketServerOptions } from '../../src/protocols/event-socket/socket/index.ts'
+import { createSocketServer, type SocketServer } from '../../src/protocols/event-socket/socket/index.ts'
 
 /** Makes it. */
 export function echoServer(options: Partial<SocketServerOptions> = {}): SocketServer {

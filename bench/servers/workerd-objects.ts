@@ -1,9 +1,10 @@
 // Calls one object repeatedly, and answers with the time in milliseconds.
+
+import { ToolServerManager } from '../../src/adapters/mcp-client/index.ts'
 import { objectCalls } from '../../src/core/transaction-calls.ts'
-import { ignoring } from '../../src/http/ignoring.ts'
+import { ignoring } from '../../src/http/runs/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp-client/index.ts'
-import type { StoredRun } from '../../src/runs/record.ts'
+import type { StoredRun } from '../../src/runs/stored/record.ts'
 import { RUN_INDEX, RUN_KEEPER } from '../../src/runtimes/cloudflare/run-index.ts'
 import { durableObjects, durableState } from '../../src/runtimes/cloudflare.ts'
 import { many } from './agents.ts'

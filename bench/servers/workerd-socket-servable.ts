@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { SleepingSocket } from '../../src/core/hosted.ts'
-import { HIBERNATING, Hibernation } from '../../src/gateway/hibernation.ts'
+import { HIBERNATING, Hibernation } from '../../src/protocols/event-socket/gateway/hibernation.ts'
 import type { ObjectState } from '../../src/runtimes/cloudflare/platform.ts'
 import { socketSeat } from '../../src/runtimes/cloudflare/socket-object.ts'
 import { echoServer } from './socket-echo.ts'

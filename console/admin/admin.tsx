@@ -1,5 +1,5 @@
-import type { ToolkitDetail, ToolkitSummary } from '../../src/admin/toolkit-catalog.ts'
 import type { ToolServer } from '../../src/agents/tool-servers.ts'
+import type { ToolkitDetail, ToolkitSummary } from '../../src/features/admin/toolkit-catalog.ts'
 import { useLoaded } from '../loading.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'

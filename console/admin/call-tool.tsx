@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ToolCallResult } from '../../src/admin/tool-call.ts'
+import type { ToolCallResult } from '../../src/features/admin/tool-call.ts'
 import type { ToolSummary } from '../../src/http/tool-catalog.ts'
 import { useActing } from '../parts/action.tsx'
 import { JsonView } from '../parts/json-view.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { AnyWebhook, WebhookDelivery } from '../../src/webhooks/plugin.ts'
+import type { AnyWebhook, WebhookDelivery } from '../../src/features/webhooks/plugin.ts'
 import { useLoaded } from '../loading.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'

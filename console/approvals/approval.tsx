@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Answer, ContentPart } from '../../src/agents/contract.ts'
-import type { Waiting } from '../../src/approvals/inbox.ts'
+import type { Waiting } from '../../src/features/approvals/inbox.ts'
 import { useLoaded } from '../loading.ts'
 import { type Acting, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'

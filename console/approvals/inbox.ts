@@ -1,6 +1,6 @@
 /** What waits for a person, as it changes. */
-import type { Waiting } from '../../src/approvals/inbox.ts'
-import type { InboxEvent } from '../../src/approvals/watch.ts'
+import type { Waiting } from '../../src/features/approvals/inbox.ts'
+import type { InboxEvent } from '../../src/features/approvals/watch.ts'
 
 /** What waits, by the id of the request. */
 export type Inbox = ReadonlyMap<string, Waiting>

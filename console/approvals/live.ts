@@ -7,7 +7,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { InboxEvent } from '../../src/approvals/watch.ts'
+import type { InboxEvent } from '../../src/features/approvals/watch.ts'
 import { client, config } from '../service.ts'
 import { visible } from '../text.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'

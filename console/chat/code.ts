@@ -5,7 +5,7 @@
  */
 
 import type { ContentPart, Kind, RunInput } from '../../src/agents/contract.ts'
-import type { Ask } from '../../src/http/page-credentials.ts'
+import type { Ask } from '../../src/http/security/page-credentials.ts'
 
 /** The run that is shown as code. */
 export interface Shown {

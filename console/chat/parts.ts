@@ -5,7 +5,7 @@
  */
 
 import type { ContentPart, InputRequest, StepEvent, Usage } from '../../src/agents/contract.ts'
-import { lastWordsOf } from '../../src/agents/last-words.ts'
+import { lastWordsOf } from '../../src/agents/work/last-words.ts'
 import type { RunEvent, TurnPage } from '../../src/client/index.ts'
 
 /** What every part has. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { MetricsStep } from '../../src/metrics/history.ts'
+import type { MetricsStep } from '../../src/features/metrics/history.ts'
 import { Time } from '../parts/time.tsx'
 import { type Chart, shown } from './series.ts'
 

@@ -1,6 +1,6 @@
 /** What the charts of the last hour show. */
 
-import type { MetricsHistory, MetricsStep } from '../../src/metrics/history.ts'
+import type { MetricsHistory, MetricsStep } from '../../src/features/metrics/history.ts'
 import { number } from '../text.ts'
 
 /** A chart: its title, its unit, and how each of its lines is read from a step. Null: there is nothing at that time. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Waiting } from '../../src/approvals/inbox.ts'
+import type { Waiting } from '../../src/features/approvals/inbox.ts'
 import { Approval } from '../approvals/approval.tsx'
 import { placed } from '../approvals/inbox.ts'
 import { hasInbox, inboxError, inboxes, lookAgain } from '../approvals/live.ts'

@@ -1,4 +1,4 @@
-import type { BudgetState } from '../../src/budgets/routes.ts'
+import type { BudgetState } from '../../src/features/budgets/routes.ts'
 import { askAsAdmin } from '../admin/ask.ts'
 import { ofAdmin } from '../admin/token.ts'
 import { ForgetToken, TokenForm } from '../admin/token-form.tsx'

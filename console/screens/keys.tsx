@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { CallerKey, CallerKeyPage, IssuedKey } from '../../src/keys/routes.ts'
+import type { CallerKey, CallerKeyPage, IssuedKey } from '../../src/features/keys/routes.ts'
 import { askAsAdmin } from '../admin/ask.ts'
 import { ofAdmin } from '../admin/token.ts'
 import { ForgetToken, TokenForm } from '../admin/token-form.tsx'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { AgentMetrics, MetricsJson } from '../../src/metrics/json.ts'
+import type { AgentMetrics, MetricsJson } from '../../src/features/metrics/json.ts'
 import { ofMetrics } from '../admin/token.ts'
 import { MetricsTokenForm } from '../admin/token-form.tsx'
 import { useLoaded } from '../loading.ts'

@@ -1,4 +1,4 @@
-import type { SchedulePage, ScheduleView } from '../../src/schedules/routes.ts'
+import type { SchedulePage, ScheduleView } from '../../src/features/schedules/routes.ts'
 import { askAsAdmin } from '../admin/ask.ts'
 import { ofAdmin } from '../admin/token.ts'
 import { TokenForm } from '../admin/token-form.tsx'

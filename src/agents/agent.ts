@@ -1,12 +1,12 @@
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { EventBus } from './bus.ts'
-import { callTool } from './call-tool.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { type BodyResult, perform, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import type { Tool, ToolsOf } from './tool.ts'
-import { type BodyContext, bodyContext } from './waits.ts'
+import { callTool } from './work/call-tool.ts'
+import { type BodyResult, perform, runThrough } from './work/perform.ts'
+import { type BodyContext, bodyContext } from './work/waits.ts'
 
 /** What the function of an agent gets beside the input: the run, what it may wait for, and the agent's tools. */
 export type AgentContext = BodyContext<AgentTools>

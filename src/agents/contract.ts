@@ -23,7 +23,7 @@ import type {
   Usage,
 } from './run-types.ts'
 import type { Tool } from './tool.ts'
-import type { WorkState } from './work.ts'
+import type { WorkState } from './work/work.ts'
 
 export type {
   Answer,

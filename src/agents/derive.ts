@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import type { RunEvent, RunInput, RunOptions, RunOutcome, RunResult, Step, ToolCall } from './contract.ts'
 
 /** A servable as far as running it is concerned. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isErrorCode, isServableError, ServableError } from '../errors.ts'
+import { isErrorCode, isServableError, ServableError } from '../base/errors.ts'
 import type {
   ErrorEvent,
   EventFacts,

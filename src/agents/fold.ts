@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import type {
   Artifact,
   ArtifactEvent,

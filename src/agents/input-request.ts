@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts'
+import { canonicalJson } from '../base/canonical-json.ts'
 import type { Answer, InputRequest } from './run-types.ts'
 
 /** A request with the digest of what it shows: the SHA-256, in base64url, of its facts as canonical JSON. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { redact } from '../errors.ts'
+import { redact } from '../base/errors.ts'
 import type { RunKeys } from './run-types.ts'
 
 /** Every key of a run. */

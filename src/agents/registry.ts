@@ -4,8 +4,8 @@
  * @module
  */
 
-import { isProduction } from '../environment.ts'
-import { ServableError } from '../errors.ts'
+import { isProduction } from '../base/environment.ts'
+import { ServableError } from '../base/errors.ts'
 import type { InputHints, Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
 

@@ -1,6 +1,5 @@
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, asStep, callAt } from './call.ts'
 import type {
   FinishReason,
   RunEvent,
@@ -10,12 +9,13 @@ import type {
   ServableAgent,
   ServableTeam,
 } from './contract.ts'
-import { merge } from './merge.ts'
-import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
-import { SpeakingOrder } from './speaking-order.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { type BodyContext, bodyContext, joinedWaits, type LaneEnd, untilItWaits } from './waits.ts'
+import { aside, asStep, callAt } from './work/call.ts'
+import { merge } from './work/merge.ts'
+import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './work/perform.ts'
+import { SpeakingOrder } from './work/speaking-order.ts'
+import { type BodyContext, bodyContext, joinedWaits, type LaneEnd, untilItWaits } from './work/waits.ts'
 
 /** The context of a strategy: the run, what it may wait for, and the members. */
 export type TeamContext = BodyContext<TeamMembers>

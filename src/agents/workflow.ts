@@ -1,6 +1,5 @@
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, callServable } from './call.ts'
 import type {
   RunEvent,
   RunInput,
@@ -10,11 +9,12 @@ import type {
   ServableWorkflow,
   Usage,
 } from './contract.ts'
-import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
-import { checkStep, type StepOptions } from './step.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { type BodyContext, bodyContext, type StepFacts } from './waits.ts'
+import { aside, callServable } from './work/call.ts'
+import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './work/perform.ts'
+import { checkStep, type StepOptions } from './work/step.ts'
+import { type BodyContext, bodyContext, type StepFacts } from './work/waits.ts'
 
 /** The context of a step, or of a body of your own: the run, what it may wait for, and `call`. */
 export type StepContext = BodyContext<StepCalls>

@@ -1,4 +1,4 @@
-import type { ErrorCode, Issue } from '../errors.ts'
+import type { ErrorCode, Issue } from '../base/errors.ts'
 
 /**
  * The code of a failure. The service has its own codes ({@link ErrorCode}); a newer service may have more. The client adds

@@ -14,13 +14,13 @@ export type {
   RunResult,
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
-export type { ApprovalDetail } from '../approvals/detail.ts'
-export type { RunListEvent } from '../http/live-runs.ts'
-export type { RunEventPage } from '../runs/log-page.ts'
-export type { RunRecord, RunSummary } from '../runs/record.ts'
-export type { ToldFeedback } from '../sessions/feedback.ts'
-export type { SessionPage, SessionSummary } from '../sessions/list.ts'
-export type { TurnPage } from '../sessions/turns.ts'
+export type { ApprovalDetail } from '../features/approvals/detail.ts'
+export type { ToldFeedback } from '../features/sessions/feedback.ts'
+export type { SessionPage, SessionSummary } from '../features/sessions/list.ts'
+export type { TurnPage } from '../features/sessions/turns.ts'
+export type { RunListEvent } from '../http/runs/live-runs.ts'
+export type { RunEventPage } from '../runs/stored/log-page.ts'
+export type { RunRecord, RunSummary } from '../runs/stored/record.ts'
 export type {
   ApprovalPage,
   ApprovalsClient,

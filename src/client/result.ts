@@ -5,7 +5,7 @@
  */
 
 import type { RunResult } from '../agents/contract.ts'
-import type { RunRecord } from '../runs/record.ts'
+import type { RunRecord } from '../runs/stored/record.ts'
 import { type AskedRun, RESPOND_ASYNC } from './asked-run.ts'
 import type { Call, Caller } from './call.ts'
 import { aboutRun, invalidResponse, ServableClientError } from './error.ts'

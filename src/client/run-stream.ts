@@ -1,5 +1,5 @@
 import type { RunEvent, RunResult } from '../agents/contract.ts'
-import type { RunRecord } from '../runs/record.ts'
+import type { RunRecord } from '../runs/stored/record.ts'
 import type { AskedRun } from './asked-run.ts'
 import type { Call, Caller } from './call.ts'
 import type { CallOptions } from './options.ts'

@@ -1,5 +1,5 @@
-import type { SessionPage, SessionQuery, SessionSummary } from '../sessions/list.ts'
-import type { TurnPage, TurnQuery } from '../sessions/turns.ts'
+import type { SessionPage, SessionQuery, SessionSummary } from '../features/sessions/list.ts'
+import type { TurnPage, TurnQuery } from '../features/sessions/turns.ts'
 import type { RunTarget } from './asked-run.ts'
 import type { Caller } from './call.ts'
 import type { CallOptions } from './options.ts'

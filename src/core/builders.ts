@@ -8,7 +8,7 @@
 import type { GenericSchema } from 'valibot'
 import type { Kind } from '../agents/contract.ts'
 import type { Findable } from '../http/router.ts'
-import type { SecurityRequirement } from '../http/security.ts'
+import type { SecurityRequirement } from '../http/security/security.ts'
 import type { Description } from './description.ts'
 
 /** A schema of OpenAPI 3.0, or another object of its document. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import type { Mounted } from './plugin.ts'
 
 /** Throws for what cannot be mounted, whatever its type says. */

@@ -1,4 +1,4 @@
-import type { SecurityRequirement } from '../http/security.ts'
+import type { SecurityRequirement } from '../http/security/security.ts'
 
 /**
  * The part of the OpenAPI document (OpenAPI 3.0.3) that a plugin adds. If two parts have the same name (a tag, a schema, a

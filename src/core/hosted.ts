@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { HostSettings, RunHost } from '../runs/host.ts'
-import type { Sessions } from '../runs/session-storage.ts'
-import type { NearStore } from '../state/store.ts'
+import type { Sessions } from '../runs/sessions/session-storage.ts'
+import type { HostSettings, RunHost } from '../runs/stored/host.ts'
+import type { NearStore } from '../stores/store.ts'
 import type { ObjectAddress } from './object-address.ts'
 
 /** The classes of objects: of one run or task each, of lists and what belongs to an owner or a key, of metrics, of sockets. */

@@ -5,11 +5,11 @@
  */
 
 import type { Kind } from '../agents/contract.ts'
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../base/errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import { logThrown } from '../http/failure-log.ts'
-import type { HostSettings } from '../runs/host.ts'
 import { observeBy } from '../runs/observer.ts'
+import type { HostSettings } from '../runs/stored/host.ts'
 import type { Target } from '../runs/target.ts'
 import type { Core } from './built-in.ts'
 

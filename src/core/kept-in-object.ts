@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { ServableError } from '../errors.ts'
-import type { Document, Transaction } from '../state/store.ts'
+import type { ServableError } from '../base/errors.ts'
+import type { Document, Transaction } from '../stores/store.ts'
 import type { Seat } from './hosted.ts'
 import { createMutex } from './mutex.ts'
 

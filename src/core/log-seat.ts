@@ -4,9 +4,9 @@
  * @module
  */
 
+import { isFunction } from '../base/schemas.ts'
 import type { Log } from '../http/log.ts'
 import type { Observer } from '../runs/observer.ts'
-import { isFunction } from '../schemas.ts'
 
 /** Who writes the log. In development whoever serves the handler may do that in place of the console. */
 export interface LogSeat {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type ErrorCode, ServableError } from '../errors.ts'
-import type { RunHost } from '../runs/host.ts'
+import { type ErrorCode, ServableError } from '../base/errors.ts'
+import type { RunHost } from '../runs/stored/host.ts'
 
 /** What to give. */
 export const GIVE_STATE =

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import { bound } from '../state/bound.ts'
-import type { Document, Reader, Transaction } from '../state/store.ts'
+import { ServableError } from '../base/errors.ts'
+import { bound } from '../stores/bound.ts'
+import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { Ask, ObjectService, Seat } from './hosted.ts'
 import type { Transactions, Work } from './transaction-calls.ts'
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import type { Document, Reader, Transaction } from '../state/store.ts'
+import { ServableError } from '../base/errors.ts'
+import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { ObjectAddress } from './object-address.ts'
 import type { Calls, CallTransactions, Transactions, TransactionsOver, Work } from './transaction-calls.ts'
 

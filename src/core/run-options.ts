@@ -5,13 +5,13 @@
  */
 
 import * as v from 'valibot'
-import { withDefaults } from '../defaults.ts'
-import { ServableError } from '../errors.ts'
+import { withDefaults } from '../base/defaults.ts'
+import { ServableError } from '../base/errors.ts'
+import { count, duration, flag, func } from '../base/schemas.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
-import type { DisconnectPolicy } from '../runs/host.ts'
-import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/retention-of.ts'
-import { count, duration, flag, func } from '../schemas.ts'
+import type { DisconnectPolicy } from '../runs/stored/host.ts'
+import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/stored/retention-of.ts'
 
 /** How runs are bounded and stored. */
 export interface RunsOptions {

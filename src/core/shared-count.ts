@@ -1,6 +1,6 @@
-import type { CountRequest, RateLimitSettings } from '../http/rate-limit.ts'
-import { createSharedCount, type Taken, takeRequests, WINDOWS } from '../http/shared-rate.ts'
-import type { Transaction } from '../state/store.ts'
+import type { CountRequest, RateLimitSettings } from '../http/limits/rate-limit.ts'
+import { createSharedCount, type Taken, takeRequests, WINDOWS } from '../http/limits/shared-rate.ts'
+import type { Transaction } from '../stores/store.ts'
 import type { CoreSettings } from './options.ts'
 import type { CallTransactions, Transactions } from './transaction-calls.ts'
 

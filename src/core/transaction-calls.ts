@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Reader, Store, Transaction } from '../state/store.ts'
+import type { Reader, Store, Transaction } from '../stores/store.ts'
 import type { Ask, HostedState } from './hosted.ts'
 import { type NoState, stateFor } from './no-state.ts'
 import type { ObjectAddress } from './object-address.ts'

@@ -14,7 +14,7 @@ import {
   type Registry,
   type RegistryNames,
 } from '../agents/registry.ts'
-import { type ErrorCode, ServableError } from '../errors.ts'
+import { type ErrorCode, ServableError } from '../base/errors.ts'
 import type { Target } from '../runs/target.ts'
 
 /** Where servables come from. */

@@ -4,19 +4,19 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import { refOf } from '../runs/record.ts'
+import { ServableError } from '../base/errors.ts'
+import { refOf } from '../runs/stored/record.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
-import type { KeyReader } from './key-headers.ts'
 import type { Log, LogEntry } from './log.ts'
 import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Findable, Match } from './router.ts'
-import { type Scope, scopeOf } from './scopes.ts'
-import { credentialsIn } from './secrets.ts'
+import type { KeyReader } from './security/key-headers.ts'
+import { type Scope, scopeOf } from './security/scopes.ts'
+import { credentialsIn } from './security/secrets.ts'
 import { continueTrace } from './trace.ts'
 
 /** The part of the service that a request is for: of a plugin its name. `router` also stands for paths that match nothing. */

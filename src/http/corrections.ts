@@ -6,10 +6,10 @@
 
 import * as v from 'valibot'
 import type { Correction, CorrectionInput, CorrectionPage, CorrectionQuery } from '../agents/corrections.ts'
-import { readPage } from '../runs/page.ts'
-import { partitionOf } from '../runs/record.ts'
-import type { Reader, Transaction } from '../state/store.ts'
-import { isObject, list, paging, validate } from '../validation.ts'
+import { isObject, list, paging, validate } from '../base/validation.ts'
+import { readPage } from '../runs/stored/page.ts'
+import { partitionOf } from '../runs/stored/record.ts'
+import type { Reader, Transaction } from '../stores/store.ts'
 
 const text = (max: number) =>
   v.optional(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, isUntold, ServableError } from '../errors.ts'
+import { isServableError, isUntold, ServableError } from '../base/errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { isAddressed } from '../web/host.ts'
 import { plain } from '../web/plain.ts'
@@ -22,10 +22,10 @@ import {
   type RouteMatch,
   type Territory,
 } from './context.ts'
-import { checkCrossSite, checkHost, type HostOptions } from './cross-site.ts'
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
+import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
 import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */

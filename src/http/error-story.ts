@@ -5,8 +5,8 @@
  * @module
  */
 
-import { messageOf, redact } from '../errors.ts'
-import { withoutKeyText } from '../key-text.ts'
+import { messageOf, redact } from '../base/errors.ts'
+import { withoutKeyText } from '../base/key-text.ts'
 import { plain } from '../web/plain.ts'
 
 /** A thrown value and its causes, as an entry of the log holds them. */

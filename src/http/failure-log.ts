@@ -5,7 +5,7 @@
  */
 
 import type { RunFailure } from '../runs/failures.ts'
-import { refOf } from '../runs/record.ts'
+import { refOf } from '../runs/stored/record.ts'
 import { cleanText, storyOf } from './error-story.ts'
 import type { Log, LogEntry } from './log.ts'
 

@@ -5,7 +5,7 @@
  */
 
 import { toJsonSchema as ofValibot } from '@valibot/to-json-schema'
-import { isObject } from '../validation.ts'
+import { isObject } from '../base/validation.ts'
 
 /** A schema as JSON. */
 export type JsonSchema = Readonly<Record<string, unknown>>

@@ -7,7 +7,7 @@
  */
 
 import { IttyRouter } from 'itty-router'
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /** What the matcher has to know of a route. `GET` answers `HEAD` as well. */
 export interface Findable {

@@ -7,7 +7,7 @@
 import type { Tool } from '../agents/tool.ts'
 import type { ServerTool, ToolServerSource } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 
 /** What a list tells of a tool. */

@@ -1,7 +1,7 @@
-import { ServableError } from '../errors.ts'
-import type { Document, Footing, Reader, Transaction } from '../state/store.ts'
-import type { HostSettings, IdempotencyKey } from './host.ts'
-import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import { ServableError } from '../base/errors.ts'
+import type { Document, Footing, Reader, Transaction } from '../stores/store.ts'
+import type { HostSettings, IdempotencyKey } from './stored/host.ts'
+import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './stored/record.ts'
 
 /** What is kept of an idempotency key. */
 export interface KeyUse {

@@ -5,7 +5,7 @@
  */
 
 import type { RunInput } from '../agents/contract.ts'
-import type { Soon } from '../state/store.ts'
+import type { Soon } from '../stores/store.ts'
 import type { PlainOptions } from './run-settings.ts'
 import type { Target } from './target.ts'
 

@@ -7,14 +7,14 @@
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
 import { knownOf } from '../agents/event.ts'
 import { secretsOf } from '../agents/redacted.ts'
-import type { RunWork } from '../agents/work.ts'
-import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import type { RunWork } from '../agents/work/work.ts'
+import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../base/errors.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { RunSettings } from './run-settings.ts'
 import { StepIds } from './step-ids.ts'
 import type { Target } from './target.ts'
 import { isOfToolCall, ToolArgs } from './tool-args.ts'
-import { type Waiting, waitingOf } from './waiting.ts'
+import { type Waiting, waitingOf } from './waiting/waiting.ts'
 
 /** The run of a {@link EventFilter}. */
 export interface ToldRun {

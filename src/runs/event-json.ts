@@ -1,5 +1,5 @@
 import type { RunEvent } from '../agents/contract.ts'
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /**
  * An event as JSON. Most events are text, so a text event is written without walking an object. Throws `invalid_event` for a

@@ -7,7 +7,7 @@
 import type { Kind, RunEvent, RunOptions } from '../agents/contract.ts'
 import { secretsOf } from '../agents/redacted.ts'
 import { thrownWith } from '../agents/thrown.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../base/errors.ts'
 
 /** A failure of a run or in it, for the log. */
 export interface RunFailure {

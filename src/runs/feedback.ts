@@ -4,8 +4,8 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import type { Footing, Reader, Transaction } from '../state/store.ts'
+import { ServableError } from '../base/errors.ts'
+import type { Footing, Reader, Transaction } from '../stores/store.ts'
 
 /** The collection of feedback: by the id of the run, or by the session and the run. */
 export const FEEDBACK = 'feedback'

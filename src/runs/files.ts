@@ -6,7 +6,7 @@
 
 import type { RunEvent, RunInput } from '../agents/contract.ts'
 import type { SessionKey } from '../agents/memory.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Transaction } from '../stores/store.ts'
 
 /** Whose files they are. */
 export interface FileOwner {

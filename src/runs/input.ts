@@ -6,8 +6,8 @@
 
 import * as v from 'valibot'
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
-import { isObject, list, misfit, validate } from '../validation.ts'
-import type { RunWebhook } from './record.ts'
+import { isObject, list, misfit, validate } from '../base/validation.ts'
+import type { RunWebhook } from './stored/record.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
 const mimeType = v.pipe(

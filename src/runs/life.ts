@@ -4,10 +4,10 @@
  * @module
  */
 
-import { LOOK_MS } from '../state/presence.ts'
-import type { LocalParts } from '../state/state.ts'
-import { unrefed } from '../wake.ts'
-import type { WorkingRuns } from './working.ts'
+import { unrefed } from '../base/wake.ts'
+import { LOOK_MS } from '../stores/presence.ts'
+import type { LocalParts } from '../stores/state.ts'
+import type { WorkingRuns } from './stored/working.ts'
 
 /** Ends what was begun: whoever serves has stopped. */
 export type End = () => Promise<void>

@@ -5,8 +5,8 @@
  */
 
 import type { InputRequest, RunResult } from '../agents/contract.ts'
-import type { NearStore, Transaction } from '../state/store.ts'
-import type { RunWebhook, StoredRun } from './record.ts'
+import type { NearStore, Transaction } from '../stores/store.ts'
+import type { RunWebhook, StoredRun } from './stored/record.ts'
 
 /** What a run has come to, beside its record. */
 export interface RunOutcome {

@@ -13,7 +13,7 @@ import type {
   TraceparentOf,
 } from '../agents/contract.ts'
 import type { Target } from './target.ts'
-import type { Continued } from './waiting.ts'
+import type { Continued } from './waiting/waiting.ts'
 
 /** A run that begins. */
 export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {

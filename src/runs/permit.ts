@@ -5,9 +5,9 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import type { Approver } from './asking.ts'
+import { ServableError } from '../base/errors.ts'
 import type { Target } from './target.ts'
+import type { Approver } from './waiting/asking.ts'
 
 /** Who asks for a run, as far as a permit looks at it. */
 export interface PermitAsker extends Pick<Approver, 'identity'> {

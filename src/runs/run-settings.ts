@@ -6,12 +6,12 @@
 
 import type { RunOptions } from '../agents/contract.ts'
 import type { MemoryStorage } from '../agents/memory.ts'
-import type { Journal, KeptWork } from '../agents/work.ts'
+import type { Journal, KeptWork } from '../agents/work/work.ts'
 import type { RunFailure } from './failures.ts'
 import type { Observer } from './observer.ts'
 import type { RunMiddleware } from './run-middleware.ts'
-import type { Continued, WaitingRun } from './waiting.ts'
-import type { WorkingRuns } from './working.ts'
+import type { WorkingRuns } from './stored/working.ts'
+import type { Continued, WaitingRun } from './waiting/waiting.ts'
 
 /** What holds for every run of a handler. */
 export interface RunSettings {

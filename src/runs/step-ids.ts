@@ -1,5 +1,5 @@
 import type { RunEvent } from '../agents/contract.ts'
-import { Names } from '../agents/path.ts'
+import { Names } from '../agents/work/path.ts'
 
 /** Steps that are given ids; what comes after them has none. */
 const MAX_STEPS = 1000

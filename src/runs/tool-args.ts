@@ -1,6 +1,6 @@
 import type { RunEvent, ToolCallReadyEvent } from '../agents/contract.ts'
 import { parseArgs } from '../agents/fold.ts'
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /** Calls that are remembered; the oldest of those that are ready make room. */
 const MAX_CALLS = 1000

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { LocalParts } from '../state/state.ts'
-import type { Soon } from '../state/store.ts'
+import type { LocalParts } from '../stores/state.ts'
+import type { Soon } from '../stores/store.ts'
 
 /** Calls `close` when the last server has ended, and the last work after it. It may be called again after the next server. */
 export function closedByLast(close: () => Soon<void>): Required<Pick<LocalParts, 'retain' | 'keepOpen'>> {

@@ -5,11 +5,11 @@
  */
 
 import { waitUntil } from 'cloudflare:workers'
+import { ServableError } from '../base/errors.ts'
 import type { Core } from '../core/built-in.ts'
 import { coreOf } from '../core/handler.ts'
 import type { HostedState, ObjectClassName } from '../core/hosted.ts'
-import { ServableError } from '../errors.ts'
-import { SESSIONS_IN_STATE } from '../runs/session-storage.ts'
+import { SESSIONS_IN_STATE } from '../runs/sessions/session-storage.ts'
 import { findObjects, NAMES, reach } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
 import { type KeepingClass, keepingClass } from './cloudflare/object.ts'
@@ -17,8 +17,9 @@ import type { ObjectClass } from './cloudflare/platform.ts'
 import { socketClass } from './cloudflare/socket-object.ts'
 import type { WorkerContext } from './cloudflare/worker.ts'
 
+export type { ObjectStorage } from '../stores/objects/storage.ts'
 export { workerAssets } from './cloudflare/assets.ts'
-export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
+export type { ObjectClass, ObjectNamespace, ObjectState } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 
 /** How state is spread over Durable Objects. */

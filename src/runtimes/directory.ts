@@ -6,8 +6,8 @@
 
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ServableError } from '../errors.ts'
-import type { FileStore } from '../files/store.ts'
+import { ServableError } from '../base/errors.ts'
+import type { FileStore } from '../features/files/store.ts'
 
 /** What a crash has left is deleted after so many milliseconds, so much of it at a time. */
 const HOUR_MS = 3_600_000

@@ -4,11 +4,11 @@
  * @module
  */
 
+import { isProduction, isTest } from '../base/environment.ts'
+import { ServableError } from '../base/errors.ts'
 import { coreOf } from '../core/handler.ts'
-import { isProduction, isTest } from '../environment.ts'
-import { ServableError } from '../errors.ts'
-import { tellNoAddress } from '../http/no-address.ts'
 import { platform } from '../http/platform.ts'
+import { tellNoAddress } from '../http/security/no-address.ts'
 import { createAddressReader, isTrustProxy } from '../web/client-address.ts'
 import { isHost } from '../web/host.ts'
 import { checkHandler, type Fetch } from './server.ts'

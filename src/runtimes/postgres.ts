@@ -4,13 +4,13 @@
  * @module
  */
 
-import { type LocalState, localState } from '../runs/local-state.ts'
-import { checkRetention, type Retention } from '../state/state.ts'
+import { type LocalState, localState } from '../runs/stored/local-state.ts'
+import type { Listen } from '../stores/postgres/bell.ts'
+import { postgresDriver } from '../stores/postgres/driver.ts'
+import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/options.ts'
+import { postgresStore } from '../stores/postgres/store.ts'
+import { checkRetention, type Retention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'
-import type { Listen } from './postgres/bell.ts'
-import { postgresDriver } from './postgres/driver.ts'
-import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from './postgres/options.ts'
-import { postgresStore } from './postgres/store.ts'
 
 /** The database, and how much it keeps. */
 export interface PostgresStateOptions extends Retention {

@@ -1,6 +1,6 @@
 /** What the servers of Bun, Deno and Node have in common. */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
 import { tellStarted, useReadableLog } from './started.ts'

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
-import { type LocalState, localState } from '../runs/local-state.ts'
-import { checkRetention, type Retention } from '../state/state.ts'
+import { ServableError } from '../base/errors.ts'
+import { type LocalState, localState } from '../runs/stored/local-state.ts'
+import { sqliteModule } from '../stores/sqlite/module.ts'
+import { sqliteStore } from '../stores/sqlite/store.ts'
+import { checkRetention, type Retention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'
-import { sqliteModule } from './sqlite/module.ts'
-import { sqliteStore } from './sqlite/store.ts'
 
-export { openDatabase } from './sqlite/driver.ts'
+export { openDatabase } from '../stores/sqlite/driver.ts'
 
 /** The database file, and how much it keeps. */
 export interface SqliteStateOptions extends Retention {

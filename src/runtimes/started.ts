@@ -1,10 +1,10 @@
 /** What servers say when they start, and the log in development. */
 
+import { isTest } from '../base/environment.ts'
 import { coreOf } from '../core/handler.ts'
-import { isTest } from '../environment.ts'
-import { prettyLog } from '../logs/pretty.ts'
-import { observeRuns } from '../logs/runs.ts'
-import { startedEntry } from '../logs/started.ts'
+import { prettyLog } from '../features/logs/pretty.ts'
+import { observeRuns } from '../features/logs/runs.ts'
+import { startedEntry } from '../features/logs/started.ts'
 
 /**
  * Makes the log of a handler readable, if this is development and the deployment has no `logger`. Does nothing for other code's

@@ -5,7 +5,7 @@
  */
 
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import type { OpenStdio } from '../mcp-client/connection.ts'
+import type { OpenStdio } from '../adapters/mcp-client/connection.ts'
 
 /**
  * Starts a program without a shell, and talks to it over its standard input and output. Its standard error is dropped. Of

@@ -7,8 +7,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { ServableError } from '../errors.ts'
-import type { DocsAssets, DocsFile } from '../openapi/page.ts'
+import { ServableError } from '../base/errors.ts'
+import type { DocsAssets, DocsFile } from '../protocols/openapi/page.ts'
 
 const TYPES: Readonly<Record<DocsFile, string>> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',

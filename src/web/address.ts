@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /** Which addresses are allowed besides public ones, and how to look names up. */
 export interface AddressPolicy {

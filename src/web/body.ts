@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../base/errors.ts'
 import { parseJson } from './json.ts'
 
 /** Milliseconds in which a body must arrive, as a form must by default. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /** Which pages may call from a browser, and how. */
 export interface CorsOptions {

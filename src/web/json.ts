@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 
 /** Most levels of arrays and objects. On every runtime, the stack suffices for recursion of this depth. */
 export const MAX_JSON_DEPTH = 200

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../base/errors.ts'
 
 /** The limits of a form. */
 export interface FormBounds {

@@ -10,8 +10,8 @@ import {
   type HttpRequest,
   httpClient,
   type Lookup,
-} from '../environment.ts'
-import { type ErrorCode, ServableError } from '../errors.ts'
+} from '../base/environment.ts'
+import { type ErrorCode, ServableError } from '../base/errors.ts'
 import { type AddressPolicy, checkAddress } from './address.ts'
 
 /** Sends one request, as `fetch` does. A redirect is an answer like any other. */

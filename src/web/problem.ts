@@ -4,7 +4,15 @@
  * @module
  */
 
-import { type ErrorCode, type ErrorKind, type Issue, kindOf, MASK, redact, reportError } from '../errors.ts'
+import {
+  type ErrorCode,
+  type ErrorKind,
+  type Issue,
+  kindOf,
+  MASK,
+  redact,
+  reportError,
+} from '../base/errors.ts'
 
 /** The body of an error response (RFC 9457, section 3), with a stable `code`. `error` repeats the text. */
 export interface Problem {

@@ -1,6 +1,6 @@
 /** Small changes to a response that other code made. */
 
-import { ServableError } from '../errors.ts'
+import { ServableError } from '../base/errors.ts'
 import { discard } from './reply.ts'
 
 /** Whether an unknown value is a response, of any realm. */

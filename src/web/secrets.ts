@@ -4,7 +4,7 @@
  * @module
  */
 
-import { redact, spellings } from '../errors.ts'
+import { redact, spellings } from '../base/errors.ts'
 
 /** A value, with the name under which it is sent. */
 export type NamedValue = readonly [name: string, value: string]

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { requestOf } from '../../src/agents/input-request.ts'
-import { canonicalJson } from '../../src/canonical-json.ts'
+import { canonicalJson } from '../../src/base/canonical-json.ts'
 
 const refund = {
   id: 'run/approve:refund',

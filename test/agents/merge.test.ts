@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { type Merged, merge } from '../../src/agents/merge.ts'
+import { type Merged, merge } from '../../src/agents/work/merge.ts'
 import { eventually } from '../eventually.ts'
 import { drain, never, turn } from '../support.ts'
 

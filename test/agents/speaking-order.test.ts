@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Said, SpeakingOrder } from '../../src/agents/speaking-order.ts'
+import { type Said, SpeakingOrder } from '../../src/agents/work/speaking-order.ts'
 
 const said = (text: string): Said => ({ type: 'text', text })
 

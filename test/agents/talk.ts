@@ -2,7 +2,7 @@
 import type { Answer, InputRequest, RunEvent, RunInput, RunOptions, Servable } from '../../src/index.ts'
 import { startRun } from '../../src/runs/run.ts'
 import type { Caller } from '../../src/runs/run-settings.ts'
-import { answered, continuedBy, openOf, type Waiting } from '../../src/runs/waiting.ts'
+import { answered, continuedBy, openOf, type Waiting } from '../../src/runs/waiting/waiting.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { drain, textIn, untimed } from '../support.ts'
 

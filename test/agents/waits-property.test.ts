@@ -1,7 +1,7 @@
 /** Whatever a body does, and in whatever order it is answered: each effect happens once, and all is said once. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { callServable } from '../../src/agents/call.ts'
+import { callServable } from '../../src/agents/work/call.ts'
 import { Agent, type AgentConfig, type AgentContext, type Yielded } from '../../src/index.ts'
 import { type Talk, talk } from './talk.ts'
 

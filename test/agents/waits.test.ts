@@ -2,7 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { RunWork } from '../../src/agents/work.ts'
+import { RunWork } from '../../src/agents/work/work.ts'
 import {
   Agent,
   type AgentConfig,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { bytesOf } from '../contracts/files/bytes.ts'
-import { artifact, filePart, service } from '../files/kit.ts'
+import { artifact, filePart, service } from '../features/files/kit.ts'
 import { failure } from './kit.ts'
 
 const { ask, run } = service(() => [

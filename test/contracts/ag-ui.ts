@@ -1,7 +1,7 @@
 /** What holds of AG-UI for stock clients, on every store and runtime. */
 import { describe, expect, it } from 'vitest'
-import { type AgUiClient, CLIENTS, type Make, type ToldMessage } from '../ag-ui/clients.ts'
 import { eventually } from '../eventually.ts'
+import { type AgUiClient, CLIENTS, type Make, type ToldMessage } from '../protocols/ag-ui/clients.ts'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { jsonRequest, run } from './http/client.ts'
 import { as, own, post, type Server } from './runs/client.ts'

@@ -25,7 +25,7 @@ interface Working {
   interrupt(): void
 }
 
-const cli = join(root, 'src/runtimes/cli.ts')
+const cli = join(root, 'src/command/cli.ts')
 
 /** Starts the real command in a process of its own, without the variables of the test runner. */
 export function begin(args: readonly string[], env: Readonly<Record<string, string>> = {}): Working {

@@ -1,7 +1,7 @@
 /** The contract of model-backed agents, which holds on every runtime and with every state. The server is `ai/service.ts`. */
 import { expect, it } from 'vitest'
+import { calls, drops, hangs, refuses, says, startProvider } from '../adapters/model-agent/provider.ts'
 import { eventually } from '../eventually.ts'
-import { calls, drops, hangs, refuses, says, startProvider } from '../model-agent/provider.ts'
 import { jsonRequest, run, stream } from './http/client.ts'
 import { as, type Deployment, own, post } from './runs/client.ts'
 import { served } from './served.ts'

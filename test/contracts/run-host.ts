@@ -1,6 +1,6 @@
 /** The contract of every run host. */
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { HostSettings } from '../../src/runs/host.ts'
+import type { HostSettings } from '../../src/runs/stored/host.ts'
 import { answerCases, answerRaceCases } from './run-host/answering.ts'
 import { amountCases, crowdCases, lengthCases } from './run-host/bounds.ts'
 import { deleteCases, feedbackCases } from './run-host/deleting.ts'

@@ -1,6 +1,6 @@
 /** What holds of schedules on every store and runtime. */
 import { describe, expect, it } from 'vitest'
-import type { SchedulePage } from '../../src/schedules/plugin.ts'
+import type { SchedulePage } from '../../src/features/schedules/plugin.ts'
 import { eventually } from '../eventually.ts'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { as, ask } from './runs/client.ts'

@@ -1,7 +1,7 @@
 /** A runtime that is frozen after its responses. */
 import { expect, it } from 'vitest'
+import { deferred } from '../../src/base/wake.ts'
 import { Agent, createHandler, memoryState, platform, type RunRecord } from '../../src/index.ts'
-import { deferred } from '../../src/wake.ts'
 
 /** A function, and the promises that keep it alive. */
 function frozen() {

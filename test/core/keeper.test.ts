@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { callIn, objectServiceOf, remote } from '../../src/core/object-service.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { Document, Reader, Transaction } from '../../src/state/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { Document, Reader, Transaction } from '../../src/stores/store.ts'
 
 const HOUR = 3_600_000
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ServableError } from '../../src/base/errors.ts'
 import type { Seat } from '../../src/core/hosted.ts'
 import { KeptInObject } from '../../src/core/kept-in-object.ts'
-import { ServableError } from '../../src/errors.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 const HOUR = 3_600_000
 

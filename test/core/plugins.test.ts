@@ -1,6 +1,5 @@
 /** What plugins of others may do to a handler and to each other. */
 import { describe, expect, it } from 'vitest'
-import { a2a } from '../../src/a2a/plugin.ts'
 import {
   type BegunRun,
   corrections,
@@ -14,7 +13,8 @@ import {
   ServableError,
 } from '../../src/core-entry.ts'
 import { createHandler as createWhole, type HandlerOptions } from '../../src/index.ts'
-import { openai } from '../../src/openai/plugin.ts'
+import { a2a } from '../../src/protocols/a2a/plugin.ts'
+import { openai } from '../../src/protocols/openai/plugin.ts'
 import { beginLife } from '../../src/runs/life.ts'
 import { speaker, untyped } from '../support.ts'
 import { answering, refusalOf, served } from './kit.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { evaluate, withoutNoise } from '../../examples/agents/arithmetic.ts'
 import { findArithmetic } from '../../examples/agents/find-arithmetic.ts'
-import { messageOf } from '../../src/errors.ts'
+import { messageOf } from '../../src/base/errors.ts'
 import { reckon, type Tree, tree, writeWith } from './expression-tree.ts'
 
 /** The value, or the reason why there is none. */

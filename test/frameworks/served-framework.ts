@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { fences } from '../pages.ts'
+import { fences } from '../pages/pages.ts'
 import { root, type Started, start } from '../runtimes/process.ts'
 import { type ModelServer, startModel } from './model-server.ts'
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import * as examples from '../../examples/agents.ts'
+import { ToolServerManager } from '../../src/adapters/mcp-client/index.ts'
 import {
   Agent,
   createHandler,
@@ -10,7 +11,6 @@ import {
   type OpenApiDocument,
   Registry,
 } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import { secret, secretHeaders } from '../contracts/secrets.ts'
 
 /** Breaks out of a line, a terminal and the order of what is read, where nobody minds. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clientOf, createStoredClientOf } from '../../src/http/client-of.ts'
+import { clientOf, createStoredClientOf } from '../../src/http/security/client-of.ts'
 
 const storedClientOf = createStoredClientOf()
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { ToolServerManager } from '../../src/adapters/mcp-client/index.ts'
 import { createHandler, type HandlerOptions, type Middleware, platform } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import type { CorsSetting } from '../../src/web/cors.ts'
 import { speaker } from '../support.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ServableError } from '../../src/errors.ts'
+import { ServableError } from '../../src/base/errors.ts'
 import { type ErrorStory, storyOf } from '../../src/http/error-story.ts'
 
 /** Every story in a story. */

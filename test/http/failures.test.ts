@@ -16,8 +16,8 @@ import {
   type Tool,
   Workflow,
 } from '../../src/index.ts'
-import { localState } from '../../src/runs/local-state.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { localState } from '../../src/runs/stored/local-state.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { eventually } from '../eventually.ts'
 import { speaker } from '../support.ts'
 

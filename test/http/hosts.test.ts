@@ -1,7 +1,7 @@
 /** Under which names a service on this machine is reached: a page may have had its own name resolved to it (DNS rebinding). */
 import { describe, expect, it } from 'vitest'
 import { bearerAuth, createHandler, type HandlerOptions, platform } from '../../src/index.ts'
-import { mcp } from '../../src/mcp/plugin.ts'
+import { mcp } from '../../src/protocols/mcp/plugin.ts'
 import { speaker } from '../support.ts'
 
 /** Every part of a service, by a request that each of them answers. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createKeyReader, DEFAULT_PROVIDERS, keyHeaders } from '../../src/http/key-headers.ts'
+import { createKeyReader, DEFAULT_PROVIDERS, keyHeaders } from '../../src/http/security/key-headers.ts'
 import { Agent, createHandler, selectKey } from '../../src/index.ts'
 
 const read = createKeyReader(DEFAULT_PROVIDERS)

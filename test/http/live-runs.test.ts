@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createLiveList, LOOK_EVERY_MS } from '../../src/http/live-list.ts'
-import { LiveRuns, type RunListEvent } from '../../src/http/live-runs.ts'
-import { encodeCursor } from '../../src/runs/cursor.ts'
-import type { RunPage } from '../../src/runs/host.ts'
-import type { RunStatus, RunSummary } from '../../src/runs/record.ts'
+import { createLiveList, LOOK_EVERY_MS } from '../../src/http/runs/live-list.ts'
+import { LiveRuns, type RunListEvent } from '../../src/http/runs/live-runs.ts'
+import { encodeCursor } from '../../src/runs/stored/cursor.ts'
+import type { RunPage } from '../../src/runs/stored/host.ts'
+import type { RunStatus, RunSummary } from '../../src/runs/stored/record.ts'
 import { toResponse } from '../../src/web/reply.ts'
 
 afterEach(() => {

@@ -7,7 +7,7 @@ import {
   type LogEntry,
   type RunOptions,
 } from '../../src/index.ts'
-import { localState } from '../../src/runs/local-state.ts'
+import { localState } from '../../src/runs/stored/local-state.ts'
 
 function make(options: HandlerOptions = {}) {
   const entries: LogEntry[] = []

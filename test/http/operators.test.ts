@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { budgets } from '../../src/budgets/plugin.ts'
+import { budgets } from '../../src/features/budgets/plugin.ts'
+import { schedule, schedules } from '../../src/features/schedules/plugin.ts'
 import { Agent, bearerIdentity, createHandler, type Plugin, platform } from '../../src/index.ts'
-import { localState } from '../../src/runs/local-state.ts'
-import { schedule, schedules } from '../../src/schedules/plugin.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { localState } from '../../src/runs/stored/local-state.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 const agents = { echo: new Agent({ name: 'echo', register: false, run: () => 'x' }) }
 const authenticate = bearerIdentity({ tokens: { right: 'admin' } })

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLocalCount } from '../../src/http/rate-limit.ts'
+import { createLocalCount } from '../../src/http/limits/rate-limit.ts'
 import { bearerAuth, createHandler, type HandlerOptions, memoryState, platform } from '../../src/index.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 

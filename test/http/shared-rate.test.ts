@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import type { CountRequest } from '../../src/http/rate-limit.ts'
-import { createSharedCount, takeRequests } from '../../src/http/shared-rate.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { NearStore, Transaction } from '../../src/state/store.ts'
+import type { CountRequest } from '../../src/http/limits/rate-limit.ts'
+import { createSharedCount, takeRequests } from '../../src/http/limits/shared-rate.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { NearStore, Transaction } from '../../src/stores/store.ts'
 
 const WINDOW_MS = 600_000
 

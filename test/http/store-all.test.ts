@@ -10,8 +10,8 @@ import {
   type State,
   textOf,
 } from '../../src/index.ts'
-import type { HostSettings } from '../../src/runs/host.ts'
-import type { RunSummary } from '../../src/runs/record.ts'
+import type { HostSettings } from '../../src/runs/stored/host.ts'
+import type { RunSummary } from '../../src/runs/stored/record.ts'
 import { lateState } from '../contracts/store/late.ts'
 
 function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memoryState()) {

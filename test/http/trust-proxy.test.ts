@@ -6,7 +6,7 @@ import {
   type Middleware,
   platform,
 } from '../../src/index.ts'
-import { createEngine } from '../../src/socket/index.ts'
+import { createEngine } from '../../src/protocols/event-socket/socket/index.ts'
 
 const POLLING = '/socket.io/?EIO=4&transport=polling'
 

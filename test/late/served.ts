@@ -1,5 +1,5 @@
 import type { Handler, HandlerOptions } from '../../src/index.ts'
-import type { LocalState } from '../../src/runs/local-state.ts'
+import type { LocalState } from '../../src/runs/stored/local-state.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { lateState } from '../contracts/store/late.ts'

@@ -1,13 +1,13 @@
 /** Whatever call of a store fails, at whatever moment: once it works again, every run has an end and everyone is told. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { RunHost } from '../../src/runs/host.ts'
-import { createLocalHost } from '../../src/runs/local-host.ts'
-import { RUNNING } from '../../src/runs/record.ts'
-import { createWorkingRuns } from '../../src/runs/working.ts'
+import type { RunHost } from '../../src/runs/stored/host.ts'
+import { createLocalHost } from '../../src/runs/stored/local-host.ts'
+import { RUNNING } from '../../src/runs/stored/record.ts'
+import { createWorkingRuns } from '../../src/runs/stored/working.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import { sqlStore } from '../../src/state/sql.ts'
-import type { NearStore } from '../../src/state/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { sqlStore } from '../../src/stores/sql/sql.ts'
+import type { NearStore } from '../../src/stores/store.ts'
 import {
   begin,
   ending,

@@ -1,7 +1,7 @@
 /** The last places are for clients that have none. */
 import { expect, it } from 'vitest'
 import { takePlace } from '../../src/runs/admission.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 const RUNNING = 'places'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
-import { ask, eventsOf, guardedHandler, MASK } from '../guards/kit.ts'
+import { ask, eventsOf, guardedHandler, MASK } from '../features/guards/kit.ts'
 
 const USAGE = {
   ...{ promptTokens: 1, completionTokens: 2, totalTokens: 3, cost: 1 },

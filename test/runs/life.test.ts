@@ -1,9 +1,9 @@
 import process from 'node:process'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createLife } from '../../src/runs/life.ts'
-import { createWorkingRuns } from '../../src/runs/working.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { LocalParts } from '../../src/state/state.ts'
+import { createWorkingRuns } from '../../src/runs/stored/working.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { LocalParts } from '../../src/stores/state.ts'
 import { eventually } from '../eventually.ts'
 
 /** A state whose closing fails. */

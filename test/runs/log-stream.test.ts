@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import type { Follower } from '../../src/runs/host.ts'
-import { followerOf, streamOf } from '../../src/runs/log-stream.ts'
-import type { LogEntry } from '../../src/state/store.ts'
-import { deferred } from '../../src/wake.ts'
+import { deferred } from '../../src/base/wake.ts'
+import type { Follower } from '../../src/runs/stored/host.ts'
+import { followerOf, streamOf } from '../../src/runs/stored/log-stream.ts'
+import type { LogEntry } from '../../src/stores/store.ts'
 import { eventually } from '../eventually.ts'
 
 /** Gives batches, then what `end` gives. */

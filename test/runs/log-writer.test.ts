@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
-import { writeLog } from '../../src/runs/log-writer.ts'
 import type { Run } from '../../src/runs/run.ts'
-import { createWatch } from '../../src/runs/watch.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { writeLog } from '../../src/runs/stored/log-writer.ts'
+import { createWatch } from '../../src/runs/stored/watch.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 const GATHER_MS = 50
 

@@ -1,9 +1,9 @@
 /** A store that writes, and whose answer is lost on its way. */
 import { describe, expect, it } from 'vitest'
-import { createLocalHost } from '../../src/runs/local-host.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import { unavailable } from '../../src/state/patient.ts'
-import type { Store } from '../../src/state/store.ts'
+import { createLocalHost } from '../../src/runs/stored/local-host.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { unavailable } from '../../src/stores/remote/patient.ts'
+import type { Store } from '../../src/stores/store.ts'
 import { begin, ending, eventsIn, read, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { openGate, wasStopped } from '../contracts/run-host/scripted.ts'

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/agents/contract.ts'
 import { Fold } from '../../src/agents/fold.ts'
+import { metrics } from '../../src/features/metrics/plugin.ts'
 import {
   Agent,
   createHandler,
@@ -9,10 +10,9 @@ import {
   MetricsExporter,
   type RunRecord,
 } from '../../src/index.ts'
-import { metrics } from '../../src/metrics/plugin.ts'
-import { createLocalHost } from '../../src/runs/local-host.ts'
 import { numbersOf } from '../../src/runs/numbers.ts'
-import { memoryStore } from '../../src/state/memory.ts'
+import { createLocalHost } from '../../src/runs/stored/local-host.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { journalled } from '../contracts/run-host/journalled.ts'
 import { ending, read, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isServableError } from '../../src/errors.ts'
-import { parseRunQuery } from '../../src/runs/query.ts'
+import { isServableError } from '../../src/base/errors.ts'
+import { parseRunQuery } from '../../src/runs/stored/query.ts'
 
 const two = (number: number) => String(number).padStart(2, '0')
 

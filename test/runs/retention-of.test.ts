@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type LogEntry, memoryState, type RunsOptions } from '../../src/index.ts'
-import { retentionBy } from '../../src/runs/retention-of.ts'
-import { SESSIONS } from '../../src/runs/session-record.ts'
-import type { Document } from '../../src/state/store.ts'
+import { SESSIONS } from '../../src/runs/sessions/session-record.ts'
+import { retentionBy } from '../../src/runs/stored/retention-of.ts'
+import type { Document } from '../../src/stores/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { identify } from '../contracts/identify.ts'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { breathe, deferred } from '../../src/base/wake.ts'
 import { Agent, type AgentConfig, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
 import type { RunFailure } from '../../src/runs/failures.ts'
 import { startRun } from '../../src/runs/run.ts'
 import type { RunSettings } from '../../src/runs/run-settings.ts'
 import type { Target } from '../../src/runs/target.ts'
-import { breathe, deferred } from '../../src/wake.ts'
 import { eventually } from '../eventually.ts'
 import {
   drain as drainAll,

@@ -1,11 +1,11 @@
 /** What a run that goes on after a crash has told in the end. */
 import { describe, expect, it } from 'vitest'
 import { Agent, sequence, steps, Team, Workflow, type WorkflowConfig } from '../../src/index.ts'
-import { createLocalHost } from '../../src/runs/local-host.ts'
-import type { RunRecord } from '../../src/runs/record.ts'
+import { createLocalHost } from '../../src/runs/stored/local-host.ts'
+import type { RunRecord } from '../../src/runs/stored/record.ts'
 import type { Target } from '../../src/runs/target.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { Store } from '../../src/state/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { Store } from '../../src/stores/store.ts'
 import { ending, waitFor } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 

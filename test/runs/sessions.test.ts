@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../src/index.ts'
-import { appendSession, readSession } from '../../src/runs/session-memory.ts'
-import type { SessionSettings } from '../../src/runs/session-record.ts'
+import { appendSession, readSession } from '../../src/runs/sessions/session-memory.ts'
+import type { SessionSettings } from '../../src/runs/sessions/session-record.ts'
 
 const usual: SessionSettings = {
   maxSessions: 1000,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { drainOf } from '../../src/http/drain.ts'
 import { createHandler } from '../../src/index.ts'
-import { createWorkingRuns } from '../../src/runs/working.ts'
+import { createWorkingRuns } from '../../src/runs/stored/working.ts'
 
 describe('createWorkingRuns', () => {
   it('drains at once where nothing is at work', async () => {

@@ -24,7 +24,7 @@ describe('generated clients', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'servable-clients-'))
-    await cp(join(root, 'test/openapi/clients'), folder, { recursive: true })
+    await cp(join(root, 'test/protocols/openapi/clients'), folder, { recursive: true })
     await run('npm', 'install', '--no-audit', '--no-fund', '--no-package-lock')
     const headers = { authorization: 'Bearer token-of-ada' }
     const document = await fetch(`${server().url}/bearer/api/docs/spec.json`, { headers })

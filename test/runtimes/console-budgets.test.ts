@@ -1,8 +1,8 @@
 /** The screen of budgets of the console, in a real browser. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { budgets } from '../../src/budgets/plugin.ts'
-import { webConsole } from '../../src/console/plugin.ts'
+import { budgets } from '../../src/features/budgets/plugin.ts'
+import { webConsole } from '../../src/features/console/plugin.ts'
 import { Agent, bearerIdentity, createHandler, memoryState } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { jsonRequest } from '../contracts/http/client.ts'

@@ -1,7 +1,7 @@
 /** Runs of which their processes die. */
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { MAX_DEATHS } from '../../src/state/deaths.ts'
+import { MAX_DEATHS } from '../../src/stores/deaths.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { eventually } from '../eventually.ts'
 import { LONG } from '../tags.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
-import type { LogEntry } from '../../src/state/store.ts'
+import type { Follower, HostSettings, RunHost } from '../../src/runs/stored/host.ts'
+import type { LogEntry } from '../../src/stores/store.ts'
 import { answer, kept } from '../contracts/run-host/answering.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'

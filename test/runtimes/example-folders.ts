@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { pack } from '../packing.ts'
+import { pack } from '../repository/packing.ts'
 import { root, type Started, start } from './process.ts'
 
 const run = promisify(execFile)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytesOf } from '../contracts/files/bytes.ts'
 import { bytesAt, dataOf, makes } from '../contracts/files/client.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
-import { fencesOf, snippetsIn, writeSnippets } from '../pages.ts'
+import { fencesOf, snippetsIn, writeSnippets } from '../pages/pages.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { AS_DEPLOYED } from './as-deployed.ts'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../src/runs/cursor.ts'
-import type { RunPage } from '../../src/runs/host.ts'
-import type { RunStatus, RunSummary } from '../../src/runs/record.ts'
+import { decodeCursor, encodeCursor } from '../../src/runs/stored/cursor.ts'
+import type { RunPage } from '../../src/runs/stored/host.ts'
+import type { RunStatus, RunSummary } from '../../src/runs/stored/record.ts'
 import { Indexes, joinPages } from '../../src/runtimes/cloudflare/indexes.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { NearStore } from '../../src/state/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { NearStore } from '../../src/stores/store.ts'
 
 const run = (id: string, at: number, name = 'a', status: RunStatus = 'completed'): RunSummary => {
   const createdAt = new Date(at).toISOString()

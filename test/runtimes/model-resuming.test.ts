@@ -1,9 +1,9 @@
 /** A model-backed run in a Durable Object that is ended like a crash. */
 import { expect, it } from 'vitest'
+import { calls, hangs, says, startProvider } from '../adapters/model-agent/provider.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { accept, type Deployment, ended } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
-import { calls, hangs, says, startProvider } from '../model-agent/provider.ts'
 import { untyped } from '../support.ts'
 import { startWorkerd } from './harness.ts'
 

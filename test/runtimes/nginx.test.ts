@@ -9,7 +9,7 @@ import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
-import { fencesOf } from '../pages.ts'
+import { fencesOf } from '../pages/pages.ts'
 import { startNode } from './harness.ts'
 import { startNginx } from './nginx.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Document } from '../../src/state/store.ts'
+import type { Document } from '../../src/stores/store.ts'
 import { doc, ids } from '../contracts/store/document.ts'
 import { type Step, there } from '../contracts/store/steps.ts'
 import { storeContract } from '../contracts/store.ts'

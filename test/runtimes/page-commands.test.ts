@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { commandsIn, fencesOf, SOCKET_CLIENT_SAYS, snippetOf } from '../pages.ts'
+import { commandsIn, fencesOf, SOCKET_CLIENT_SAYS, snippetOf } from '../pages/pages.ts'
 import { type Runtime, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 

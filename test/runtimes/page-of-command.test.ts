@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
-import { commandsIn, fencesOf } from '../pages.ts'
+import { commandsIn, fencesOf } from '../pages/pages.ts'
 import { type Runtime, startNode } from './harness.ts'
 import { root } from './process.ts'
 
@@ -40,7 +40,7 @@ describe('the page about the command', () => {
     const name = command.includes('runs cancel') ? 'waits' : 'echo'
     const { id } = await client.runs.start({ kind: 'agent', name }, 'hello', { sessionId: 'chat-1' })
     if (name === 'echo') await client.runs.result(id)
-    const cli = `"${process.execPath}" "${join(root, 'src/runtimes/cli.ts')}"`
+    const cli = `"${process.execPath}" "${join(root, 'src/command/cli.ts')}"`
     const { stdout } = await run('sh', ['-c', command.replace('npx servable', cli)], {
       cwd: folder,
       env: { SERVABLE_URL: `${server.url}/api`, SERVABLE_TOKEN: 'for-ada', RUN: id, PATH: process.env.PATH },

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Passing } from '../../src/runtimes/cloudflare/passing.ts'
-import { memoryStore } from '../../src/state/memory.ts'
-import type { NearStore, Transaction } from '../../src/state/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { Passing } from '../../src/stores/objects/passing.ts'
+import type { NearStore, Transaction } from '../../src/stores/store.ts'
 
 const PASSING = 'passing'
 const KEPT = 'kept'

@@ -1,7 +1,7 @@
 /** Processes over a PostgreSQL database that cannot be written for a while: it is read-only, or its disk is full. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
 import {
   accept,
   as,

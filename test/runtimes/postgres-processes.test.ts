@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
-import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
-import { postgresStore } from '../../src/runtimes/postgres/store.ts'
+import { postgresDriver } from '../../src/stores/postgres/driver.ts'
+import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { as, cancel, ended, get, own, post } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
@@ -234,7 +234,7 @@ describe('the command `servable store`', () => {
   const command = async (...args: string[]) => {
     const env = { ...process.env, DATABASE_URL: database.url }
     try {
-      const file = join(root, 'src/runtimes/cli.ts')
+      const file = join(root, 'src/command/cli.ts')
       const { stdout } = await run(process.execPath, [file, 'store', ...args], { env })
       return { code: 0, text: stdout }
     } catch (error) {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
 import { accept, as, cancel, get, openGate, own, post } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
@@ -81,7 +81,7 @@ describe.concurrent.each([
     }
     const asked = (act: string) => {
       const options = ['--listen-url', database.url, '--schema', 'heard']
-      return run(program, [...args, 'src/runtimes/cli.ts', 'store', act, ...options], { env, cwd: root })
+      return run(program, [...args, 'src/command/cli.ts', 'store', act, ...options], { env, cwd: root })
     }
     await asked('migrate')
     expect((await asked('check')).stdout).toContain('ok     notifications arrive')

@@ -1,6 +1,6 @@
 /** Functions over PostgreSQL: processes that are frozen between requests, and do not listen. */
 import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
-import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
 import { accept, as, cancel, follow, get, openGate, own, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'

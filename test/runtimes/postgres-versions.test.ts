@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
-import { createLocalHost } from '../../src/runs/local-host.ts'
-import { storeCommand } from '../../src/runtimes/postgres/command.ts'
-import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
-import { MIGRATIONS, type Migration, quoted } from '../../src/runtimes/postgres/schema.ts'
-import { postgresStore } from '../../src/runtimes/postgres/store.ts'
+import { createLocalHost } from '../../src/runs/stored/local-host.ts'
+import { storeCommand } from '../../src/stores/postgres/command.ts'
+import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
+import { MIGRATIONS, type Migration, quoted } from '../../src/stores/postgres/schema.ts'
+import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { begin, ending, eventsIn, read, rest, unique } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { accept, cancel, ended, follow, get } from '../contracts/runs/client.ts'
@@ -55,7 +55,7 @@ function openNewer({ onTestFinished }: TestContext, schema: string, migrations =
 }
 
 const command = async (act: string, schema: string) => {
-  const args = ['src/runtimes/cli.ts', 'store', act, '--url', database.url, '--schema', schema]
+  const args = ['src/command/cli.ts', 'store', act, '--url', database.url, '--schema', schema]
   try {
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
     return { code: 0, text: stdout }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
-import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
+import { calls, type Provider, says, startProvider } from '../adapters/model-agent/provider.ts'
 import { skipWithout } from '../needing.ts'
 import {
   commandsIn,
@@ -19,7 +19,7 @@ import {
   snippetOf,
   snippetsIn,
   writeSnippets,
-} from '../pages.ts'
+} from '../pages/pages.ts'
 import { launch, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'

@@ -1,9 +1,9 @@
 /** What operations cost on Workers: the rows that Durable Objects write are what a deployment pays. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { messageOf, V1 } from '../a2a/requests.ts'
 import { as, own, uuid } from '../contracts/runs/client.ts'
 import { startReceiver } from '../contracts/webhooks/receiver.ts'
 import { eventually } from '../eventually.ts'
+import { messageOf, V1 } from '../protocols/a2a/requests.ts'
 import type { Ledger } from './entries/metered.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 

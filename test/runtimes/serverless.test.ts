@@ -4,8 +4,8 @@
  */
 import process from 'node:process'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
-import type { BudgetState } from '../../src/budgets/plugin.ts'
-import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import type { BudgetState } from '../../src/features/budgets/plugin.ts'
+import { postgresDriver } from '../../src/stores/postgres/driver.ts'
 import { issue, revoke, run as runWith, short } from '../contracts/keys/client.ts'
 import {
   accept,

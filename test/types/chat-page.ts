@@ -1,8 +1,13 @@
 /** Types of `servable/ai-sdk-ui/page` with each version of `ai`: compiled, and never run. */
 import type { UIMessage } from 'ai'
 import * as v from 'valibot'
-import { type ChatData, type ChatMessage, type ChatMetadata, messagesOf } from '../../src/ai-sdk-ui/page.ts'
 import { Agent, createHandler, type Handler, textOf } from '../../src/core-entry.ts'
+import {
+  type ChatData,
+  type ChatMessage,
+  type ChatMetadata,
+  messagesOf,
+} from '../../src/protocols/ai-sdk-ui/page.ts'
 
 /** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

@@ -1,5 +1,6 @@
 /** Types of a handler's agents in the client: compiled, and never run. */
 import * as v from 'valibot'
+import { ModelAgent } from '../../src/adapters/model-agent/index.ts'
 import { type Client, createClient, type RunEvent, type RunResult } from '../../src/client/index.ts'
 import {
   Agent,
@@ -9,7 +10,6 @@ import {
   type ServableAgent,
   textOf,
 } from '../../src/index.ts'
-import { ModelAgent } from '../../src/model-agent/index.ts'
 
 /** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

@@ -1,6 +1,7 @@
 /** A tool's arguments have the type of its schema: compiled, and never run. */
 import * as v from 'valibot'
 import { z } from 'zod'
+import { ModelAgent } from '../../src/adapters/model-agent/index.ts'
 import {
   Agent,
   type ServableAgent,
@@ -9,7 +10,6 @@ import {
   type Toolkit,
   tool,
 } from '../../src/index.ts'
-import { ModelAgent } from '../../src/model-agent/index.ts'
 
 /** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

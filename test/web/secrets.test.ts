@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redact } from '../../src/errors.ts'
+import { redact } from '../../src/base/errors.ts'
 import { SecretCutter, secretsIn, withoutSecrets } from '../../src/web/secrets.ts'
 
 const cutterOf = (...secrets: readonly string[]) => new SecretCutter(() => secrets)

@@ -1,6 +1,6 @@
 /** LangGraph's graph behind our handler. */
 
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { createHandler } from '../../../src/index.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { graph } from './langgraph-graph.ts'

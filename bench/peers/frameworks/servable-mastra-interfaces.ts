@@ -1,10 +1,10 @@
 /** Mastra's agent behind our interfaces of OpenAI, the AI SDK and MCP. */
 
-import { toAgent } from '../../../src/adapters/index.ts'
-import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { createHandler } from '../../../src/index.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { agent } from './mastra-agent.ts'
 

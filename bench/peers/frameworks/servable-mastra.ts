@@ -1,6 +1,6 @@
 /** Mastra's agent behind our handler. */
 
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { createHandler } from '../../../src/index.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { agent } from './mastra-agent.ts'

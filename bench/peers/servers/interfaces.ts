@@ -1,9 +1,9 @@
 /** The README's server with the interfaces of OpenAI, the AI SDK and MCP. */
 
-import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
 import { Agent, createHandler, textOf } from '../../../src/index.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { echo } from '../echo.ts'
 

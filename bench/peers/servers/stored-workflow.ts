@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { steps, textOf, Workflow } from '../../../src/index.ts'
-import { createLocalHost } from '../../../src/runs/local-host.ts'
+import { createLocalHost } from '../../../src/runs/stored/local-host.ts'
 import { postgresState } from '../../../src/runtimes/postgres.ts'
 import { SETTINGS } from '../../settings.ts'
 import { answer } from '../stored-workflow.ts'

@@ -4,15 +4,15 @@
  * @module
  */
 
-import { parseAnswers } from '../../runs/answers.ts'
+import { parseAnswers } from '../../runs/waiting/answers.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import type { Reply } from '../../web/reply.ts'
-import { RequestAsker } from '../asker.ts'
 import type { Route } from '../context.ts'
-import type { AnswerRun } from '../go-on.ts'
-import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
-import { prefersAsync } from '../run-request.ts'
+import type { AnswerRun } from '../runs/go-on.ts'
+import { prefersAsync } from '../runs/run-request.ts'
+import { RequestAsker } from '../security/asker.ts'
+import type { KeyReader } from '../security/key-headers.ts'
 import { type StartedReplyOptions, startedReply } from './run-routes.ts'
 import { jsonOfRecord, runIdOf } from './stored-run-routes.ts'
 

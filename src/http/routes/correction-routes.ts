@@ -5,7 +5,7 @@
  */
 
 import type { CorrectionStore } from '../../agents/corrections.ts'
-import { ServableError } from '../../errors.ts'
+import { ServableError } from '../../base/errors.ts'
 import { checkPermitOf, type Permit } from '../../runs/permit.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'

@@ -1,4 +1,4 @@
-import { ServableError } from '../../errors.ts'
+import { ServableError } from '../../base/errors.ts'
 import { jsonReply } from '../../web/reply.ts'
 import type { Route } from '../context.ts'
 import { joinPath, queryOf } from '../router.ts'

@@ -13,7 +13,7 @@ import type {
 } from '../../agents/contract.ts'
 import { shownSchema } from '../../agents/misfit.ts'
 import { examplesIn } from '../../agents/registry.ts'
-import { isObject } from '../../validation.ts'
+import { isObject } from '../../base/validation.ts'
 import { jsonReply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import type { Route } from '../context.ts'

@@ -6,14 +6,12 @@
 
 import type { Kind, RunResult } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { ServableError } from '../../errors.ts'
-import type { RunHost } from '../../runs/host.ts'
-import type { RunRecord } from '../../runs/record.ts'
+import { ServableError } from '../../base/errors.ts'
+import type { RunHost } from '../../runs/stored/host.ts'
+import type { RunRecord } from '../../runs/stored/record.ts'
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
-import { RequestAsker } from '../asker.ts'
 import type { Endpoint, RequestState, Route } from '../context.ts'
-import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
 import {
   acceptsEvents,
@@ -21,9 +19,11 @@ import {
   type RunRequest,
   type RunRequestOptions,
   readRunRequest,
-} from '../run-request.ts'
-import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
-import type { StartedRun, StartRun } from '../start-run.ts'
+} from '../runs/run-request.ts'
+import { sseOfFollower, sseOfRun } from '../runs/sse-encoder.ts'
+import type { StartedRun, StartRun } from '../runs/start-run.ts'
+import { RequestAsker } from '../security/asker.ts'
+import type { KeyReader } from '../security/key-headers.ts'
 
 /** What the run routes need. */
 export interface RunRoutesOptions extends RunRequestOptions {

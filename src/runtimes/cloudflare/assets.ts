@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { ServableError } from '../../errors.ts'
+import { ServableError } from '../../base/errors.ts'
 
 /**
  * Takes the files of the documentation page from a Worker's static assets. `wrangler.toml` needs `[assets] directory =

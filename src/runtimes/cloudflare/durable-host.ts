@@ -5,13 +5,12 @@
  */
 
 import type { Answer } from '../../agents/contract.ts'
+import { isServableError } from '../../base/errors.ts'
 import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
-import { isServableError } from '../../errors.ts'
-import type { Asking } from '../../runs/asking.ts'
-import type { EndedRun } from '../../runs/ended-run.ts'
 import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
+import type { EndedRun } from '../../runs/stored/ended-run.ts'
 import type {
   Follower,
   HostSettings,
@@ -22,10 +21,10 @@ import type {
   RunQuery,
   StartRequest,
   Viewer,
-} from '../../runs/host.ts'
-import type { Asked } from '../../runs/journal.ts'
-import type { EventQuery, LogPage } from '../../runs/log-page.ts'
-import { followerOf } from '../../runs/log-stream.ts'
+} from '../../runs/stored/host.ts'
+import type { Asked } from '../../runs/stored/journal.ts'
+import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
+import { followerOf } from '../../runs/stored/log-stream.ts'
 import {
   type FoundRun,
   isWholeId,
@@ -33,9 +32,10 @@ import {
   partitionOf,
   type RunRecord,
   type RunSummary,
-} from '../../runs/record.ts'
-import { keepMsOf } from '../../runs/retention.ts'
-import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
+} from '../../runs/stored/record.ts'
+import { keepMsOf } from '../../runs/stored/retention.ts'
+import type { Asking } from '../../runs/waiting/asking.ts'
+import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { placeOfKey, RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-object.ts'

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { decodeCursor, encodeCursor } from '../../runs/cursor.ts'
-import type { RunPage, Viewer } from '../../runs/host.ts'
-import { partitionOf, type RunSummary } from '../../runs/record.ts'
-import type { Position } from '../../state/store.ts'
-import { comparePlaces } from '../../state/timeline.ts'
+import { decodeCursor, encodeCursor } from '../../runs/stored/cursor.ts'
+import type { RunPage, Viewer } from '../../runs/stored/host.ts'
+import { partitionOf, type RunSummary } from '../../runs/stored/record.ts'
+import type { Position } from '../../stores/store.ts'
+import { comparePlaces } from '../../stores/timeline.ts'
 
 /** An index object that lists a run. */
 export interface ListedBy {

@@ -6,20 +6,20 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { ObjectClassName, ObjectService, ObjectServiceMaker, Seat } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
-import { ServableError } from '../../errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
-import { SESSIONS_IN_STATE } from '../../runs/session-storage.ts'
+import { SESSIONS_IN_STATE } from '../../runs/sessions/session-storage.ts'
+import { type ObjectStore, objectStore } from '../../stores/objects/store.ts'
 import { Alarm } from './alarm.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, answering } from './rpc.ts'
 import { createRunIndex, RUN_KEEPER } from './run-index.ts'
 import { createRunObject } from './run-object.ts'
-import { type ObjectStore, objectStore } from './sql.ts'
 
 /** Milliseconds after which a keeper whose maintenance failed is asked again. */
 const RETRY_MS = 60_000

@@ -5,8 +5,8 @@
  */
 
 import { placeOf, takePlace, type WorkBounds } from '../../runs/admission.ts'
-import { RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
-import type { Position, Transaction } from '../../state/store.ts'
+import { RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/stored/record.ts'
+import type { Position, Transaction } from '../../stores/store.ts'
 
 /** How many runs may run at once, and for how long. */
 export interface PlaceBounds extends WorkBounds {

@@ -6,17 +6,7 @@
  */
 
 import type { SleepingSocket } from '../../core/hosted.ts'
-import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
-
-/** The storage of a Durable Object. */
-export interface ObjectStorage {
-  readonly sql: { exec(query: string, ...values: SqlValue[]): { toArray(): SqlRow[] } }
-  transactionSync<T>(work: () => T): T
-  getAlarm(): Promise<number | null>
-  setAlarm(at: number): Promise<void>
-  deleteAlarm(): Promise<void>
-  deleteAll(): Promise<void>
-}
+import type { ObjectStorage } from '../../stores/objects/storage.ts'
 
 /** The state of a Durable Object. */
 export interface ObjectState {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { asTold, type ErrorReport, isUntold, reportError, ServableError } from '../../errors.ts'
+import { asTold, type ErrorReport, isUntold, reportError, ServableError } from '../../base/errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 

@@ -8,12 +8,20 @@ import type { ObjectService, Seat } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
-import { decodeCursor } from '../../runs/cursor.ts'
-import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
-import { listRuns } from '../../runs/list.ts'
-import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
-import { tooManyWaiting, WAITING } from '../../runs/waiting.ts'
-import type { Reader, Transaction } from '../../state/store.ts'
+import { decodeCursor } from '../../runs/stored/cursor.ts'
+import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/stored/host.ts'
+import { listRuns } from '../../runs/stored/list.ts'
+import {
+  idsOf,
+  KEYS,
+  partitionOf,
+  RUNNING,
+  RUNS,
+  type StoredRun,
+  toDocument,
+} from '../../runs/stored/record.ts'
+import { tooManyWaiting, WAITING } from '../../runs/waiting/waiting.ts'
+import type { Reader, Transaction } from '../../stores/store.ts'
 import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
 
 /** The name of the keepers of runs. No plugin can have it. */

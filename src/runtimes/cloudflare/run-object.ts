@@ -6,23 +6,22 @@
 
 import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
 import { sessionOf } from '../../agents/memory.ts'
+import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { ObjectService, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
 import { objectCalls } from '../../core/transaction-calls.ts'
-import { ServableError } from '../../errors.ts'
 import { admitted } from '../../runs/admit.ts'
-import type { Asking } from '../../runs/asking.ts'
-import type { EndedRun } from '../../runs/ended-run.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
-import type { IdempotencyKey, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
-import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
-import { createLocalHost } from '../../runs/local-host.ts'
-import type { EventQuery, LogPage } from '../../runs/log-page.ts'
-import { streamOf } from '../../runs/log-stream.ts'
-import { newRun } from '../../runs/new-run.ts'
+import type { EndedRun } from '../../runs/stored/ended-run.ts'
+import type { IdempotencyKey, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/stored/host.ts'
+import { ASKED, type Asked, JOURNAL } from '../../runs/stored/journal.ts'
+import { createLocalHost } from '../../runs/stored/local-host.ts'
+import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
+import { streamOf } from '../../runs/stored/log-stream.ts'
+import { newRun } from '../../runs/stored/new-run.ts'
 import {
   type FoundRun,
   KEYS,
@@ -33,11 +32,12 @@ import {
   type RunRecord,
   type RunWebhook,
   type StoredRun,
-} from '../../runs/record.ts'
-import { forgetRun } from '../../runs/retention.ts'
+} from '../../runs/stored/record.ts'
+import { forgetRun } from '../../runs/stored/retention.ts'
 import type { Target } from '../../runs/target.ts'
-import type { AnsweredRun } from '../../runs/waiting.ts'
-import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
+import type { Asking } from '../../runs/waiting/asking.ts'
+import type { AnsweredRun } from '../../runs/waiting/waiting.ts'
+import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { placeOfKey, RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 

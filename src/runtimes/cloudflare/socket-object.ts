@@ -5,9 +5,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { SleepingSocket, SocketSeat, SocketService } from '../../core/hosted.ts'
-import { ServableError } from '../../errors.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState, SocketPair } from './platform.ts'
 

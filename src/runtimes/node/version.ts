@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { ServableError } from '../../errors.ts'
+import { ServableError } from '../../base/errors.ts'
 
 /** Throws `invalid_options` on a Node that is older than 22.13, which `engines` of `package.json` states too (decision 58). */
 export function checkNode(version: string = process.versions.node): void {

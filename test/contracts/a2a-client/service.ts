@@ -1,5 +1,5 @@
 /** The service whose agents are those of other services. */
-import { remoteAgent } from '../../../src/a2a-client/index.ts'
+import { remoteAgent } from '../../../src/adapters/a2a-client/index.ts'
 import {
   createHandler,
   type Handler,

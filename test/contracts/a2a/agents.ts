@@ -1,5 +1,5 @@
 /** Agents for tasks, in addition to those of the other contracts. */
-import { a2a } from '../../../src/a2a/plugin.ts'
+
 import {
   Agent,
   type AgentConfig,
@@ -12,6 +12,7 @@ import {
   textOf,
   Workflow,
 } from '../../../src/index.ts'
+import { a2a } from '../../../src/protocols/a2a/plugin.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { asking } from '../fixture/asking.ts'
 import { notes, sleep } from '../fixture/record.ts'

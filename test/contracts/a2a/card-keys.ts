@@ -1,5 +1,5 @@
 /** Keys for tests only. The service signs its cards with them. */
-import type { SigningKey } from '../../../src/signing/index.ts'
+import type { SigningKey } from '../../../src/protocols/signing/index.ts'
 
 export const CARD_KEYS: readonly SigningKey[] = [
   {

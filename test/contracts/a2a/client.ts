@@ -1,8 +1,8 @@
 /** Speaks A2A over loopback in each of its four forms, and gives the answers in one form. */
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect } from 'vitest'
-import { type Dialect, type Json, messageOf, V1, V03, V03_REST } from '../../a2a/requests.ts'
 import { eventually } from '../../eventually.ts'
+import { type Dialect, type Json, messageOf, V1, V03, V03_REST } from '../../protocols/a2a/requests.ts'
 import { expectNothingInternal } from '../http/client.ts'
 import type { Fields, Server } from '../runs/client.ts'
 

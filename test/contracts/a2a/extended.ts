@@ -1,7 +1,7 @@
 import { verifyAgentCardSignature } from '@a2a-js/sdk'
 import { flattenedVerify, importJWK } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from '../../../src/canonical-json.ts'
+import { canonicalJson } from '../../../src/base/canonical-json.ts'
 import { CARD_KEYS } from './card-keys.ts'
 import { cardAt } from './cards.ts'
 import { callOf, hear, type Json, type Server, TONGUES, tongues } from './client.ts'

@@ -13,7 +13,7 @@ import {
   type RunsOptions,
   type State,
 } from '../../../src/index.ts'
-import { cardSigner } from '../../../src/signing/index.ts'
+import { cardSigner } from '../../../src/protocols/signing/index.ts'
 import { notes } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'

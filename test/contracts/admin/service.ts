@@ -1,4 +1,11 @@
 /** The service of the admin contract: it serves tool servers, and an agent that calls their tools. */
+
+import type {
+  OpenStdio,
+  ToolServerManager,
+  ToolServerManagerOptions,
+} from '../../../src/adapters/mcp-client/index.ts'
+import { ToolServerManager as Manager } from '../../../src/adapters/mcp-client/index.ts'
 import {
   Agent,
   bearerIdentity,
@@ -8,8 +15,6 @@ import {
   type State,
   textOf,
 } from '../../../src/index.ts'
-import type { OpenStdio, ToolServerManager, ToolServerManagerOptions } from '../../../src/mcp-client/index.ts'
-import { ToolServerManager as Manager } from '../../../src/mcp-client/index.ts'
 
 export const ADMIN_TOKEN = 'token-of-an-administrator'
 

@@ -1,5 +1,5 @@
 /** The service of the contract of AG-UI. Every runtime serves it with a state of its own. */
-import { agUi } from '../../../src/ag-ui/plugin.ts'
+
 import {
   Agent,
   createHandler,
@@ -15,6 +15,7 @@ import {
   tool,
   Workflow,
 } from '../../../src/index.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { identify } from '../identify.ts'
 
 const add = tool({

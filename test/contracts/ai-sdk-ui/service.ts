@@ -1,6 +1,7 @@
 /** The service of the contract of chats. Every runtime serves it with a state of its own. */
-import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+
 import { createHandler, type Handler, type HandlerOptions, type State } from '../../../src/index.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
 import { identify } from '../identify.ts'
 import { agents, teams, workflows } from './agents.ts'
 

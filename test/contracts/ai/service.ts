@@ -1,7 +1,7 @@
 /** The service of the contract of model-backed agents. The entry gets the provider's address. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { lead, ModelAgent, type ModelSource } from '../../../src/adapters/model-agent/index.ts'
 import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
-import { lead, ModelAgent, type ModelSource } from '../../../src/model-agent/index.ts'
 import { identify } from '../identify.ts'
 
 /** The options of the service. */

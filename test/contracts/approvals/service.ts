@@ -2,7 +2,7 @@
  * The service of the contract of approvals. Every runtime serves it with a state of its own. An approver of `ann` is called
  * `bob of ann`; nobody approves more than 100 for themself.
  */
-import { approvals } from '../../../src/approvals/plugin.ts'
+import { approvals } from '../../../src/features/approvals/plugin.ts'
 import {
   Agent,
   createHandler,

@@ -1,6 +1,6 @@
 /** Asks the service of the contract of budgets. */
 import { expect } from 'vitest'
-import type { BudgetState } from '../../../src/budgets/plugin.ts'
+import type { BudgetState } from '../../../src/features/budgets/plugin.ts'
 import { eventually } from '../../eventually.ts'
 import { as, ask, own, post, type Server } from '../runs/client.ts'
 

@@ -2,8 +2,8 @@
  * The service of the contract of budgets. Every runtime serves it with a state of its own. Its agent calls a model as often as it is
  * told, for a cent and 1,000 tokens each.
  */
-import { agUi } from '../../../src/ag-ui/plugin.ts'
-import { type BudgetOptions, budgets } from '../../../src/budgets/plugin.ts'
+
+import { type BudgetOptions, budgets } from '../../../src/features/budgets/plugin.ts'
 import {
   Agent,
   bearerIdentity,
@@ -16,8 +16,9 @@ import {
   textOf,
   Workflow,
 } from '../../../src/index.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { identify } from '../identify.ts'
 
 /** Milliseconds of a window that does not end while its tests run. */

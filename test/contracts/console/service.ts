@@ -1,8 +1,12 @@
 /** The service of the tests of the console. Every runtime serves it with a state of its own: open to this machine, or guarded. */
 import * as examples from '../../../examples/agents.ts'
-import { type Authorize, approvals } from '../../../src/approvals/plugin.ts'
-import { webConsole } from '../../../src/console/plugin.ts'
-import { files } from '../../../src/files/plugin.ts'
+import { ToolServerManager } from '../../../src/adapters/mcp-client/index.ts'
+import { type Authorize, approvals } from '../../../src/features/approvals/plugin.ts'
+import { webConsole } from '../../../src/features/console/plugin.ts'
+import { files } from '../../../src/features/files/plugin.ts'
+import { callerKeys } from '../../../src/features/keys/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
+import { webhooks } from '../../../src/features/webhooks/plugin.ts'
 import {
   bearerAuth,
   bearerIdentity,
@@ -15,10 +19,6 @@ import {
   Registry,
   type State,
 } from '../../../src/index.ts'
-import { callerKeys } from '../../../src/keys/plugin.ts'
-import { ToolServerManager } from '../../../src/mcp-client/index.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
-import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { agents } from './agents.ts'
 
 /** The token of the administrator, which is no user's. */

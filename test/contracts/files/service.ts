@@ -2,7 +2,7 @@
  * The service of the contract of files. Every runtime serves it as it is, with the state of its own. Elsewhere than below `/api`
  * it tells the names in its own store of files.
  */
-import { type FileStore, files } from '../../../src/files/plugin.ts'
+import { type FileStore, files } from '../../../src/features/files/plugin.ts'
 import {
   Agent,
   type ContentPart,

@@ -2,9 +2,9 @@
  * The service of the contract of guards. What clients say has no cards in it, and what agents say no passports: an agent repeats what it
  * hears, and has a passport of its own, in everything that can be told.
  */
-import { agUi } from '../../../src/ag-ui/plugin.ts'
-import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
-import { guards, refuse } from '../../../src/guards/plugin.ts'
+
+import { guards, refuse } from '../../../src/features/guards/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   Agent,
   createHandler,
@@ -15,9 +15,10 @@ import {
   type State,
   textOf,
 } from '../../../src/index.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { identify } from '../identify.ts'
 
 /** What an agent knows, in two pieces. */

@@ -1,6 +1,6 @@
 /** Issues keys as an administrator, and uses them over loopback. */
 import { expect } from 'vitest'
-import type { CallerKey, CallerKeyPage, IssuedKey } from '../../../src/keys/plugin.ts'
+import type { CallerKey, CallerKeyPage, IssuedKey } from '../../../src/features/keys/plugin.ts'
 import { type Answer, expectNothingInternal } from '../http/client.ts'
 import { type Fields, own, type Server } from '../runs/client.ts'
 import { ADMIN } from './service.ts'

@@ -1,6 +1,6 @@
 /** What keys may do, over every transport. */
 import { expect, it } from 'vitest'
-import type { IssuedKey } from '../../../src/keys/plugin.ts'
+import type { IssuedKey } from '../../../src/features/keys/plugin.ts'
 import { eventually } from '../../eventually.ts'
 import { connected, plain, clientOf as socketOf, start, stock } from '../gateway/client.ts'
 import { jsonRequest } from '../http/client.ts'

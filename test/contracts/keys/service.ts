@@ -1,6 +1,7 @@
 /** The service of the contract of keys. Every runtime serves it with a state of its own. */
-import { agUi } from '../../../src/ag-ui/plugin.ts'
-import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+
+import { callerKeys, keysAuth } from '../../../src/features/keys/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   Agent,
   bearerIdentity,
@@ -13,10 +14,10 @@ import {
   textOf,
   Workflow,
 } from '../../../src/index.ts'
-import { callerKeys, keysAuth } from '../../../src/keys/plugin.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 
 /** The token of the administrator, and one that is no key. */
 export const ADMIN = 'token-of-the-administrator'

@@ -1,7 +1,7 @@
 /** The agents that clients of MCP call as tools: each does one thing that such a client tells. None needs a model. */
 import * as v from 'valibot'
 import { Agent, type ServableAgent, type Toolkit, textOf, tool } from '../../../src/index.ts'
-import type { McpTool } from '../../../src/mcp/plugin.ts'
+import type { McpTool } from '../../../src/protocols/mcp/plugin.ts'
 import { DOT } from '../ai-sdk-ui/agents.ts'
 import { agent, type Body, payingAgents } from '../protocol-agents.ts'
 

@@ -1,7 +1,7 @@
 /** What our own manager of tool servers gets of the service. */
 import { expect, it } from 'vitest'
+import { ToolServerManager } from '../../../src/adapters/mcp-client/index.ts'
 import { createHandler, memoryState } from '../../../src/index.ts'
-import { ToolServerManager } from '../../../src/mcp-client/index.ts'
 import { eventually } from '../../eventually.ts'
 import { own } from '../runs/client.ts'
 import { type Server, TOKEN, tell } from './server.ts'

@@ -1,6 +1,6 @@
 /** The service that stock clients of MCP call. Every runtime serves it with a state of its own. */
 import { bearerAuth, createHandler, type Handler, type State } from '../../../src/index.ts'
-import { directTools, mcp, mcpAuth, mcpTasks } from '../../../src/mcp/plugin.ts'
+import { directTools, mcp, mcpAuth, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
 import { agents, arithmetic, tools } from './agents.ts'
 
 /** What a deployment is told. */

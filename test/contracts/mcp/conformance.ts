@@ -2,7 +2,7 @@
 
 import type { Plugin } from '../../../src/core/plugin.ts'
 import { Agent, type ContentPart, type RunInput, type Tool, type Yielded } from '../../../src/index.ts'
-import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/mcp/plugin.ts'
+import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
 
 type Body = ConstructorParameters<typeof Agent>[0]['run']
 

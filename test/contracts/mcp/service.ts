@@ -1,7 +1,7 @@
 /** The service of the contract of MCP. Every runtime serves it with a state of its own. */
-import { files } from '../../../src/files/plugin.ts'
+import { files } from '../../../src/features/files/plugin.ts'
 import { createHandler, type Handler, type HandlerOptions, type State, tool } from '../../../src/index.ts'
-import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/mcp/plugin.ts'
+import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
 import { identify } from '../identify.ts'
 import { agentsOf } from './agents.ts'
 

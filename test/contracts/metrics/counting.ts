@@ -1,6 +1,6 @@
 /** Every run counts once, over every transport and with every end. */
 import { describe, expect, it } from 'vitest'
-import type { MetricsHistory, MetricsStep } from '../../../src/metrics/history.ts'
+import type { MetricsHistory, MetricsStep } from '../../../src/features/metrics/history.ts'
 import { eventually } from '../../eventually.ts'
 import { askForSocket, messagesOf } from '../http/client.ts'
 import {

@@ -1,6 +1,6 @@
 /** The service that stock clients of OpenAI's interface ask. Every runtime serves it with a state of its own. */
 import { bearerAuth, createHandler, type Handler, type State } from '../../../src/index.ts'
-import { openai } from '../../../src/openai/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { agents } from './agents.ts'
 
 /** Their keys are the deployment's tokens: each names its user, but for one that nobody has. */

@@ -1,6 +1,6 @@
 /** What runs ask, and how clients answer: results of their tools, decisions, and text. */
 import { describe, expect, it } from 'vitest'
-import type { Item, ResponseObject } from '../../openai/response-stream.ts'
+import type { Item, ResponseObject } from '../../protocols/openai/response-stream.ts'
 import { as, own, type Server } from '../runs/client.ts'
 import { chunksIn, expectError, get, itemsIn, kept, respond, said, send, streamed } from './client.ts'
 

@@ -1,8 +1,8 @@
 /** Speaks to the service as OpenAI's clients do. */
 import { expect } from 'vitest'
 import { eventually } from '../../eventually.ts'
-import { dataIn } from '../../openai/any-run.ts'
-import { type Item, type ResponseObject, readStrictly } from '../../openai/response-stream.ts'
+import { dataIn } from '../../protocols/openai/any-run.ts'
+import { type Item, type ResponseObject, readStrictly } from '../../protocols/openai/response-stream.ts'
 import { expectNothingInternal, jsonRequest, run } from '../http/client.ts'
 import { type Fields, type Server, withoutComments } from '../runs/client.ts'
 

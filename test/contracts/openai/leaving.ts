@@ -1,7 +1,7 @@
 /** What happens to a run whose client leaves, and to one that has none. */
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../eventually.ts'
-import { readStrictly } from '../../openai/response-stream.ts'
+import { readStrictly } from '../../protocols/openai/response-stream.ts'
 import { jsonRequest } from '../http/client.ts'
 import { own, type Server } from '../runs/client.ts'
 import {

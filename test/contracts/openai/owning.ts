@@ -1,6 +1,6 @@
 /** Nobody reads, ends, deletes, answers or goes on from what is another's. */
 import { describe, expect, it } from 'vitest'
-import type { Item } from '../../openai/response-stream.ts'
+import type { Item } from '../../protocols/openai/response-stream.ts'
 import { as, own, type Server } from '../runs/client.ts'
 import { expectError, get, idOf, itemsIn, kept, open, remove, respond, said, send } from './client.ts'
 

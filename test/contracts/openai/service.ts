@@ -13,7 +13,7 @@ import {
   textOf,
   tool,
 } from '../../../src/index.ts'
-import { openai } from '../../../src/openai/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { identify } from '../identify.ts'
 import { paying, payTool } from '../protocol-agents.ts'
 

@@ -3,8 +3,8 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { AggregationTemporality, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { otel, SCHEMA_URL } from '../../../src/features/otel/plugin.ts'
 import { Agent, createHandler, type Handler, type State, sequence, Team, tool } from '../../../src/index.ts'
-import { otel, SCHEMA_URL } from '../../../src/otel/plugin.ts'
 import { identify } from '../identify.ts'
 
 const search = tool({

@@ -1,7 +1,8 @@
 /** The service of the contract of the queue. Of an owner two runs may be at work, and of all four. */
+
+import { queue } from '../../../src/features/queue/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { createHandler, type Handler, type HandlerOptions, type State } from '../../../src/index.ts'
-import { queue } from '../../../src/queue/plugin.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
 import { notes } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'

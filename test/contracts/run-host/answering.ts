@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../../src/index.ts'
-import type { RunHost, Viewer } from '../../../src/runs/host.ts'
-import type { RunRecord } from '../../../src/runs/record.ts'
-import type { AnsweredRun, WaitingRun } from '../../../src/runs/waiting.ts'
+import type { RunHost, Viewer } from '../../../src/runs/stored/host.ts'
+import type { RunRecord } from '../../../src/runs/stored/record.ts'
+import type { AnsweredRun, WaitingRun } from '../../../src/runs/waiting/waiting.ts'
 import { begin, ending, eventsIn, type Hosted, listAll, read, unique, until } from './kit.ts'
 import { type Act, question, scripted } from './scripted.ts'
 

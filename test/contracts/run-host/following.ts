@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LogEntry } from '../../../src/state/store.ts'
+import type { LogEntry } from '../../../src/stores/store.ts'
 import { begin, ending, eventsIn, type Hosted, isTerminal, read, rest, unique, waitFor } from './kit.ts'
 
 /** The numbers from `from` to `to`. */

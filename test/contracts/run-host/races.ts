@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RunHost } from '../../../src/runs/host.ts'
+import type { RunHost } from '../../../src/runs/stored/host.ts'
 import { begin, eventsIn, type Hosted, isTerminal, listAll, read, unique } from './kit.ts'
 
 /** Waits a few turns, so that a cancel meets the run in every state. */

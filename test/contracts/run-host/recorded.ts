@@ -1,4 +1,4 @@
-import type { Store, Transaction } from '../../../src/state/store.ts'
+import type { Store, Transaction } from '../../../src/stores/store.ts'
 
 /** A store that records everything that is written. */
 export interface Recorded extends Store {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Fold } from '../../../src/agents/fold.ts'
-import type { RunHost } from '../../../src/runs/host.ts'
-import type { RunRecord } from '../../../src/runs/record.ts'
+import type { RunHost } from '../../../src/runs/stored/host.ts'
+import type { RunRecord } from '../../../src/runs/stored/record.ts'
 import { type JournalAct, journalled } from './journalled.ts'
 import { type Begin, ending, eventsIn, type Hosted, read, unique, until, waitFor } from './kit.ts'
 

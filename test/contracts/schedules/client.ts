@@ -1,7 +1,7 @@
 /** Reads schedules and their runs over loopback. */
 import { expect } from 'vitest'
+import type { ScheduleView } from '../../../src/features/schedules/plugin.ts'
 import type { RunRecord } from '../../../src/index.ts'
-import type { ScheduleView } from '../../../src/schedules/plugin.ts'
 import { eventually } from '../../eventually.ts'
 import { expectNothingInternal } from '../http/client.ts'
 import { as, list, type Server } from '../runs/client.ts'

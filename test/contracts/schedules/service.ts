@@ -1,4 +1,6 @@
 /** The service of the contract of schedules. Every runtime serves it with a state of its own. */
+
+import { schedule, schedules } from '../../../src/features/schedules/plugin.ts'
 import {
   Agent,
   bearerIdentity,
@@ -8,7 +10,6 @@ import {
   type Registry,
   type State,
 } from '../../../src/index.ts'
-import { schedule, schedules } from '../../../src/schedules/plugin.ts'
 import { identify } from '../identify.ts'
 
 /** The token of the administrator. */

@@ -1,7 +1,7 @@
 /** Asks for sessions over loopback. */
 import { expect } from 'vitest'
+import type { SessionPage, SessionSummary, TurnPage } from '../../../src/features/sessions/plugin.ts'
 import type { Turn } from '../../../src/index.ts'
-import type { SessionPage, SessionSummary, TurnPage } from '../../../src/sessions/plugin.ts'
 import type { Answer } from '../http/client.ts'
 import { ask, type Fields, post, type Server } from '../runs/client.ts'
 

@@ -1,5 +1,6 @@
 /** The service of the contract of sessions. Every runtime serves it with the state of its own. `/probe` opens gates. */
-import { files } from '../../../src/files/plugin.ts'
+import { files } from '../../../src/features/files/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   Agent,
   createHandler,
@@ -11,7 +12,6 @@ import {
   Team,
   textOf,
 } from '../../../src/index.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
 import { sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 

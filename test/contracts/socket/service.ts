@@ -6,7 +6,7 @@ import {
   type Namespace,
   type Socket,
   type SocketEndpoint,
-} from '../../../src/socket/index.ts'
+} from '../../../src/protocols/event-socket/socket/index.ts'
 
 export const MAX_PAYLOAD = 100_000
 

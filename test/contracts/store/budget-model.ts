@@ -1,6 +1,6 @@
 /** A store of limited size in its simplest form. It counts everything again after each transaction. */
-import { sizeOfEntry, weigh } from '../../../src/state/size.ts'
-import type { Document, Footing } from '../../../src/state/store.ts'
+import { sizeOfEntry, weigh } from '../../../src/stores/size.ts'
+import type { Document, Footing } from '../../../src/stores/store.ts'
 
 /** An operation of a transaction. */
 export type Write =

@@ -1,4 +1,4 @@
-import type { Document } from '../../../src/state/store.ts'
+import type { Document } from '../../../src/stores/store.ts'
 
 /** A document in which usually only the id matters. */
 export function doc(id: string, rest: Partial<Document> = {}): Document {

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
-import { createPatient, type Outcome } from '../../../src/state/patient.ts'
-import type { NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
+import { createPatient, type Outcome } from '../../../src/stores/remote/patient.ts'
+import type { NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** Whether the store fails at a point: at a read or write, at a call of a transaction, or at its commit. */
 export type Failing = (point: string) => boolean

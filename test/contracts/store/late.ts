@@ -1,6 +1,8 @@
 /** A store in memory that behaves like a remote one: it answers late, and its works run more than once. */
 
-import { type LocalState, localState, memoryState } from '../../../src/runs/local-state.ts'
+import { type LocalState, localState, memoryState } from '../../../src/runs/stored/local-state.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { alone, type Presence } from '../../../src/stores/presence.ts'
 import type {
   Answers,
   Ask,
@@ -10,11 +12,9 @@ import type {
   Far,
   Version,
   Versioned,
-} from '../../../src/state/far.ts'
-import { memoryStore } from '../../../src/state/memory.ts'
-import { alone, type Presence } from '../../../src/state/presence.ts'
-import { createReplay } from '../../../src/state/replay.ts'
-import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
+} from '../../../src/stores/remote/far.ts'
+import { createReplay } from '../../../src/stores/remote/replay.ts'
+import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** A database that several stores may open. */
 export interface LateBase {

@@ -8,7 +8,7 @@ import type {
   Position,
   SearchQuery,
   Transaction,
-} from '../../../src/state/store.ts'
+} from '../../../src/stores/store.ts'
 
 interface Log {
   entries: string[]

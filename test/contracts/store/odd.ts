@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Document, Position, Tags } from '../../../src/state/store.ts'
+import type { Document, Position, Tags } from '../../../src/stores/store.ts'
 import type { Stored } from '../store.ts'
 import { doc, ids } from './document.ts'
 

@@ -8,7 +8,7 @@ import type {
   SearchQuery,
   Store,
   Transaction,
-} from '../../../src/state/store.ts'
+} from '../../../src/stores/store.ts'
 
 /** One call of a transaction. */
 export type Step =

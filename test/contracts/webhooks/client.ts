@@ -1,6 +1,6 @@
 /** Subscribes, and reads deliveries, over loopback. */
 import { expect } from 'vitest'
-import type { WebhookDelivery, WebhookWithSecret } from '../../../src/webhooks/plugin.ts'
+import type { WebhookDelivery, WebhookWithSecret } from '../../../src/features/webhooks/plugin.ts'
 import { eventually } from '../../eventually.ts'
 import { accept, as, ask, get, own, post, type Server } from '../runs/client.ts'
 import type { Receiver } from './receiver.ts'

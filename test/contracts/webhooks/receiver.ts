@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect } from 'vitest'
-import type { WebhookPayload } from '../../../src/webhooks/plugin.ts'
+import type { WebhookPayload } from '../../../src/features/webhooks/plugin.ts'
 import { OVERCODED, overcode } from '../overcoded.ts'
 
 /** A request to a path. */

@@ -1,5 +1,7 @@
 /** The service of the contract of webhooks. Every runtime serves it with a state of its own. */
-import { approvals } from '../../../src/approvals/plugin.ts'
+import { approvals } from '../../../src/features/approvals/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
+import { webhooks } from '../../../src/features/webhooks/plugin.ts'
 import {
   Agent,
   createHandler,
@@ -8,8 +10,6 @@ import {
   type State,
   tool,
 } from '../../../src/index.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
-import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { agents } from '../fixture/agents.ts'
 import { identify } from '../identify.ts'
 

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Output, ToolLoopAgent, tool } from 'ai'
 import { z } from 'zod'
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>

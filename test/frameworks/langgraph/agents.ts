@@ -14,7 +14,7 @@ import { createReactAgent } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { weatherIn } from '../weather.ts'
 import { FileSaver } from './file-saver.ts'
 

@@ -8,7 +8,7 @@ import { createTool } from '@mastra/core/tools'
 import { LibSQLStore } from '@mastra/libsql'
 import { Memory } from '@mastra/memory'
 import { z } from 'zod'
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>

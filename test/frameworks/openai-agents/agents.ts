@@ -12,7 +12,7 @@ import {
 } from '@openai/agents'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import { toAgent } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const clientFor = (apiKey: string) => new OpenAI({ apiKey, baseURL: process.env.MODEL_URL })

@@ -1,8 +1,8 @@
 // Two more ways to serve the gateway on Node: on the host's own server, and without a platform.
 import process from 'node:process'
 import { memoryState } from '../../../src/index.ts'
+import { createSocketServer } from '../../../src/protocols/event-socket/socket/index.ts'
 import { type Fetch, serve } from '../../../src/runtimes/node.ts'
-import { createSocketServer } from '../../../src/socket/index.ts'
 import { gatewayHandler, gatewayOptions, RECOVERY_MS } from '../../contracts/gateway/service.ts'
 
 const WAYS: Readonly<Record<string, () => Fetch>> = {

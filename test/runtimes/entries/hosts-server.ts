@@ -1,8 +1,8 @@
 /** What the servers of the tests of hosts have in common: no authentication, and in development keys for this machine. */
 import process from 'node:process'
+import { callerKeys } from '../../../src/features/keys/plugin.ts'
 import { Agent, createHandler, type Handler } from '../../../src/index.ts'
-import { callerKeys } from '../../../src/keys/plugin.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
 
 export const handler: Handler = createHandler({
   agents: { echo: new Agent({ name: 'echo', register: false, run: () => 'x' }) },

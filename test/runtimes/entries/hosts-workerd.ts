@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
+import { callerKeys } from '../../../src/features/keys/plugin.ts'
 import { createHandler } from '../../../src/index.ts'
-import { callerKeys } from '../../../src/keys/plugin.ts'
-import { mcp } from '../../../src/mcp/plugin.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
 import { type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { speaker } from '../../support.ts'
 

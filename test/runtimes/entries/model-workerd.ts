@@ -1,8 +1,8 @@
 /** A Worker with an agent of a model whose stored runs go on; `/crash/<id>` ends the object of a run like a crash. */
 import { env } from 'cloudflare:workers'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { ModelAgent } from '../../../src/adapters/model-agent/index.ts'
 import { createHandler } from '../../../src/index.ts'
-import { ModelAgent } from '../../../src/model-agent/index.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { crashing } from './crashing.ts'
 

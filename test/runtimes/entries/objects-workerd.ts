@@ -1,11 +1,11 @@
 /** A Worker with an endpoint for its objects' keepers, and for the contents of an object. */
 import { env } from 'cloudflare:workers'
+import { ServableError } from '../../../src/base/errors.ts'
 import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
 import type { ObjectClassName, ObjectService, Seat } from '../../../src/core/hosted.ts'
 import type { ObjectAddress } from '../../../src/core/object-address.ts'
 import { keeping } from '../../../src/core/plugin-store.ts'
-import { ServableError } from '../../../src/errors.ts'
 import { Agent, createHandler, type LogEntry, type Plugin } from '../../../src/index.ts'
 import {
   durableObjects,
@@ -14,8 +14,8 @@ import {
   type ObjectState,
   worker,
 } from '../../../src/runtimes/cloudflare.ts'
-import type { SqlValue } from '../../../src/state/sql-driver.ts'
-import type { Reader, Transaction } from '../../../src/state/store.ts'
+import type { SqlValue } from '../../../src/stores/sql/sql-driver.ts'
+import type { Reader, Transaction } from '../../../src/stores/store.ts'
 
 const log: LogEntry[] = []
 

@@ -1,8 +1,13 @@
 /** A Worker that gives its Durable Objects' writes at `/ledger`. `POST` also begins a new ledger. `/ring` is the cron trigger. */
 import { env } from 'cloudflare:workers'
-import { budgets } from '../../../src/budgets/plugin.ts'
-import { files } from '../../../src/files/plugin.ts'
-import { guards } from '../../../src/guards/plugin.ts'
+import { budgets } from '../../../src/features/budgets/plugin.ts'
+import { files } from '../../../src/features/files/plugin.ts'
+import { guards } from '../../../src/features/guards/plugin.ts'
+import { callerKeys, keysAuth } from '../../../src/features/keys/plugin.ts'
+import { queue } from '../../../src/features/queue/plugin.ts'
+import { schedule, schedules } from '../../../src/features/schedules/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
+import { webhooks } from '../../../src/features/webhooks/plugin.ts'
 import {
   Agent,
   bearerIdentity,
@@ -12,9 +17,7 @@ import {
   tool,
   Workflow,
 } from '../../../src/index.ts'
-import { callerKeys, keysAuth } from '../../../src/keys/plugin.ts'
-import { openai } from '../../../src/openai/plugin.ts'
-import { queue } from '../../../src/queue/plugin.ts'
+import { openai } from '../../../src/protocols/openai/plugin.ts'
 import {
   durableObjects,
   durableState,
@@ -22,9 +25,6 @@ import {
   type WorkerFetch,
   worker,
 } from '../../../src/runtimes/cloudflare.ts'
-import { schedule, schedules } from '../../../src/schedules/plugin.ts'
-import { sessions } from '../../../src/sessions/plugin.ts'
-import { webhooks } from '../../../src/webhooks/plugin.ts'
 import { identify } from '../../contracts/identify.ts'
 import { metered, readLedger } from './metered.ts'
 

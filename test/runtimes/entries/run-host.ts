@@ -1,15 +1,21 @@
 /** A Worker with an endpoint for the run host of `durableState`, one call a request. */
 
 import { env } from 'cloudflare:workers'
+import { ServableError } from '../../../src/base/errors.ts'
 import { coreOf } from '../../../src/core/handler.ts'
-import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
-import type { EndedRun } from '../../../src/runs/ended-run.ts'
 import type { FeedbackInput } from '../../../src/runs/feedback.ts'
-import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
-import type { EventQuery } from '../../../src/runs/log-page.ts'
+import type { EndedRun } from '../../../src/runs/stored/ended-run.ts'
+import type {
+  Follower,
+  ResumeRequest,
+  RunHost,
+  RunQuery,
+  StartRequest,
+} from '../../../src/runs/stored/host.ts'
+import type { EventQuery } from '../../../src/runs/stored/log-page.ts'
 import type { Target } from '../../../src/runs/target.ts'
-import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
+import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting/waiting.ts'
 import { durableObjects, durableState } from '../../../src/runtimes/cloudflare.ts'
 import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'

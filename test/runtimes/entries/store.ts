@@ -1,7 +1,7 @@
 /** A Worker whose Durable Objects each have a store and run the steps that are sent to them. */
 import { DurableObject } from 'cloudflare:workers'
 import type { ObjectNamespace, ObjectState } from '../../../src/runtimes/cloudflare/platform.ts'
-import { type ObjectStore, objectStore } from '../../../src/runtimes/cloudflare/sql.ts'
+import { type ObjectStore, objectStore } from '../../../src/stores/objects/store.ts'
 import { answerSteps } from '../../contracts/store/steps.ts'
 
 interface StoreStub {

@@ -1,6 +1,10 @@
 /** The service of functions that share a database and nothing else. It is made at import, as in apps. `next build` imports it too. */
 import process from 'node:process'
-import { budgets } from '../../../../src/budgets/plugin.ts'
+import { budgets } from '../../../../src/features/budgets/plugin.ts'
+import { callerKeys, keysAuth } from '../../../../src/features/keys/plugin.ts'
+import { queue } from '../../../../src/features/queue/plugin.ts'
+import { sessions } from '../../../../src/features/sessions/plugin.ts'
+import { webhooks } from '../../../../src/features/webhooks/plugin.ts'
 import {
   Agent,
   bearerIdentity,
@@ -10,11 +14,7 @@ import {
   textOf,
   Workflow,
 } from '../../../../src/index.ts'
-import { callerKeys, keysAuth } from '../../../../src/keys/plugin.ts'
-import { queue } from '../../../../src/queue/plugin.ts'
 import { postgresState } from '../../../../src/runtimes/postgres.ts'
-import { sessions } from '../../../../src/sessions/plugin.ts'
-import { webhooks } from '../../../../src/webhooks/plugin.ts'
 import { sleep } from '../../../contracts/fixture/record.ts'
 import { identify } from '../../../contracts/identify.ts'
 import { ADMIN } from '../../../contracts/keys/service.ts'

@@ -1,0 +1,169 @@
+/**
+ * Turns the parts of an AI SDK stream into run events. VoltAgent gives the same parts, and Mastra similar ones.
+ *
+ * @module
+ */
+
+import type { FinishReason, RunEvent, RunResult, Usage } from '../../../agents/contract.ts'
+import { isServableError, messageOf, ServableError } from '../../../base/errors.ts'
+import { withoutKeyText } from '../../../base/key-text.ts'
+import { modelCall, toFinishReason, toUsage } from '../ending.ts'
+import { type Fields, fieldsOf, numberIn, objectIn, textIn } from '../fields.ts'
+import { artifactOf } from '../generated-file.ts'
+import { ToolCalls } from '../tool-calls.ts'
+import type { Asked, Question } from '../waits.ts'
+
+/** What the parts do not tell. */
+export interface AiPartsOptions {
+  /** The model, as `provider/id`. */
+  readonly model?: string | undefined
+  /** Gives the name by which a tool is told, where the model knows it by another one. */
+  readonly nameOf?: (name: string) => string
+}
+
+/** Parts that a model ends a piece of its answer with: what comes after the last of them, tools do. */
+const ENDS: ReadonlySet<unknown> = new Set(['text-end', 'reasoning-end', 'tool-call'])
+
+/** Reads the parts of one run, in their order. It is made when the model is asked: the answers' times count from there. */
+export class AiParts {
+  readonly #calls: ToolCalls
+  readonly #model: string | undefined
+  /** When the model was asked, and when it last ended a piece of its answer. */
+  #askedAt = performance.now()
+  #saidAt: number | undefined
+  #usage: Usage | undefined
+  #reason: FinishReason = 'stop'
+  #waits = false
+  readonly #asked = new Map<string, Asked>()
+  #structured: object | undefined
+
+  constructor({ model, nameOf }: AiPartsOptions = {}) {
+    this.#model = model
+    this.#calls = new ToolCalls(nameOf)
+  }
+
+  /** The end of the run, as far as the parts described it. */
+  get outcome(): Partial<RunResult> {
+    return {
+      finishReason: this.#waits ? 'input_required' : this.#reason,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#structured && { structured: this.#structured }),
+    }
+  }
+
+  /** What the calls that wait ask for. */
+  get asked(): readonly Asked[] {
+    return [...this.#asked.values()]
+  }
+
+  /** The id by which a tool call is told. */
+  idOf(toolCallId: string): string {
+    return this.#calls.idOf(toolCallId)
+  }
+
+  /** What one part says. Parts that say nothing to a client, and what is no part, give nothing. */
+  *read(part: unknown): Generator<RunEvent> {
+    const fields = fieldsOf(part)
+    const text = textIn(fields.text)
+    if (ENDS.has(fields.type)) this.#saidAt = performance.now()
+    switch (fields.type) {
+      case 'text-delta':
+        if (text !== undefined) yield { type: 'text', text }
+        return
+      case 'reasoning-delta':
+        if (text !== undefined) yield { type: 'thinking', text }
+        return
+      case 'file':
+        yield* artifactOf(fieldsOf(fields.file))
+        return
+      case 'error':
+        throw fields.error ?? new ServableError('provider_failed', 'The model failed without saying why')
+      case 'abort':
+        this.#reason = 'cancelled'
+        return
+      case 'tool-approval-request':
+        this.#askFor(fields)
+        return
+      case 'object-result':
+        this.#structured = objectIn(fields.object)
+        return
+      case 'finish-step':
+        yield this.#modelCall(fields)
+        return
+      case 'finish':
+        this.#finish(fields)
+        return
+      default:
+        yield* this.#readTool(fields)
+    }
+  }
+
+  /** Requests that are automatic are decided by the agent's own settings. */
+  #askFor({ approvalId, toolCall, isAutomatic, question }: Fields): void {
+    if (isAutomatic === true) return
+    this.#waits = true
+    const { toolCallId, toolName, input: args } = fieldsOf(toolCall)
+    const [key, id, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
+    if (key === undefined || id === undefined || name === undefined) return
+    const call = { kind: 'approval', toolCallId: this.idOf(id), toolName: name, args } as const
+    this.#asked.set(key, { key, ...call, ...(question as Question | undefined) })
+  }
+
+  *#readTool(fields: Fields): Generator<RunEvent> {
+    const id = textIn(fields.toolCallId) ?? textIn(fields.id)
+    if (id === undefined) return
+    switch (fields.type) {
+      case 'tool-input-start':
+        yield* this.#calls.start(id, fields.toolName)
+        return
+      case 'tool-input-delta':
+        yield* this.#calls.args(id, fields.delta)
+        return
+      case 'tool-call':
+        yield* this.#calls.whole(id, fields.toolName, fields.input)
+        return
+      case 'tool-result':
+        // A preliminary result would end the call too early.
+        if (fields.preliminary === true) return
+        this.#asked.delete(id)
+        yield* this.#calls.end(id, { result: fields.output })
+        return
+      case 'tool-error':
+        this.#asked.delete(id)
+        yield* this.#calls.end(id, failed(fields.error), fields.error)
+        return
+      case 'tool-output-denied':
+        yield* this.#calls.end(id, {
+          error: textIn(fields.reason) ?? 'The call was not allowed',
+          code: 'approval_denied',
+        })
+    }
+  }
+
+  /** One answer. Its time is the model's, without that of its tools. */
+  #modelCall({ model, usage, finishReason, performance: told }: Fields): RunEvent {
+    const now = performance.now()
+    const durationMs = numberIn(fieldsOf(told).responseTimeMs) ?? (this.#saidAt ?? now) - this.#askedAt
+    this.#askedAt = now
+    this.#saidAt = undefined
+    return modelCall({
+      model: textIn(model) ?? this.#model,
+      usage: toUsage(usage),
+      finishReason: finishReason === 'error' ? undefined : finishReason,
+      durationMs,
+    })
+  }
+
+  #finish({ finishReason, totalUsage }: Fields): void {
+    // With `interrupted` the stream ended without a reason, so the answer may be incomplete.
+    if (finishReason === 'error' || finishReason === 'interrupted') {
+      throw new ServableError('provider_failed', 'The answer of the model broke off')
+    }
+    if (this.#reason !== 'cancelled') this.#reason = toFinishReason(finishReason)
+    this.#usage = toUsage(totalUsage)
+  }
+}
+
+function failed(error: unknown): { readonly error: string; readonly code?: string } {
+  return { error: withoutKeyText(messageOf(error)), ...(isServableError(error) && { code: error.code }) }
+}

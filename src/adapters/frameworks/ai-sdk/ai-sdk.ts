@@ -1,0 +1,95 @@
+/**
+ * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent` and everything else with its `Agent` interface.
+ *
+ * @module
+ */
+
+import type { RunInput } from '../../../agents/contract.ts'
+import { nameOf } from '../../../agents/usage.ts'
+import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
+import type { Adapter, AdapterOptions, Ending, Facts } from '../adapter.ts'
+import { modelOf, toolsOf } from '../facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from '../fields.ts'
+import type { Before } from '../waits.ts'
+import { earlierOf } from '../window.ts'
+import { decidedMessages, saidIn, tellAgain } from './ai-approvals.ts'
+import { messagesOf, toAiInput } from './ai-messages.ts'
+import { AiParts } from './ai-parts.ts'
+
+/** Its interface has no memory: what was said in the session comes before the prompt. */
+export const aiSdk: Adapter = {
+  what: 'an AI SDK agent (`ToolLoopAgent`)',
+  recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
+  factsOf(agent) {
+    const { id, tools, settings } = fieldsOf(agent)
+    const { output } = fieldsOf(settings)
+    const isText = fieldsOf(output).name === 'text'
+    return { name: id, tools: toolsOf(tools), model: modelIn(settings), output: isText ? undefined : output }
+  },
+  run: runAgent,
+}
+
+/** Text names a model of the SDK's gateway, whatever stands before its slash. */
+function modelIn(settings: unknown): Facts['model'] {
+  const { model } = fieldsOf(settings)
+  return typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
+  keepQuiet(agent)
+  const prompt = toAiInput(input, context.history)
+  const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
+  const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
+  const told = earlier.length === 0 ? { prompt } : { messages }
+  const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
+  if (before) yield* tellAgain(before, parts)
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...told, abortSignal: context.signal }))
+  for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
+  const { asked, outcome } = parts
+  if (asked.length > 0) {
+    const all = [...messages, ...(await saidIn(result))]
+    return { ...outcome, asked, state: () => ({ messages: all }) }
+  }
+  const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
+  return { ...outcome, ...(structured && { structured }) }
+}
+
+/**
+ * Gives the agent's settings an `onError` if they have none. The SDK's default writes the whole error to the console, with
+ * the prompt and the provider's words about the key. The run still fails with the error. This changes the agent itself, since
+ * a copy of a user's class could lack its private members.
+ */
+function keepQuiet(agent: unknown): void {
+  const settings = objectIn(fieldsOf(agent).settings)
+  if (settings === undefined || fieldsOf(settings).onError != null) return
+  // A frozen agent stays unchanged.
+  Reflect.set(Object(agent), 'settings', { ...settings, onError() {}, ...quietPrepareCall(settings) })
+}
+
+/** In version 6 the result of `prepareCall` replaces all settings, even if it has no `onError`. */
+function quietPrepareCall(settings: object): object {
+  if (!hasMethods(settings, 'prepareCall')) return {}
+  return {
+    async prepareCall(call: unknown) {
+      const prepared = objectIn(await callMethod(settings, 'prepareCall', call))
+      return prepared && { onError() {}, ...prepared }
+    },
+  }
+}
+
+/** The structured output. Undefined if the output is text or missing. */
+async function outputOf(result: { readonly output?: unknown }): Promise<object | undefined> {
+  try {
+    return objectIn(await result.output)
+  } catch (error) {
+    // The output was requested but does not fit, so the run fails. Other errors mean that there is no output.
+    if (fieldsOf(error).name === 'AI_NoObjectGeneratedError') throw error
+    return undefined
+  }
+}

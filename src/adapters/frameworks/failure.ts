@@ -1,0 +1,45 @@
+/**
+ * Recognizes failures of model providers. Each client has an error class of its own, so this looks at what the errors have in
+ * common.
+ *
+ * @module
+ */
+
+import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
+import { withoutKeyText } from '../../base/key-text.ts'
+import { fieldsOf } from './fields.ts'
+
+/** Names of errors that mean a provider's failure but have no status. */
+const NAMES: ReadonlySet<unknown> = new Set([
+  'AI_APICallError',
+  'AI_RetryError',
+  'APIConnectionError',
+  'APIConnectionTimeoutError',
+])
+
+/** Most levels of causes to search. */
+const MAX_DEPTH = 5
+
+/**
+ * The error with which a run fails: `provider_failed` for a failure of the model's provider, otherwise the error as it was
+ * thrown. Text that looks like a key is removed.
+ */
+export function failureOf(error: unknown): unknown {
+  if (isServableError(error)) return error
+  const text = messageOf(error)
+  const told = withoutKeyText(text)
+  if (isProviderFailure(error, MAX_DEPTH)) return new ServableError('provider_failed', told, { cause: error })
+  return told === text ? error : new ServableError('agent_failed', told, { cause: error })
+}
+
+function isProviderFailure(error: unknown, depth: number): boolean {
+  if (depth === 0) return false
+  const { name, status, statusCode, cause, lastError, originalError } = fieldsOf(error)
+  if (isFailed(status) || isFailed(statusCode) || NAMES.has(name)) return true
+  return [cause, lastError, originalError].some(inner => isProviderFailure(inner, depth - 1))
+}
+
+/** Whether the value is the HTTP status of a failure. */
+function isFailed(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 600
+}

@@ -1,0 +1,197 @@
+import type { FinishReason, RunEvent, RunResult, Servable, Usage } from '../../../agents/contract.ts'
+import { addUsage, nameOf } from '../../../agents/usage.ts'
+import { modelCall, toFinishReason, toUsage } from '../ending.ts'
+import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from '../fields.ts'
+import { ToolCalls } from '../tool-calls.ts'
+
+/** The node of the prebuilt agent that only puts its answer into a schema. */
+const STRUCTURING = 'generate_structured_response'
+
+/** Reads the `[mode, data]` items of one run of a graph, in order. */
+export class LangGraphItems {
+  readonly #calls = new ToolCalls()
+  /** Ids of calls whose arguments still stream, by their index. Later chunks have only the index. */
+  readonly #open = new Map<string, string>()
+  /** Answers that are under way, by their places and ids. */
+  readonly #answers = new Map<string, Answer>()
+  /** Ids of answers that were told whole. */
+  readonly #told = new Set<string>()
+  /** Ids of messages that told their calls whole. */
+  readonly #whole = new Set<string>()
+  #usage: Usage | undefined
+  #reason: FinishReason = 'stop'
+  #structured: object | undefined
+  readonly #interrupts: Interrupt[] = []
+
+  /** Where the graph has stopped. */
+  get interrupts(): readonly Interrupt[] {
+    return this.#interrupts
+  }
+
+  /** The end of the run, as far as the items described it. */
+  get outcome(): Partial<RunResult> {
+    return {
+      finishReason: this.#reason,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#structured && { structured: this.#structured }),
+    }
+  }
+
+  /** The events of one item. */
+  *read(item: unknown): Generator<RunEvent> {
+    const [mode, data] = listIn(item)
+    if (mode === 'updates') {
+      yield* this.rest()
+      yield* this.#readUpdate(fieldsOf(data))
+    }
+    if (mode !== 'messages') return
+    const [message, metadata] = listIn(data).map(fieldsOf)
+    if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
+  }
+
+  /** The answers of models that have ended, as far as the graph tells. */
+  *rest(): Generator<RunEvent> {
+    for (const [key, answer] of this.#answers) {
+      if (answer.usage === undefined && answer.finishReason === undefined) continue
+      this.#answers.delete(key)
+      yield modelCall(answer)
+    }
+  }
+
+  *#readMessage(message: Fields, metadata: Fields): Generator<RunEvent> {
+    const { langgraph_node, langgraph_checkpoint_ns } = metadata
+    const type = typeOf(message)
+    if (type === 'tool') {
+      yield* this.rest()
+      yield* this.#readToolMessage(message)
+    }
+    if (type !== 'ai') return
+    this.#count(message)
+    this.#gather(message, metadata)
+    if (langgraph_node === STRUCTURING) return
+    yield* spoken(message)
+    yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
+  }
+
+  #count({ usage_metadata, response_metadata }: Fields): void {
+    const usage = toUsage(usage_metadata)
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
+    const { finish_reason, stop_reason } = fieldsOf(response_metadata)
+    const reason = finish_reason ?? stop_reason
+    if (reason != null) this.#reason = toFinishReason(reason)
+  }
+
+  /** A model that streams tells its usage and its reason in chunks of their own. */
+  #gather(message: Fields, { langgraph_checkpoint_ns, ls_provider, ls_model_name }: Fields): void {
+    const { id, tool_call_chunks, usage_metadata, response_metadata } = message
+    if (!Array.isArray(tool_call_chunks) && textIn(id) !== undefined) {
+      if (this.#told.has(String(id))) return
+      this.#told.add(String(id))
+    }
+    const key = `${String(langgraph_checkpoint_ns)} ${String(id)}`
+    const { usage: before, finishReason } = this.#answers.get(key) ?? {}
+    const usage = toUsage(usage_metadata)
+    const { finish_reason, stop_reason } = fieldsOf(response_metadata)
+    this.#answers.set(key, {
+      model: nameOf({ provider: ls_provider, id: ls_model_name } as Servable['model']),
+      usage: usage && before ? addUsage(before, usage) : (usage ?? before),
+      finishReason: finish_reason ?? stop_reason ?? finishReason,
+    })
+  }
+
+  *#readCalls(message: Fields, place: string): Generator<RunEvent> {
+    const chunks = listIn(message.tool_call_chunks).map(fieldsOf)
+    for (const { id, name, args, index } of chunks) {
+      const key = `${place} ${String(message.id)} ${String(index)}`
+      const callId = textIn(id) ?? this.#open.get(key)
+      if (callId === undefined) continue
+      if (this.#open.get(key) !== callId) yield* this.#calls.start(callId, name)
+      this.#open.set(key, callId)
+      yield* this.#calls.args(callId, args)
+    }
+    if (chunks.length > 0) return
+    // A model that does not stream gives complete calls. A graph around it may repeat the message.
+    const messageId = textIn(message.id)
+    if (messageId !== undefined && this.#whole.has(messageId)) return
+    const calls = listIn(message.tool_calls).map(fieldsOf)
+    if (messageId !== undefined && calls.length > 0) this.#whole.add(messageId)
+    for (const { id, name, args } of calls) {
+      if (textIn(id) !== undefined) yield* this.#calls.whole(String(id), name, args)
+    }
+  }
+
+  *#readToolMessage({ tool_call_id, name, status, content }: Fields): Generator<RunEvent> {
+    const id = textIn(tool_call_id)
+    if (id === undefined) return
+    // The end of a call gives no event if the call has ended already.
+    if (!this.#calls.has(id)) yield* this.#calls.start(id, name)
+    const error = textIn(content) ?? 'The tool failed'
+    yield* this.#calls.end(id, status === 'error' ? { error } : { result: content })
+  }
+
+  *#readUpdate(update: Fields): Generator<RunEvent> {
+    for (const state of Object.values(update)) {
+      const { structuredResponse, messages } = fieldsOf(state)
+      this.#structured = objectIn(structuredResponse) ?? this.#structured
+      for (const message of [messages].flat().map(fieldsOf)) {
+        if (isBare(message)) yield* spoken(message)
+        // A node is done when its update comes, and so are the arguments that its model streamed.
+        for (const { id, args } of listIn(message.tool_calls).map(fieldsOf))
+          yield* this.#calls.ready(String(id), args)
+      }
+    }
+    for (const interrupt of listIn(update.__interrupt__).map(fieldsOf)) yield* this.#stop(interrupt)
+  }
+
+  /** The graph has stopped, and asks for something. */
+  *#stop({ id, value }: Fields): Generator<RunEvent> {
+    this.#reason = 'input_required'
+    const key = textIn(id)
+    if (key !== undefined) this.#interrupts.push({ id: key, value })
+    const text = textIn(value)
+    if (text !== undefined) yield { type: 'text', text }
+    else if (value !== undefined) yield asked(id, value)
+  }
+}
+
+/** What a graph asks for with `interrupt`. */
+export interface Interrupt {
+  readonly id: string
+  readonly value: unknown
+}
+
+/** What is known of an answer so far. */
+interface Answer {
+  readonly model?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly finishReason?: unknown
+}
+
+/** What a graph asks for that is no text. */
+function asked(id: unknown, value: unknown): RunEvent {
+  const artifactId = textIn(id) ?? crypto.randomUUID()
+  return { type: 'artifact', artifactId, name: 'interrupt', parts: [{ type: 'data', data: value }] }
+}
+
+/** Whether a node gave the answer as a plain object. Such answers come only in updates. */
+function isBare({ role }: Fields): boolean {
+  return role === 'ai' || role === 'assistant'
+}
+
+function typeOf(message: Fields): unknown {
+  return hasMethods(message, '_getType') ? callMethod(message, '_getType') : message.type
+}
+
+/** The text of a message, and the reasoning of its model. */
+function* spoken({ content, additional_kwargs }: Fields): Generator<RunEvent> {
+  const thought = textIn(fieldsOf(additional_kwargs).reasoning_content)
+  if (thought !== undefined) yield { type: 'thinking', text: thought }
+  const blocks =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : listIn(content).map(fieldsOf)
+  for (const { type, text, thinking, reasoning } of blocks as readonly Fields[]) {
+    const said = type === 'text' ? textIn(text) : undefined
+    const thinks = textIn(thinking) ?? textIn(reasoning)
+    if (said !== undefined) yield { type: 'text', text: said }
+    else if (thinks !== undefined) yield { type: 'thinking', text: thinks }
+  }
+}

@@ -1,0 +1,67 @@
+import type { ContentPart, HistoryMessage, RunInput } from '../../../agents/contract.ts'
+import { namesIn, resultText, spokenText, type Told, toldOf } from '../history.ts'
+import { dataOf, formatOf, urlOf } from '../media.ts'
+import type { EarlierMessage } from '../window.ts'
+
+/**
+ * The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. With a history it is the
+ * last of its items.
+ */
+export function toOpenAiInput(
+  input: RunInput,
+  history?: readonly HistoryMessage[],
+): string | readonly object[] {
+  const told = toldOf(history)
+  if (told === undefined) return typeof input === 'string' ? input : [userItem(input)]
+  const names = namesIn(told)
+  return [...told.flatMap(message => itemsOf(message, names)), userItem(input)]
+}
+
+function userItem(input: RunInput): object {
+  return { role: 'user', content: typeof input === 'string' ? input : input.map(toOpenAiPart) }
+}
+
+function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
+  if (message.role === 'user') return [userItem(message.content)]
+  const status = 'completed'
+  if (message.role === 'tool') {
+    const { toolCallId: callId, result } = message
+    const output = { type: 'text', text: resultText(result) }
+    return [{ type: 'function_call_result', callId, name: names.get(callId), status, output }]
+  }
+  const text = spokenText(message)
+  const said = [{ role: 'assistant', status, content: [{ type: 'output_text', text }] }]
+  const calls = (message.toolCalls ?? []).map(({ toolCallId: callId, toolName: name, args = {} }) => ({
+    type: 'function_call',
+    callId,
+    name,
+    status,
+    arguments: JSON.stringify(args),
+  }))
+  return [...(text === '' ? [] : said), ...calls]
+}
+
+/** An earlier message as an input item. */
+export function toOpenAiMessage({ role, content }: EarlierMessage): object {
+  if (role === 'user') return { role, content }
+  return { role, status: 'completed', content: [{ type: 'output_text', text: content }] }
+}
+
+function toOpenAiPart(part: ContentPart): object {
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'data':
+      return { type: 'input_text', text: JSON.stringify(part.data) }
+    case 'image':
+      return { type: 'input_image', image: urlOf(part) }
+    case 'audio':
+      return { type: 'audio', audio: dataOf(part), format: formatOf(part) }
+    case 'file':
+      return {
+        type: 'input_file',
+        file: /^https?:/i.test(part.data) ? { url: part.data } : urlOf(part),
+        ...(part.filename !== undefined && { filename: part.filename }),
+      }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Agents of VoltAgent. Their streams have parts of the AI SDK.
+ *
+ * @module
+ */
+
+import type { RunInput } from '../../agents/contract.ts'
+import { ownerOf } from '../../agents/owner.ts'
+import { nameOf } from '../../agents/usage.ts'
+import type { RunContext, Yielded } from '../../agents/work/perform.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
+import { decidedMessages, saidIn, tellAgain } from './ai-sdk/ai-approvals.ts'
+import { messagesOf, toAiInput } from './ai-sdk/ai-messages.ts'
+import { AiParts } from './ai-sdk/ai-parts.ts'
+import { modelOf, toolsOf } from './facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn } from './fields.ts'
+import { threadOf } from './thread.ts'
+import type { Before } from './waits.ts'
+
+/** A run with a `sessionId` has its conversation in the agent's memory. */
+export const voltAgent: Adapter = {
+  what: 'a VoltAgent agent',
+  recognizes: value => hasMethods(value, 'generateText', 'streamText', 'getFullState'),
+  factsOf(agent) {
+    const { name, id, purpose, model } = fieldsOf(agent)
+    const tools = hasMethods(agent, 'getTools') ? callMethod(agent, 'getTools') : undefined
+    return { name: name ?? id, description: textIn(purpose), model: modelOf(model), tools: toolsOf(tools) }
+  },
+  run: runAgent,
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
+  const { signal } = context
+  const userId = ownerOf(context)
+  const conversationId = threadOf(context)
+  const options = {
+    abortSignal: signal,
+    ...(conversationId !== undefined && { conversationId }),
+    ...(userId !== undefined && { userId }),
+  }
+  const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
+  const prompt = before ? decidedMessages(before, context) : toAiInput(input, context.history)
+  if (before) yield* tellAgain(before, parts)
+  const result = fieldsOf(await callMethod(agent, 'streamText', prompt, options))
+  for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
+  const { asked, outcome } = parts
+  if (asked.length === 0) return outcome
+  const told = messagesOf(prompt)
+  const said = await saidIn(result)
+  const remembers = conversationId !== undefined && userId !== undefined && fieldsOf(agent).memory !== false
+  if (!remembers) return { ...outcome, asked, state: () => ({ messages: [...told, ...said] }) }
+  // The memory has the rest, and would be told it twice.
+  const open = new Set(
+    [...asked, ...(before?.waiting ?? []).map(each => each.request)].map(each => each.toolCallId),
+  )
+  const messages = [...(before ? told : []), ...said.flatMap(message => partsFor(open, message))]
+  return { ...outcome, asked, state: () => ({ messages }) }
+}
+
+/** A message with the parts alone that are about these calls. */
+function partsFor(calls: ReadonlySet<unknown>, message: unknown): object[] {
+  const content = listIn(fieldsOf(message).content).filter(part => calls.has(fieldsOf(part).toolCallId))
+  return content.length === 0 ? [] : [{ ...fieldsOf(message), content }]
+}
+
+/** VoltAgent gives a tool's error as a result with its stack. This makes it an error that has only its text. */
+function withoutStack(part: unknown): unknown {
+  const { type, output, ...rest } = fieldsOf(part)
+  const { error, message, stack } = fieldsOf(output)
+  if (type !== 'tool-result' || error !== true || typeof stack !== 'string') return part
+  return { ...rest, type: 'tool-error', error: { message } }
+}

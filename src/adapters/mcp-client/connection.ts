@@ -1,0 +1,339 @@
+/**
+ * One connection to a tool server, over the official client. It ends once: by `close`, or when the server is lost.
+ *
+ * @module
+ */
+
+import {
+  Client,
+  type JsonSchemaValidator,
+  type jsonSchemaValidator,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  type StandardSchemaV1,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import type { ServerCallOptions } from '../../agents/tool-servers.ts'
+import { messageOf, ServableError } from '../../base/errors.ts'
+import { unrefed } from '../../base/wake.ts'
+import { VERSION } from '../../http/version.ts'
+import type { AddressPolicy } from '../../web/address.ts'
+import type { Reach } from './definition.ts'
+import { guardedFetch } from './fetch.ts'
+import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
+import { resultOf } from './result.ts'
+import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
+
+/** Starts a program and talks to it (MCP, transport `stdio`). */
+export type OpenStdio = (program: {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Most bytes of one message. */
+  readonly maxBytes: number
+}) => Transport
+
+/** The limits of a connection. */
+export interface ConnectionLimits {
+  /** Most milliseconds for connecting, including the list of tools. */
+  readonly connectTimeoutMs: number
+  /** Most milliseconds for a call. */
+  readonly callTimeoutMs: number
+  /** Most bytes of an answer. */
+  readonly maxBytes: number
+  readonly maxTools: number
+}
+
+/** The options of a connection. */
+export interface ConnectionOptions {
+  readonly reach: Reach
+  readonly policy: AddressPolicy
+  readonly limits: ConnectionLimits
+  readonly openStdio: OpenStdio | undefined
+  /** Stops the attempt to connect. */
+  readonly signal: AbortSignal
+  /** Called if the server is gone or silent. Never called after `close`. */
+  readonly onLost: (why: string) => void
+}
+
+/** Why the last request failed, if it did. The official client does not pass on everything that a server says. */
+interface LastFailure {
+  why: string | undefined
+}
+
+/** Milliseconds between two checks of a server that had an error. */
+const VERIFY_EVERY_MS = 5000
+
+/** Accepts every answer of a tool. The agent interprets the answer, and a server's schema is not compiled here. */
+const TAKES_ALL: jsonSchemaValidator = {
+  getValidator:
+    <T>(): JsonSchemaValidator<T> =>
+    input => ({ valid: true, data: input as T, errorMessage: undefined }),
+}
+
+/** Accepts a page as it is. Each tool is checked separately, so that an invalid one does not affect the others. */
+const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
+  '~standard': {
+    version: 1,
+    vendor: 'servable',
+    validate: value => {
+      const { tools, nextCursor } = Object(value) as Record<string, unknown>
+      if (!Array.isArray(tools)) return { issues: [{ message: '`tools` must be an array' }] }
+      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
+    },
+  },
+}
+
+/** The server does not know the session any more, so it did not execute the call. */
+export class SessionLostError extends ServableError {
+  constructor() {
+    super('tool_server_failed', 'The tool server no longer knows the session')
+  }
+}
+
+/** An open connection. */
+export class Connection {
+  readonly #client: Client
+  readonly #options: ConnectionOptions
+  readonly #last: LastFailure
+  #listing: Listing = { tools: new Map(), warnings: [] }
+  #state: 'opening' | 'open' | 'over' = 'opening'
+  #confirmedAt = Number.NEGATIVE_INFINITY
+  #refreshing: Promise<void> | undefined
+  #isStale = false
+  #verifying: ReturnType<typeof setTimeout> | undefined
+
+  private constructor(client: Client, options: ConnectionOptions, last: LastFailure) {
+    this.#client = client
+    this.#options = options
+    this.#last = last
+  }
+
+  /** Connects and lists the tools. Rejects with `tool_server_failed`, `address_refused` or `invalid_body`. */
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const { limits, signal } = options
+    const last: LastFailure = { why: undefined }
+    const late = AbortSignal.timeout(limits.connectTimeoutMs)
+    const both = AbortSignal.any([signal, late])
+    const client = new Client(
+      { name: 'servable', version: VERSION },
+      {
+        capabilities: {},
+        jsonSchemaValidator: TAKES_ALL,
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: limits.connectTimeoutMs } },
+        listChanged: { tools: { autoRefresh: false, onChanged: () => connection.#changed() } },
+      },
+    )
+    const connection = new Connection(client, options, last)
+    let transport: Transport | undefined
+    try {
+      transport = transportOf(options, last)
+      await untilAborted(client.connect(transport, { signal: both, timeout: limits.connectTimeoutMs }), both)
+      await untilAborted(connection.#list(both), both)
+    } catch (error) {
+      // The official client has the transport only after it knows the server's protocol.
+      if (client.transport === undefined) void transport?.close().then(undefined, () => {})
+      connection.close()
+      if (signal.aborted) throw failed('Connecting was cancelled')
+      throw late.aborted
+        ? failed(`The tool server did not answer within ${limits.connectTimeoutMs} ms`)
+        : connection.#explain(error)
+    }
+    client.onclose = () => connection.#lose('The tool server closed the connection')
+    client.onerror = () => connection.#verifySoon()
+    connection.#state = 'open'
+    // A change that was announced meanwhile.
+    if (connection.#isStale) connection.#changed()
+    return connection
+  }
+
+  get tools(): ReadonlyMap<string, RemoteTool> {
+    return this.#listing.tools
+  }
+
+  get warnings(): readonly string[] {
+    return this.#listing.warnings
+  }
+
+  /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
+  async call(tool: RemoteTool, args: unknown, { signal, traceparent }: ServerCallOptions): Promise<unknown> {
+    const { callTimeoutMs } = this.#options.limits
+    const late = AbortSignal.timeout(callTimeoutMs)
+    const both = signal === undefined ? late : AbortSignal.any([signal, late])
+    let answer: unknown
+    try {
+      const asked = this.#client.callTool(
+        {
+          name: tool.name,
+          arguments: args as Record<string, unknown>,
+          ...(traceparent !== undefined && { _meta: { traceparent } }),
+        },
+        // With this definition, the official client does not search its own list.
+        {
+          signal: both,
+          timeout: callTimeoutMs,
+          toolDefinition: { name: tool.name, inputSchema: tool.inputSchema },
+        },
+      )
+      answer = await untilAborted(asked, both)
+    } catch (error) {
+      if (signal?.aborted) throw failed('The call was cancelled')
+      if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${callTimeoutMs} ms`)
+      throw this.#failureOf(error)
+    }
+    this.#confirmedAt = Date.now()
+    return resultOf(answer)
+  }
+
+  /** Resolves if the server answered within the last `maxAgeMs`, or after it has answered a check or is lost. */
+  async confirm(maxAgeMs: number): Promise<void> {
+    if (this.#state !== 'open' || Math.abs(Date.now() - this.#confirmedAt) < maxAgeMs) return
+    this.#changed()
+    await this.#refreshing
+  }
+
+  /** Ends the connection. It tells the server in the background. */
+  close(): void {
+    this.#state = 'over'
+    if (this.#verifying !== undefined) clearTimeout(this.#verifying)
+    void endOf(this.#client).then(undefined, () => {})
+  }
+
+  /** The error of a call that failed. If the error concerns the server, this checks the server. */
+  #failureOf(error: unknown): ServableError {
+    if (isSessionLost(error)) {
+      const lost = new SessionLostError()
+      this.#lose(lost.message)
+      return lost
+    }
+    const code = error instanceof ProtocolError ? error.code : undefined
+    if (code !== undefined && code !== BROKEN_OFF) return new ServableError('tool_failed', messageOf(error))
+    const told = code === BROKEN_OFF ? failed(messageOf(error)) : this.#explain(error)
+    this.#verifySoon()
+    return told
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { maxTools, connectTimeoutMs: timeout } = this.#options.limits
+    if (this.#client.getServerCapabilities()?.tools === undefined) return
+    const page = (cursor: string | undefined) =>
+      this.#client.request(
+        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+        ANY_PAGE,
+        { signal, timeout },
+      )
+    this.#listing = await collectTools(page, maxTools)
+    this.#confirmedAt = Date.now()
+  }
+
+  /** Lists the tools again, and once more if they change meanwhile. */
+  #changed(): void {
+    this.#isStale = true
+    if (this.#state !== 'open') return
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined
+    })
+  }
+
+  async #refresh(): Promise<void> {
+    while (this.#isStale && this.#state === 'open') {
+      this.#isStale = false
+      const late = AbortSignal.timeout(this.#options.limits.connectTimeoutMs)
+      try {
+        await untilAborted(this.#list(late), late)
+      } catch (error) {
+        return this.#lose(this.#explain(error).message)
+      }
+    }
+  }
+
+  /**
+   * Checks after an error whether the server is still there, by listing its tools. The first check is immediate, further ones
+   * are spaced.
+   */
+  #verifySoon(): void {
+    if (this.#state !== 'open' || this.#verifying !== undefined) return
+    this.#changed()
+    this.#verifying = unrefed(
+      setTimeout(() => {
+        this.#verifying = undefined
+        void this.confirm(VERIFY_EVERY_MS)
+      }, VERIFY_EVERY_MS),
+    )
+  }
+
+  #lose(why: string): void {
+    if (this.#state === 'over') return
+    this.close()
+    this.#options.onLost(why)
+  }
+
+  #explain(error: unknown): ServableError {
+    for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
+      if (cause instanceof ServableError) return cause
+    }
+    if (isNoMessage(error))
+      return failed('The tool server answered with something that is not an MCP message')
+    return failed(this.#last.why ?? `The tool server cannot be used: ${messageOf(error)}`)
+  }
+}
+
+/** Ends a session on the server, if it has one (MCP, Streamable HTTP, session management). */
+async function endOf(client: Client): Promise<void> {
+  const { transport } = client
+  if (transport instanceof HttpTransport) await transport.terminateSession().catch(() => {})
+  await client.close()
+}
+
+function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, last: LastFailure): Transport {
+  const { maxBytes } = limits
+  if (reach.transport === 'stdio') {
+    if (openStdio === undefined) throw failed('Programs cannot be started here')
+    return openStdio({ ...reach, maxBytes })
+  }
+  const fetch = guardedFetch({
+    ...policy,
+    maxBytes,
+    onAnswer: failure => {
+      last.why = failure
+    },
+  })
+  const options = { fetch, requestInit: { headers: reach.headers } }
+  const url = new URL(reach.url)
+  return reach.transport === 'sse'
+    ? new SSEClientTransport(url, options)
+    : new HttpTransport(url, { ...options, onInsufficientScope: 'throw' })
+}
+
+/** A lost session is a 404 (MCP, Streamable HTTP, session management). Some servers send an error text instead. */
+function isSessionLost(error: unknown): boolean {
+  if (error instanceof SdkHttpError) return error.status === 404
+  return error instanceof ProtocolError && error.code === -32001 && /session/i.test(error.message)
+}
+
+/** Whether the answer is not JSON, or not a message of the protocol. */
+function isNoMessage(error: unknown): boolean {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult
+  return error instanceof SyntaxError || (error instanceof Error && 'issues' in error)
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
+}
+
+/** The value of `work`, or the signal's reason if the signal fires first. The client's own waits may not react to the signal. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+function failed(why: string): ServableError {
+  return new ServableError('tool_server_failed', why)
+}

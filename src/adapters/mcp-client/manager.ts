@@ -1,0 +1,196 @@
+import { EventBus } from '../../agents/bus.ts'
+import { defaultRegistry } from '../../agents/registry.ts'
+import {
+  needsApproval as isNeeded,
+  type NeedsApproval,
+  type Tool,
+  type ToolContext,
+} from '../../agents/tool.ts'
+import type {
+  ToolApprovals,
+  ToolServerPlace,
+  ToolServerSource,
+  ToolServers,
+} from '../../agents/tool-servers.ts'
+import { nameResolver } from '../../base/environment.ts'
+import { ServableError } from '../../base/errors.ts'
+import type { ConnectionLimits, OpenStdio } from './connection.ts'
+import { localToolServers } from './local.ts'
+import { createSeal } from './seal.ts'
+
+/** The options of a {@link ToolServerManager}. */
+export interface ToolServerManagerOptions {
+  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. `admin.stdio.commands` lists the allowed programs. */
+  readonly stdio?: OpenStdio
+  /**
+   * Encrypts the stored connection data of a server (the whole address, headers, arguments, variables). A key is 32 bytes in
+   * base64. With several keys, the first one encrypts, and all of them decrypt. Default: the data is stored without
+   * encryption.
+   */
+  readonly encryptionKey?: string | readonly string[]
+  /** Most tool servers. Default: 100. */
+  readonly maxServers?: number
+  /** Most tools of one server. Further tools are left out. Default: 1,000. */
+  readonly maxTools?: number
+  /** Most bytes of one answer, and of a stream in a minute. Default: 4,194,304. */
+  readonly maxBytes?: number
+  /** Most milliseconds for connecting. Default: 10,000. */
+  readonly connectTimeoutMs?: number
+  /** Most milliseconds for a call. Default: 60,000. */
+  readonly callTimeoutMs?: number
+  /** Milliseconds before the manager tries a lost server again. Each further try waits twice as long. Default: 1,000. */
+  readonly retryMs?: number
+  /** Most milliseconds between two tries. Default: 60,000. */
+  readonly maxRetryMs?: number
+  /** `false` hides this manager from `admin: true`. Default: true. */
+  readonly register?: boolean
+}
+
+const DEFAULTS = {
+  maxServers: 100,
+  maxTools: 1000,
+  maxBytes: 4 * 1024 * 1024,
+  connectTimeoutMs: 10_000,
+  callTimeoutMs: 60_000,
+  retryMs: 1000,
+  maxRetryMs: 60_000,
+} as const
+
+/** How an agent uses tools of tool servers. */
+export interface ServerToolOptions {
+  /**
+   * The tools whose calls a person must approve: all, those of these names (`server.tool`), or those for which the function
+   * says so. Default: those that the definition of the server names.
+   */
+  readonly needsApproval?:
+    | ToolApprovals
+    | ((toolName: string, args: unknown, context: ToolContext) => boolean | Promise<boolean>)
+    | undefined
+}
+
+/** What the options say of a tool. */
+function approvalOf(name: string, needs: ServerToolOptions['needsApproval'] = false): NeedsApproval<unknown> {
+  if (typeof needs === 'function') return (args, context) => needs(name, args, context)
+  return typeof needs === 'boolean' ? needs : needs.includes(name)
+}
+
+const OTHERS = ['stdio', 'encryptionKey', 'register']
+
+/**
+ * Tool servers (MCP) that can be added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. The `state` of the
+ * handler that has the manager stores their definitions. Their tools are called `server.tool`.
+ *
+ * @example
+ * const manager = new ToolServerManager()
+ * new Agent({
+ *   name: 'weather',
+ *   run: async function* (input, { callTool }) {
+ *     yield String(yield* callTool(manager.tool('weather.forecast'), { city: textOf(input) }))
+ *   },
+ * })
+ * export default { fetch: createHandler({ admin: { manager, authenticate } }) }
+ */
+export class ToolServerManager implements ToolServerSource {
+  /** Emits `admin.act` for each action over the admin routes, with who did it. */
+  readonly events: EventBus = new EventBus()
+  readonly #limits: Required<Omit<ToolServerManagerOptions, 'stdio' | 'encryptionKey' | 'register'>> &
+    ConnectionLimits
+  readonly #options: ToolServerManagerOptions
+  readonly #seal: ReturnType<typeof createSeal>
+  #servers: ToolServers | undefined
+
+  /** Throws `invalid_options`, which names the invalid option. */
+  constructor(options: ToolServerManagerOptions = {}) {
+    checkOptions(options)
+    const { encryptionKey: keys = [] } = options
+    this.#options = options
+    this.#limits = { ...DEFAULTS, ...given(options) }
+    this.#seal = createSeal(typeof keys === 'string' ? [keys] : keys, 'encryptionKey')
+    if (options.register === false) return
+    const registry = defaultRegistry()
+    // A hot reload replaces the manager. Code that still has the old one may use it.
+    registry.toolServers?.close?.()
+    registry.toolServers = this
+  }
+
+  /** Lists, adds, removes, connects and disconnects. Throws `invalid_options` before a handler has the manager. */
+  get servers(): ToolServers {
+    if (this.#servers !== undefined) return this.#servers
+    throw new ServableError(
+      'invalid_options',
+      'This `ToolServerManager` has no state yet: give it to `createHandler` as `admin.manager`',
+    )
+  }
+
+  /**
+   * The tool `server.tool`. Each call looks the tool up, so the tool need not exist yet. Its calls need an approval if the
+   * definition of the server says so, or the options do.
+   */
+  tool(name: string, { needsApproval }: ServerToolOptions = {}): Tool {
+    if (typeof name !== 'string' || !name.includes('.'))
+      throw invalid('`tool` needs the name of a tool: `server.tool`')
+    const asked = approvalOf(name, needsApproval)
+    return {
+      name,
+      needsApproval: async (args, context) =>
+        (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: asked }, args, context),
+      execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
+    }
+  }
+
+  /**
+   * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
+   * approval if the definition of its server says so, or the options do.
+   */
+  async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
+    const found = await this.servers.tools()
+    return found.map(({ name, description, parameters, needsApproval: isDefined }) => ({
+      ...this.tool(name),
+      needsApproval: isDefined || approvalOf(name, needsApproval),
+      description: description ?? undefined,
+      parameters,
+    }))
+  }
+
+  /** Ends all connections and programs. They start again when they are needed. */
+  close(): void {
+    this.#servers?.close?.()
+  }
+
+  use(servers: ToolServers): void {
+    if (servers !== this.#servers) this.close()
+    this.#servers = servers
+  }
+
+  open(place: ToolServerPlace): ToolServers {
+    return localToolServers({
+      ...place,
+      ...this.#limits,
+      limits: this.#limits,
+      seal: this.#seal,
+      openStdio: this.#options.stdio,
+      resolve: nameResolver(),
+    })
+  }
+}
+
+function given(options: ToolServerManagerOptions): Partial<typeof DEFAULTS> {
+  const members = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined)
+  return Object.fromEntries(members)
+}
+
+function checkOptions(options: ToolServerManagerOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    if (OTHERS.includes(name)) continue
+    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is not an option of a tool-server manager`)
+    const isCount = Number.isInteger(value) && value >= 1 && value < 2 ** 31
+    if (!isCount) throw invalid(`\`${name}\` must be a whole number of 1 or more`)
+  }
+  if (options.stdio === undefined || typeof options.stdio === 'function') return
+  throw invalid('`stdio` must be the function of `servable/stdio`')
+}
+
+function invalid(message: string): ServableError {
+  return new ServableError('invalid_options', message)
+}

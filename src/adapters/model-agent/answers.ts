@@ -1,0 +1,128 @@
+/**
+ * What was answered to the calls that waited: what is called now, and what the model is told.
+ *
+ * @module
+ */
+
+import type { ToolResultPart } from 'ai'
+import type { Answer, InputRequest, RunEvent } from '../../agents/contract.ts'
+import { isAnswered, requestOf } from '../../agents/input-request.ts'
+import { fitOf } from '../../agents/misfit.ts'
+import type { RunContext } from '../../agents/work/perform.ts'
+import { pathOf } from '../../agents/work/work.ts'
+import { ServableError } from '../../base/errors.ts'
+import type { OpenCall } from './calls.ts'
+import type { Doing } from './rounds.ts'
+import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled, tell } from './settle.ts'
+import type { OwnTool } from './tools.ts'
+import type { Waiting } from './waiting.ts'
+
+/** Goes on with calls that waited, as far as all of them were answered. */
+export async function* takeUp(
+  waiting: readonly Waiting[],
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent, Settled> {
+  run.scope.meet(waiting.map(({ request }) => request))
+  if (isAnswered(waiting, run.answers)) return yield* takeAnswers(waiting, parts, run)
+  if (!run.work.isCut) return { results: [], waits: waiting }
+  // A run that was cut off may go on as another one, whose requests these are then.
+  const waits = waiting.map(({ call, request }) => {
+    return { call, request: { ...request, id: idIn(run, request) } }
+  })
+  return { results: [], waits }
+}
+
+/** The id of a request that another run makes again. */
+function idIn({ runId }: RunContext, request: InputRequest): string {
+  return `${runId}/${pathOf(request)}`
+}
+
+/**
+ * Does what was answered: calls what was approved with what was shown, gives the results of clients, and asks again where edited
+ * arguments do not fit. Throws `invalid_input` before anything is called where an answer is not to its request.
+ */
+async function* takeAnswers(
+  waiting: readonly Waiting[],
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent, Settled> {
+  const taken: Taken[] = []
+  for (const waits of waiting) taken.push(await take(waits, parts, run))
+  const results: ToolResultPart[] = []
+  const waits: Waiting[] = []
+  const edited = new Map<string, unknown>()
+  for (const each of taken) {
+    if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
+    const doing = parts.rounds.next(each.call)
+    const done = doneBefore(doing, parts)
+    if (done !== undefined) {
+      results.push(done.result)
+    } else if (each.how === 'unfit') {
+      yield* parts.parts.read({ type: 'tool-call', ...each.call })
+      waits.push(each)
+    } else {
+      results.push(yield* carryOn(each, doing, parts))
+    }
+  }
+  return { results, waits, edited }
+}
+
+/** An answer to its request: what the model is told at once, or what is called. */
+type Fitting = { readonly call: OpenCall } & (
+  | { readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
+  | { readonly how: 'approved'; readonly own: OwnTool; readonly args: unknown }
+)
+
+/** Or what is asked again. */
+type Taken = Fitting | (Waiting & { readonly how: 'unfit' })
+
+async function take({ call, request }: Waiting, { tools }: Parts, run: RunContext): Promise<Taken> {
+  const answers: readonly Answer[] = run.answers ?? []
+  const answer = answers.find(({ id }) => id === request.id)
+  if (answer === undefined) throw unfit(request.id)
+  if (request.kind === 'client_tool' && 'result' in answer) {
+    return { call, how: 'done', result: resultOf(call, answer.result) }
+  }
+  if (request.kind !== 'approval' || !('decision' in answer)) throw unfit(request.id)
+  const { decision, reason, editedArgs } = answer
+  if (decision !== 'approve') {
+    const text = `The call was denied${reason === undefined ? '' : `: ${reason}`}`
+    return { call, how: 'denied', result: failureOf(call, text) }
+  }
+  const own = tools.ownOf(call.toolName)
+  // Among other tools the model's name may be another one's.
+  if (own === undefined || own.tool.name !== request.toolName) {
+    throw new ServableError('code_changed', `The agent has no tool \`${request.toolName}\` any more`)
+  }
+  if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }
+  if (own.tool.editable !== true) {
+    throw new ServableError('invalid_input', `The arguments of \`${own.tool.name}\` cannot be edited`)
+  }
+  const fit = await fitOf(editedArgs, own.tool.parameters)
+  if ('value' in fit) return { call, how: 'approved', own, args: editedArgs }
+  const again = await requestOf({ ...request, id: idIn(run, request), message: fit.misfit })
+  return { call, how: 'unfit', request: again }
+}
+
+/** What a client has done itself is not told again. */
+async function* carryOn(
+  taken: Fitting,
+  doing: Doing,
+  parts: Parts,
+): AsyncGenerator<RunEvent, ToolResultPart> {
+  const { how, call } = taken
+  if (how === 'done') return taken.result
+  const { toolCallId, toolName } = call
+  const input = how === 'approved' ? taken.args : call.input
+  yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
+  if (how === 'approved') return yield* tell(doing, await carryOut(taken.own, doing, parts, input), parts)
+  const reason: unknown = Object(taken.result.output).value
+  yield* parts.parts.read({ type: 'tool-output-denied', toolCallId, reason })
+  if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })
+  return taken.result
+}
+
+function unfit(id: string): ServableError {
+  return new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
+}

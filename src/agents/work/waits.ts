@@ -1,0 +1,254 @@
+/**
+ * What a body may wait for: a person, a time, and others at once. A body that waits for a person ends there, with a finish
+ * that says what it waits for. The run that goes on runs the body again, and finds the answer.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../base/errors.ts'
+import { isWaiting } from '../event.ts'
+import { requestOf } from '../input-request.ts'
+import { fitOf, shownSchema } from '../misfit.ts'
+import type { FinishEvent, InputRequest, RunEvent } from '../run-types.ts'
+import { addUsage, NO_USAGE } from '../usage.ts'
+import { asStep } from './call.ts'
+import { merge } from './merge.ts'
+import type { RunContext, Yielded } from './perform.ts'
+import { retold } from './retold.ts'
+import { Scope } from './scope.ts'
+import { type Attempt, checkStep, doStep, MAX_TIMER, passed, type StepOptions } from './step.ts'
+import { pathOf } from './work.ts'
+
+/** What a person is asked. */
+export interface Question {
+  /** What to show. Default: the name. */
+  readonly message?: string
+  /** A schema of the value: JSON Schema, or one that offers it. The answer must fit. Default: any JSON. */
+  readonly schema?: unknown
+}
+
+/** What a step gets beside the context of its body: work that it names is a part of the step. */
+export interface StepFacts {
+  /** The same whenever this step of this run is done: pass it to services that take an idempotency key. */
+  readonly idempotencyKey: string
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
+}
+
+/** The work of a step: a value, or a generator that yields text and events and returns one. Values must be JSON. */
+export type StepWork<Context, T> = (
+  context: Context & StepFacts,
+) => AsyncGenerator<Yielded, T> | Promise<T> | T
+
+/** What a body may wait for, with `yield*`. */
+export interface Waits<Context> {
+  /**
+   * Asks a person. The run finishes with a request of the kind `question`; the run that goes on returns the value of the
+   * answer here. Names are counted, so the same one may be asked again.
+   *
+   * @example
+   * const size = yield* context.ask('size', { message: 'Which size?', schema: { type: 'string' } })
+   */
+  ask(name: string, question?: Question): AsyncGenerator<Yielded, unknown>
+  /**
+   * Does named work once: a run that goes on returns its recorded value. Told as a `step`. The work gets a context of its own,
+   * which it must use in place of the one around it.
+   *
+   * @example
+   * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
+   */
+  step<T>(name: string, work: StepWork<Context, T>, options?: StepOptions): AsyncGenerator<Yielded, T>
+  /** Waits for so many milliseconds, at most 24.8 days. A run that goes on does not wait again. */
+  sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
+  /**
+   * Does several at once and returns their values in order. If some wait for someone or fail, the others end first: all
+   * requests are told together, and the first failure in order is thrown. Work of one name is counted as it begins, so what
+   * is not the first work of its place in the list needs a name of its own, or a step around it.
+   */
+  parallel<T extends readonly unknown[]>(
+    work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+  ): AsyncGenerator<Yielded, T>
+}
+
+/** What a body gets: the run, its waits, and what its kind adds. */
+export type BodyContext<Extra> = RunContext & Waits<BodyContext<Extra>> & Extra
+
+/** Makes the context of a body. `extend` adds what its kind has; steps get it for their own part of the run. */
+export function bodyContext<Extra extends object>(
+  run: RunContext,
+  extend: (run: RunContext) => Extra,
+): BodyContext<Extra> {
+  const { scope, runId, signal } = run
+  let steps = 0
+  /** What an attempt of a step gets. */
+  const insideOf = ({ attempt, signal: own, scope: inner }: Attempt, path: string) => {
+    const context = bodyContext({ ...run, work: inner.work, scope: inner, signal: own }, extend)
+    return { ...context, idempotencyKey: `${inner.work.first ?? runId}/${path}`, attempt }
+  }
+  return {
+    ...run,
+    ...extend(run),
+    ask: (name, question) => ask(name, question, scope, runId),
+    step(name, work, options = {}) {
+      checkStep(name, options, 'agent_failed')
+      const index = steps++
+      return scope.once('step', name, path => {
+        const place = { id: path, name, index }
+        const isTriedAgain = (options.retry?.times ?? 0) > 0
+        const inner = new Scope(scope.work.inside(path), { isTriedAgain })
+        const step = { place, options, signal, scope: inner }
+        return asStep(
+          place,
+          doStep(step, attempt => work(insideOf(attempt, path))),
+        )
+      })
+    },
+    sleep: (name, ms) => sleep(name, ms, scope, signal),
+    parallel: work => scope.together(parallel(work, scope)),
+  }
+}
+
+async function* ask(
+  name: string,
+  { message = name, schema }: Question = {},
+  scope: Scope,
+  runId: string,
+): AsyncGenerator<Yielded, unknown> {
+  const path = scope.next(name, 'ask')
+  const shown = shownSchema(schema)
+  const answer = scope.work.answeredAt(path)?.answer
+  let misfit = ''
+  if (answer !== undefined && 'value' in answer) {
+    const fit = await fitOf(structuredClone(answer.value), schema)
+    if ('value' in fit) return fit.value
+    misfit = ` (${fit.misfit})`
+    scope.work.refuse(path)
+  }
+  const text = `${message}${misfit}`
+  const id = `${runId}/${path}`
+  return yield* waitFor(scope, [
+    await requestOf({ id, kind: 'question', message: text, ...(shown !== undefined && { schema: shown }) }),
+  ])
+}
+
+/** Ends the body: whoever reads it closes it after this event. */
+export async function* waitFor(
+  { work }: Scope,
+  requests: readonly InputRequest[],
+): AsyncGenerator<RunEvent, never> {
+  work.checkKept()
+  yield { type: 'finish', finishReason: 'input_required', requests }
+  throw new ServableError('internal_error', 'A body that waits was read on')
+}
+
+/** Milliseconds from which on a journal has the end of a sleep: a run that goes on waits for the rest. */
+const MIN_KEPT_SLEEP = 1000
+
+async function* sleep(
+  name: string,
+  ms: number,
+  scope: Scope,
+  signal: AbortSignal,
+): AsyncGenerator<Yielded, void> {
+  if (!(ms >= 0 && ms <= MAX_TIMER)) {
+    throw new ServableError('agent_failed', `\`sleep\`: the time must be 0 to ${MAX_TIMER} ms`)
+  }
+  const { work } = scope
+  // biome-ignore lint/correctness/useYield: it waits.
+  yield* scope.once('sleep', name, async function* (path) {
+    const begun = work.stateAt(path)
+    const until = typeof begun === 'number' ? begun : Date.now() + ms
+    if (begun === undefined && work.isJournalled && ms >= MIN_KEPT_SLEEP) {
+      work.keepAt(path, until)
+      await work.checkpoint()
+    }
+    // The clock may have been set back.
+    await passed(Math.min(ms, Math.max(0, until - Date.now())), signal)
+  })
+}
+
+/** A lane that waits for someone has ended, and the others go on. */
+export type LaneEnd<T> = { readonly value: T } | { readonly waits: FinishEvent }
+
+/** Reads one of several at once, until it waits for someone. */
+export async function* untilItWaits<T>(
+  lane: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, LaneEnd<T>> {
+  let result = await lane.next()
+  try {
+    for (; !result.done; result = await lane.next()) {
+      if (isWaiting(result.value)) return { waits: result.value }
+      yield result.value
+    }
+    return { value: result.value }
+  } finally {
+    if (!result.done) await lane.return(undefined as T)
+  }
+}
+
+/** All that several wait for, and what these have used: what the others have used is told once all have ended. */
+export function joinedWaits(ends: readonly object[]): FinishEvent | undefined {
+  const waits = ends.flatMap(end => ('waits' in end ? [end.waits as FinishEvent] : []))
+  if (waits.length === 0) return undefined
+  return {
+    type: 'finish',
+    finishReason: 'input_required',
+    requests: waits.flatMap(({ requests = [] }) => requests),
+    usage: waits.reduce((sum, { usage = NO_USAGE }) => addUsage(sum, usage), NO_USAGE),
+  }
+}
+
+async function* parallel<T extends readonly unknown[]>(
+  work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+  scope: Scope,
+): AsyncGenerator<Yielded, T> {
+  const group = scope.nextGroup()
+  const heard = hearing(work, group, scope)
+  const ends: (LaneEnd<unknown> | { readonly threw: unknown })[] = []
+  for await (const item of merge(heard.map(untilItEnds), scope.work.lookahead)) {
+    if (item.done) ends[item.lane] = item.value
+    else yield item.value
+  }
+  const values = ends.map(end => {
+    if ('threw' in end) throw end.threw
+    return 'value' in end ? end.value : undefined
+  })
+  const waiting = joinedWaits(ends)
+  if (waiting === undefined) {
+    scope.work.keepAt(group, undefined)
+    return values as unknown as T
+  }
+  scope.work.keepAt(
+    group,
+    ends.map(end => ('waits' in end ? end.waits.requests?.map(pathOf) : null)),
+  )
+  yield waiting
+  throw new ServableError('internal_error', 'A body that waits was read on')
+}
+
+/** Each lane without what it has told before: it has its own end of that, where it waited or ended. */
+function hearing(
+  lanes: readonly AsyncGenerator<Yielded, unknown>[],
+  group: string,
+  scope: Scope,
+): readonly AsyncGenerator<Yielded, unknown>[] {
+  if (!scope.isRetelling) return lanes
+  const waited = scope.work.stateAt(group) as readonly (readonly string[] | null)[] | undefined
+  return lanes.map((lane, place) => {
+    const requests = waited?.[place]
+    const isOld = () => requests == null || scope.isBehindOf(requests)
+    const isHeard = (said: Yielded) => isWaiting(said) || scope.isNews(said) || !isOld()
+    return retold(lane, said => (isHeard(said) ? scope.asNews(said) : undefined))
+  })
+}
+
+/** Reads one of several at once, until it waits for someone or fails. */
+async function* untilItEnds<T>(
+  lane: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, LaneEnd<T> | { readonly threw: unknown }> {
+  try {
+    return yield* untilItWaits(lane)
+  } catch (threw) {
+    return { threw }
+  }
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env node
+/**
+ * The command `servable`. It exits with 0 if all went well, 1 if what was asked for is not there, was refused or has failed, 2 if the
+ * command is wrong, and 3 if the service cannot be reached.
+ *
+ * @module
+ */
+
+import process from 'node:process'
+import { type Command, cac } from 'cac'
+import { shown } from '../features/logs/shown.ts'
+import { VERSION } from '../http/version.ts'
+import { checkNode } from '../runtimes/node/version.ts'
+import { runsCommand } from './runs.ts'
+import { createScreen, endWithReader } from './screen.ts'
+import { EXIT, failureOf, type Options, UsageError } from './service.ts'
+import { sessionsCommand } from './sessions.ts'
+
+const cli = cac('servable')
+const screen = createScreen()
+
+/** Options of each command that asks a service. */
+function asking(command: Command): Command {
+  return command
+    .option(
+      '--url <address>',
+      'The service with its prefix: http://127.0.0.1:3000/api (default: SERVABLE_URL)',
+    )
+    .option('--token-file <path>', 'A file that holds the token for the service (default: SERVABLE_TOKEN)')
+    .option('--json', 'One JSON object a line')
+}
+
+/** Options that name what is served. */
+function naming(command: Command): Command {
+  return command
+    .option('--agent <name>', 'Of this agent')
+    .option('--team <name>', 'Of this team')
+    .option('--workflow <name>', 'Of this workflow')
+}
+
+asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
+  .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
+  .option('--waiting', 'With `ls`: that wait for answers')
+  .option('--session <id>', 'With `ls`: of this session')
+  .option('--since <time>', 'With `ls`: that began then or later, such as 2026-05-01T12:00:00Z')
+  .option('--until <time>', 'With `ls`: that began before then')
+  .option('--limit <count>', 'With `ls`: most runs, 1 to 10000 (default: 50)')
+  .option('--after <event>', 'With `tail`: begin after the event of this number (default: 0)')
+  .example('servable runs ls --status failed --agent support')
+  .example('servable runs tail 0b5ce6fc-5f6b-4d8c-9f0a-3c8d1f0e8a11')
+  .action(async (act: string, id: string | undefined, options: Options) => {
+    process.exitCode = await runsCommand(act, id, options, screen)
+  })
+
+asking(naming(cli.command('sessions <act> [id]', 'Your sessions: `export` or `delete`')))
+  .option('--since <time>', 'With `export`: turns that began then or later')
+  .option('--output <path>', 'With `export`: the file to write, complete or not at all (default: stdout)')
+  .option('--yes', 'With `delete`: do not ask')
+  .option('--cancel', 'With `delete`: cancel a run that is at work in it')
+  .example('servable sessions export --since 2026-05-01 --output turns.jsonl')
+  .example('servable sessions delete chat-1 --agent support')
+  .action(async (act: string, id: string | undefined, options: Options) => {
+    process.exitCode = await sessionsCommand(act, id, options, screen)
+  })
+
+cli
+  .command('store <act>', 'Look after the state in PostgreSQL: `migrate` or `check`')
+  .option('--url <address>', 'The database: postgres://user:password@host/name (default: DATABASE_URL)')
+  .option('--listen-url <address>', 'With `check`: the address on which processes listen')
+  .option('--schema <name>', 'The schema', { default: 'servable' })
+  .option('--no-prepare', 'For poolers without prepared statements')
+  .example('servable store migrate --url postgres://me@127.0.0.1/app')
+  .action(async (act: string, options: Options) => {
+    const { storeCommand } = await loadStoreCommand()
+    process.exitCode = await storeCommand(
+      act,
+      { ...options, url: options.url ?? process.env.DATABASE_URL },
+      line => console.log(line),
+    )
+  })
+
+cli.help()
+cli.version(VERSION)
+
+/** Loaded on demand: it needs an optional package, and the other commands do not. */
+async function loadStoreCommand() {
+  try {
+    return await import('../stores/postgres/command.ts')
+  } catch (cause) {
+    throw new UsageError('`servable store` needs the package `postgres`: run `npm install postgres`', {
+      cause,
+    })
+  }
+}
+
+/** Throws for a command that there is not. Without any, the help says which there are. */
+function checkCommand(): void {
+  const { matchedCommand, options, args } = cli
+  if (matchedCommand !== undefined || options.help === true || options.version === true) return
+  const [asked] = args
+  if (asked !== undefined)
+    throw new UsageError(`\`${shown(asked, 40)}\` is unknown: \`servable --help\` says what there is`)
+  cli.outputHelp()
+  process.exitCode = EXIT.usage
+}
+
+endWithReader()
+try {
+  checkNode()
+  cli.parse(process.argv, { run: false })
+  checkCommand()
+  await cli.runMatchedCommand()
+} catch (error) {
+  const { text, code } = failureOf(error)
+  screen.note(`servable: ${shown(text, 2000)}`)
+  process.exitCode = code
+}

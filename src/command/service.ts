@@ -1,0 +1,141 @@
+/**
+ * The service that a command asks, and what its failures mean for the exit code.
+ *
+ * @module
+ */
+
+import { readFile } from 'node:fs/promises'
+import process from 'node:process'
+import type { Kind } from '../agents/contract.ts'
+import { ServableClientError } from '../client/error.ts'
+import type { ClientOptions } from '../client/options.ts'
+
+/** How a command ends. */
+export const EXIT = {
+  ok: 0,
+  /** The run has not completed, or the service refused: nothing is found, nobody may do that. */
+  failed: 1,
+  /** The command is wrong. */
+  usage: 2,
+  /** The service cannot be reached, or its answer broke off. */
+  unreachable: 3,
+  /** Ctrl-C. */
+  left: 130,
+} as const
+
+/** The command is wrong, and this says how. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Options of the command line, by name. */
+export type Options = Readonly<Record<string, unknown>>
+
+/** Tries of one request. With more, a command would be silent for long. */
+const MAX_TRIES = 3
+
+/** Most bytes of a file with a token. */
+const MAX_TOKEN = 65_536
+
+/** The client's options for the service that the command names. Throws {@link UsageError}. */
+export async function serviceOf(options: Options): Promise<ClientOptions> {
+  const url = textOf(options, 'url') ?? process.env.SERVABLE_URL
+  if (!url)
+    throw new UsageError(
+      'Give --url, or SERVABLE_URL: the service with its prefix, http://127.0.0.1:3000/api',
+    )
+  const token = await tokenOf(options)
+  return {
+    baseUrl: url,
+    maxTries: MAX_TRIES,
+    ...(token && { headers: { authorization: `Bearer ${token}` } }),
+  }
+}
+
+/** The token for the service. It is never an argument, since other users of a machine see those. */
+async function tokenOf(options: Options): Promise<string | undefined> {
+  const path = textOf(options, 'tokenFile')
+  if (path === undefined) return process.env.SERVABLE_TOKEN
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(`--token-file cannot be read: ${messageOf(cause)}`)
+  })
+  const token = text.trim()
+  if (token !== '' && token.length <= MAX_TOKEN && !/\s/.test(token)) return token
+  throw new UsageError('--token-file must hold one token, and nothing else')
+}
+
+/** The text of an option, which the parser may have taken for a number. Throws {@link UsageError} for one that is given twice. */
+export function textOf(options: Options, name: string): string | undefined {
+  const value = options[name]
+  if (value === undefined) return undefined
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
+  throw new UsageError(`Give ${flagOf(name)} once, with a value`)
+}
+
+/** A whole number of an option. Throws {@link UsageError}. */
+export function numberOf(options: Options, name: string, min: number, max: number): number | undefined {
+  const text = textOf(options, name)
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new UsageError(`${flagOf(name)} must be a whole number from ${min} to ${max}`)
+}
+
+/** A time of an option, as the service reads it: a date alone is its midnight in UTC. Throws {@link UsageError}. */
+export function timeOf(options: Options, name: string): string | undefined {
+  const text = textOf(options, name)
+  if (text === undefined) return undefined
+  const time = new Date(text)
+  if (!Number.isNaN(time.getTime())) return time.toISOString()
+  throw new UsageError(`${flagOf(name)} must be a time such as 2026-05-01T12:00:00Z`)
+}
+
+const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
+
+/** What `--agent`, `--team` or `--workflow` names. Throws {@link UsageError} for more than one. */
+export function targetOf(options: Options): { readonly kind: Kind; readonly name: string } | undefined {
+  const [target, second] = KINDS.flatMap(kind => {
+    const name = textOf(options, kind)
+    return name === undefined ? [] : [{ kind, name }]
+  })
+  if (second === undefined) return target
+  throw new UsageError('Give one of --agent, --team and --workflow')
+}
+
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
+}
+
+/** What was thrown, as a person reads it, and the exit code for it. */
+export function failureOf(error: unknown): { readonly text: string; readonly code: number } {
+  if (error instanceof ServableClientError) return clientFailureOf(error)
+  const isUsage = error instanceof UsageError || (error as { name?: unknown }).name === 'CACError'
+  return { text: messageOf(error), code: isUsage ? EXIT.usage : EXIT.failed }
+}
+
+/** Failures that say nothing of what was asked for. */
+const UNREACHABLE = new Set(['network_error', 'timeout', 'stream_broken', 'invalid_response'])
+
+function clientFailureOf({ code, message, cause, requestId }: ServableClientError) {
+  if (code === 'invalid_options') return { text: message, code: EXIT.usage }
+  const isUnreachable = UNREACHABLE.has(code)
+  const why = isUnreachable && cause !== undefined ? `: ${reasonOf(cause)}` : ''
+  const hint = code === 'invalid_response' ? '. Does --url have the prefix, such as /api?' : ''
+  const request = requestId === undefined ? '' : `, request ${requestId}`
+  return {
+    text: `${message}${why}${hint} (${code}${request})`,
+    code: isUnreachable ? EXIT.unreachable : EXIT.failed,
+  }
+}
+
+/** The innermost cause, which says what happened: `fetch` says no more than that it failed. */
+function reasonOf(cause: unknown): string {
+  let inner = cause
+  for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause !== undefined; depth++)
+    inner = inner.cause
+  return messageOf(inner)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error)
+}

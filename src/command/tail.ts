@@ -1,0 +1,179 @@
+/**
+ * `servable runs tail`: what a run says, as it says it.
+ *
+ * @module
+ */
+
+import process from 'node:process'
+import type { RunEvent } from '../agents/contract.ts'
+import type { Client } from '../client/client.ts'
+import { shown, shownLines, shownMs, shownNumbers, shownUsage } from '../features/logs/shown.ts'
+import type { RunRecord } from '../runs/stored/record.ts'
+import { type Screen, styleOf } from './screen.ts'
+import { EXIT } from './service.ts'
+
+/** Milliseconds between two looks: after news, and at most after a long silence. */
+const LOOK_MS = 400
+const MAX_LOOK_MS = 2000
+
+/** Most characters of a value that stands on one line. */
+const MAX_VALUE = 300
+
+/** Where to begin, and in which form. */
+export interface TailOptions {
+  /** The number of the event after which to begin. */
+  readonly after: number | undefined
+  readonly isJson: boolean
+}
+
+/**
+ * Writes the events of a run until it has ended, and gives the exit code. It reads pages of the log. A follower would count: when the
+ * last one leaves, the service may cancel the run.
+ */
+export async function tail(
+  client: Client,
+  id: string,
+  { after = 0, isJson }: TailOptions,
+  screen: Screen,
+): Promise<number> {
+  const leaving = new AbortController()
+  const leave = () => leaving.abort()
+  process.once('SIGINT', leave)
+  const printer = new RunPrinter(screen)
+  try {
+    if (!isJson) await screen.line(headOf(await client.runs.get(id, { signal: leaving.signal }), screen))
+    await follow(client, id, after, leaving.signal, async (number, event) => {
+      if (isJson) await screen.json({ id: number, event })
+      else await printer.tell(event)
+    })
+    const record = await client.runs.get(id, { signal: leaving.signal })
+    if (!isJson) await printer.end(record)
+    return record.status === 'completed' || record.status === 'input_required' ? EXIT.ok : EXIT.failed
+  } catch (error) {
+    await printer.finishLine()
+    if (!leaving.signal.aborted) throw error
+    screen.note(`The run goes on. To cancel it: servable runs cancel ${shown(id)}`)
+    return EXIT.left
+  } finally {
+    process.off('SIGINT', leave)
+  }
+}
+
+/** Gives the events after a number until the run has ended. Rejects if the signal fires. */
+async function follow(
+  client: Client,
+  id: string,
+  after: number,
+  signal: AbortSignal,
+  take: (number: number, event: RunEvent) => Promise<void>,
+): Promise<void> {
+  let place = after
+  let waitMs = LOOK_MS
+  while (true) {
+    const { events, next, ended } = await client.runs.events(id, { after: place }, { signal })
+    for (const { id: number, event } of events) await take(number, event)
+    if (ended) return
+    waitMs = events.length > 0 ? LOOK_MS : Math.min(waitMs * 1.5, MAX_LOOK_MS)
+    // A page that is full is followed by the next one at once.
+    if (events.length === 0 || next === place) await pause(waitMs, signal)
+    else if (events.length < 1000) await pause(LOOK_MS, signal)
+    place = next
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const left = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', left)
+      resolve()
+    }, ms)
+    if (signal.aborted) left()
+    else signal.addEventListener('abort', left, { once: true })
+  })
+}
+
+function headOf({ id, kind, name, status, createdAt }: RunRecord, { paint }: Screen): string {
+  const facts = `${shown(`${kind} ${name}`, MAX_VALUE)}  ${shown(createdAt)}`
+  return `${paint('bold', shown(id))}  ${facts}  ${paint(styleOf(status), shown(status))}`
+}
+
+/** Writes events for people. Text goes on where it was; all else has a line of its own. */
+class RunPrinter {
+  readonly #screen: Screen
+  #isInLine = false
+
+  constructor(screen: Screen) {
+    this.#screen = screen
+  }
+
+  async tell(event: RunEvent): Promise<void> {
+    if (event.type === 'text') return this.#text(event.text)
+    const line = lineOf(event)
+    if (line === undefined) return
+    await this.finishLine()
+    const { paint } = this.#screen
+    await this.#screen.line(paint(event.type === 'error' ? 'red' : 'dim', shown(line, MAX_VALUE)))
+  }
+
+  async #text(text: string): Promise<void> {
+    if (text === '') return
+    await this.#screen.write(shownLines(text))
+    this.#isInLine = !text.endsWith('\n')
+  }
+
+  /** The last line: how it ended, and what it took. */
+  async end({ status, finishReason, error, ...numbers }: RunRecord): Promise<void> {
+    await this.finishLine()
+    const { paint, line } = this.#screen
+    const why = error?.code ?? (finishReason === 'stop' ? undefined : finishReason)
+    const facts = [why && shown(why), shownNumbers(numbers)].filter(Boolean).join('  ')
+    await line(`${paint(styleOf(status), shown(status))}  ${facts}`.trimEnd())
+  }
+
+  async finishLine(): Promise<void> {
+    if (!this.#isInLine) return
+    this.#isInLine = false
+    await this.#screen.write('\n')
+  }
+}
+
+/** An event on a line; undefined for one that says nothing to people. */
+function lineOf(event: RunEvent): string | undefined {
+  const by = event.agent === undefined ? '' : `${event.agent}: `
+  switch (event.type) {
+    case 'tool_call_start':
+      return `→ ${by}${event.toolCall.name} (${event.toolCall.id})`
+    case 'tool_call_ready':
+      return `  ${event.toolCallId} ${jsonOf(event.args)}`
+    case 'tool_call_end':
+      return `← ${by}${event.toolCallId} ${event.error === undefined ? jsonOf(event.result) : `failed: ${event.error}`}`
+    case 'step':
+      return `· ${by}${event.name} ${event.status}${timeOf(event)}${event.error ? `: ${event.error}` : ''}`
+    case 'model_call':
+      return `· ${by}${event.model ?? 'model'}${timeOf(event)}${event.usage ? `  ${shownUsage(event.usage)}` : ''}`
+    case 'artifact':
+      return `· ${by}artifact ${event.name ?? event.artifactId}`
+    case 'message':
+      return `· ${by}${event.parts.map(part => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ')}`
+    case 'resumed':
+      return '· the process died, and the run goes on: its text comes again'
+    case 'error':
+      return `${event.code}: ${event.error}`
+    case 'finish':
+      return event.requests?.map(({ kind, id, message }) => `? ${kind} ${id} ${message ?? ''}`).join('  ')
+    default:
+      return undefined
+  }
+}
+
+function timeOf({ durationMs }: { readonly durationMs?: number | undefined }): string {
+  return durationMs === undefined ? '' : `  ${shownMs(durationMs)}`
+}
+
+function jsonOf(value: unknown): string {
+  return value === undefined ? '' : JSON.stringify(value)
+}

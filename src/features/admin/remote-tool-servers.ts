@@ -1,0 +1,67 @@
+/**
+ * The tool servers as an isolate reaches them. One object stores and connects them for all isolates.
+ *
+ * @module
+ */
+
+import type { ServerCallOptions, ToolServers } from '../../agents/tool-servers.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
+import type { HostedState } from '../../core/hosted.ts'
+import { type Remote, remote } from '../../core/object-service.ts'
+import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './object.ts'
+
+/** Makes the tool servers that call the object. */
+export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolServers {
+  const object = remote<ToolServerMethods>(reach('index', 'toolservers', TOOL_SERVER_KEEPER))
+  return {
+    list: () => reached(object.list()),
+    get: id => reached(object.get(id)),
+    add: definition => reached(object.add(definition)),
+    remove: id => reached(object.remove(id)),
+    connect: id => reached(object.connect(id)),
+    disconnect: id => reached(object.disconnect(id)),
+    tools: id => reached(object.tools(id)),
+    needsApproval: name => reached(object.needsApproval(name)),
+    call: (name, args, options) => call(object, name, args, options),
+  }
+}
+
+/** Calls a tool. A signal cannot be sent to an object, so a second message cancels the call. */
+async function call(
+  object: Remote<ToolServerMethods>,
+  name: string,
+  args: unknown,
+  { signal, traceparent }: ServerCallOptions = {},
+): Promise<unknown> {
+  if (signal?.aborted) throw cancelled()
+  const callId = crypto.randomUUID()
+  const cancel = () => void object.cancel(callId).then(undefined, () => {})
+  signal?.addEventListener('abort', cancel, { once: true })
+  try {
+    return await reached(object.call(callId, name, args, traceparent))
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/**
+ * Awaits an answer of the object. Throws `tool_server_failed` if the object is gone or the answer is too large to be sent.
+ */
+async function reached<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError(
+      'tool_server_failed',
+      'The Durable Object of the tool servers could not be reached',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function cancelled(): ServableError {
+  return new ServableError('tool_server_failed', 'The call was cancelled')
+}

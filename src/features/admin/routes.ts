@@ -1,0 +1,226 @@
+/**
+ * `/admin/mcp`, `/admin/runs`, `/admin/tools` and `/admin/toolkits`. Each operation is reported to the log and to the manager's event bus.
+ *
+ * @module
+ */
+
+import type { AdminPayload } from '../../agents/bus.ts'
+import type { ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
+import type { Toolkit } from '../../agents/toolkit.ts'
+import { reportError, ServableError } from '../../base/errors.ts'
+import type { RequestState, Route } from '../../http/context.ts'
+import { joinPath } from '../../http/router.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import { plain } from '../../web/plain.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
+import type { AdminSettings } from './options.ts'
+import { type CallableTools, toolCaller } from './tool-call.ts'
+import { getToolkit, listToolkits } from './toolkit-catalog.ts'
+
+/** What the routes need. */
+export interface AdminRoutesOptions {
+  readonly prefix: string
+  readonly settings: AdminSettings
+  readonly toolkits: readonly Toolkit[]
+  /** Tools by name, which are called as well. */
+  readonly toolLibrary: CallableTools['toolLibrary']
+  readonly maxBodyBytes: number
+  /** Finds stored runs and tasks by the reference that the log shows for their id. */
+  readonly findRuns: FindRuns
+  /** Throws `unsupported_operation` if this request cannot reach lasting tool servers. */
+  readonly checkServed: (state: RequestState) => void
+}
+
+/** Returns the stored runs and tasks that a reference in the log may stand for. */
+export type FindRuns = (
+  ref: string,
+) => Promise<{ readonly runs: readonly object[]; readonly tasks: readonly object[] }>
+
+/** Most bytes of a tool server's definition. */
+const MAX_DEFINITION = 262_144
+
+/** Most characters of an id or a name in the log. A client may send any length. */
+const MAX_SHOWN = 100
+
+/** The object of an operation: an id and a name. */
+type Subject = Pick<AdminPayload, 'id' | 'name'>
+
+/** Performs an operation. It calls `about` with the object of the operation, once that is known. */
+type Act = (
+  request: Request,
+  id: string,
+  about: (subject: Subject) => void,
+  state: RequestState,
+) => unknown | Promise<unknown>
+
+interface Operation {
+  readonly method: Route['method']
+  readonly path: string
+  readonly action: string
+  readonly status?: number
+  /** Whether the operation changes something. */
+  readonly changes?: boolean
+  readonly act: Act
+}
+
+/** The path of the admin routes. */
+export function adminPath(prefix: string): string {
+  return joinPath(prefix, 'admin')
+}
+
+/** The admin routes. The gate decides who may use them. */
+export function adminRoutes(options: AdminRoutesOptions): Route[] {
+  const { prefix, settings } = options
+  return operationsOf(options).map(operation => ({
+    method: operation.method,
+    path: joinPath(adminPath(prefix), operation.path),
+    part: 'admin',
+    decidesItself: settings.authenticate !== undefined,
+    endpoint: (request, state) => perform(operation, request, state, options),
+  }))
+}
+
+function operationsOf({
+  settings,
+  toolkits,
+  toolLibrary,
+  maxBodyBytes,
+  findRuns,
+}: AdminRoutesOptions): Operation[] {
+  const callTool = toolCaller({ toolkits, toolLibrary, manager: settings.manager })
+  const onServer =
+    (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
+    async (_, id, about) => {
+      about({ id })
+      const server = await work(serversOf(settings), id)
+      about(server)
+      return server
+    }
+  const add: Act = async (request, _, about) => {
+    const servers = serversOf(settings)
+    requireJson(request)
+    const body = await readJson(request, Math.min(maxBodyBytes, MAX_DEFINITION))
+    // `add` checks the definition.
+    const server = await servers.add(body as ToolServerDefinition)
+    about(server)
+    return server
+  }
+  const mcp = 'mcp/:id'
+  return [
+    { method: 'GET', path: 'mcp', action: 'list_servers', act: () => serversOf(settings).list() },
+    { method: 'POST', path: 'mcp', action: 'add_server', status: 201, changes: true, act: add },
+    { method: 'GET', path: mcp, action: 'get_server', act: onServer((servers, id) => servers.get(id)) },
+    {
+      method: 'DELETE',
+      path: mcp,
+      action: 'remove_server',
+      changes: true,
+      act: onServer((servers, id) => servers.remove(id)),
+    },
+    {
+      method: 'POST',
+      path: `${mcp}/connect`,
+      action: 'connect_server',
+      changes: true,
+      act: onServer((servers, id) => servers.connect(id)),
+    },
+    {
+      method: 'POST',
+      path: `${mcp}/disconnect`,
+      action: 'disconnect_server',
+      changes: true,
+      act: onServer((servers, id) => servers.disconnect(id)),
+    },
+    {
+      method: 'GET',
+      path: `${mcp}/tools`,
+      action: 'list_server_tools',
+      act: async (_, id, about) => {
+        about({ id })
+        return serversOf(settings).tools(id)
+      },
+    },
+    {
+      method: 'GET',
+      path: 'runs/:id',
+      action: 'find_runs',
+      act: async (_, id, about) => {
+        about({ id })
+        const found = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
+        if (found.runs.length + found.tasks.length > 0) return found
+        throw new ServableError(
+          'run_not_found',
+          'No stored run or task has this id. Plain runs are never stored',
+        )
+      },
+    },
+    {
+      method: 'POST',
+      path: 'tools/:id/call',
+      action: 'call_tool',
+      changes: true,
+      act: async (request, name, about, state) => {
+        about({ name })
+        requireJson(request)
+        return callTool(name, await readJson(request, maxBodyBytes), request, state)
+      },
+    },
+    { method: 'GET', path: 'toolkits', action: 'list_toolkits', act: () => listToolkits(toolkits) },
+    {
+      method: 'GET',
+      path: 'toolkits/:id',
+      action: 'get_toolkit',
+      act: (_, id, about) => {
+        const toolkit = getToolkit(toolkits, id)
+        about(toolkit)
+        return toolkit
+      },
+    },
+  ]
+}
+
+/** A full id, or the beginning that the log shows for a run without an owner. */
+const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})?$/
+
+function serversOf({ manager }: AdminSettings): ToolServers {
+  if (manager !== undefined) return manager.servers
+  throw new ServableError(
+    'tool_servers_not_configured',
+    "There are no tool servers to manage: write `admin: { manager: new ToolServerManager() }`, from 'servable/mcp-client'",
+  )
+}
+
+async function perform(
+  { path, action, status = 200, changes = false, act }: Operation,
+  request: Request,
+  state: RequestState,
+  { settings: { manager }, checkServed }: AdminRoutesOptions,
+): Promise<Reply> {
+  let subject: Subject = {}
+  const tell = (outcome: string) => {
+    const { id, name } = subject
+    const payload: AdminPayload = {
+      action,
+      outcome,
+      who: state.owner === null ? null : plain(state.owner),
+      requestId: state.requestId,
+      ...(id !== undefined && { id: plain(id.slice(0, MAX_SHOWN)) }),
+      ...(name !== undefined && { name: plain(name.slice(0, MAX_SHOWN)) }),
+    }
+    // Changes have the level of warnings, because the default log shows nothing below.
+    state.log({ level: changes ? 'warn' : 'info', event: 'admin.act', ...payload })
+    manager?.events.emit('admin.act', payload)
+  }
+  try {
+    if (path.startsWith('mcp')) checkServed(state)
+    const tellAbout = (about: Subject) => {
+      subject = about
+    }
+    const answer = await act(request, state.params.id ?? '', tellAbout, state)
+    tell('ok')
+    return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
+  } catch (error) {
+    tell(reportError(error, true, 'internal_error').code)
+    throw error
+  }
+}

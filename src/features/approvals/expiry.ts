@@ -1,0 +1,101 @@
+/**
+ * What becomes of approvals that nobody decided in time.
+ *
+ * @module
+ */
+
+import type { Answer } from '../../agents/contract.ts'
+import { ServableError } from '../../base/errors.ts'
+import type { RunNotices } from '../../runs/notices.ts'
+import { RESULTS, RUNS, type StoredRun, toDocument } from '../../runs/stored/record.ts'
+import type { RetentionOf } from '../../runs/stored/retention-of.ts'
+import type { Approvals } from '../../runs/waiting/approvals.ts'
+import type { Asking } from '../../runs/waiting/asking.ts'
+import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../../runs/waiting/waiting.ts'
+import type { Reader, Transaction } from '../../stores/store.ts'
+
+/** What is said of an approval that has expired. */
+export const EXPIRED = 'The approval has expired'
+
+/** Milliseconds after which a run that goes on is started again, where it could not be. */
+const GO_ON_AGAIN_MS = 60_000
+
+/** When it is looked at: as long after it began to wait as the plugin said then, while an approval is open. */
+export function expiryOf(waiting: Waiting, now: number, expiresMs: number): number | undefined {
+  const mayExpire = waiting.isGoingOn || openOf(waiting).some(({ kind }) => kind === 'approval')
+  if (!mayExpire) return undefined
+  return waiting.at === undefined ? now + expiresMs : waiting.expiresAt
+}
+
+/** Throws `approval_expired` for what no answer counts for any more. */
+export function checkTime(
+  { hasExpired, next, expiresAt = Number.POSITIVE_INFINITY }: Waiting,
+  now: number,
+): void {
+  if (hasExpired || (next === undefined && now >= expiresAt))
+    throw new ServableError('approval_expired', EXPIRED)
+}
+
+/** The call is denied. Until the run that goes on has been started, it is due again. */
+export function denied(after: Waiting, now: number): Waiting {
+  if (after.next === undefined) return after
+  return { ...after, isGoingOn: true, expiresAt: now + GO_ON_AGAIN_MS }
+}
+
+/** The run that goes on has been started. */
+export function started(after: Waiting): Waiting {
+  return { ...after, isGoingOn: undefined }
+}
+
+/** Runs or tasks that are looked at in one go. What they ask is small: it stands without their work. */
+const AT_ONCE = 1000
+
+/** The runs, or the tasks, of which something has expired. An object has one of them, and no list. */
+export function dueIn(tx: Reader, isTask: boolean, isInObject: boolean): readonly string[] {
+  if (isInObject) return tx.expired<Waiting>(WAITING, tx.now, 1).map(({ id }) => id)
+  const found = tx.expired<Asking>(ASKING, tx.now, AT_ONCE)
+  return found.filter(({ value }) => (value.run.isTask === true) === isTask).map(({ id }) => id)
+}
+
+/** The answers that deny what is open. */
+export function denialsOf(waiting: Waiting): Answer[] {
+  const open = openOf(waiting).filter(({ kind }) => kind === 'approval')
+  return open.map(({ id }) => ({ id, decision: 'deny', reason: EXPIRED }))
+}
+
+/** Fails a run that waits. Its work is deleted; what it asked stays, so that a late answer is told why. */
+export function failRun(
+  tx: Transaction,
+  id: string,
+  {
+    keepMs,
+    notices,
+    approvals,
+  }: {
+    readonly keepMs: RetentionOf
+    readonly notices: RunNotices | undefined
+    readonly approvals: Approvals
+  },
+): void {
+  const waiting = waitingIn(tx, id)
+  const run = tx.get<StoredRun>(RUNS, id)?.value
+  if (waiting === undefined || run?.record.status !== 'input_required') return tx.delete(ASKING, id)
+  const { userId, identity } = waiting.options
+  const left = {
+    ...{ ...waiting, input: '', options: { userId, identity } },
+    work: { done: [], answered: [], states: {} },
+    hasExpired: true,
+  } as const
+  putWaiting(tx, id, left, { thing: id }, approvals)
+  tx.delete(RESULTS, id)
+  const { finishReason: _, waiting: __, ...before } = run.record
+  const updatedAt = new Date(tx.now).toISOString()
+  const error = { code: 'approval_expired', message: EXPIRED }
+  const record = { ...before, updatedAt, status: 'failed', error } as const
+  const leaves = run.keyId === null ? 'first' : 'last'
+  tx.put(RUNS, toDocument({ ...run, record }, tx.now + keepMs({ ...run.record, owner: run.owner })), {
+    thing: id,
+    leaves,
+  })
+  notices?.note(tx, { ...run, record }, {})
+}

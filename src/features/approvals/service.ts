@@ -1,0 +1,323 @@
+/**
+ * Who may decide what runs ask, and until when.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest } from '../../agents/contract.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
+import { within } from '../../base/wake.ts'
+import type { CoreSettings } from '../../core/options.ts'
+import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
+import { logThrown } from '../../http/failure-log.ts'
+import type { RunHost } from '../../runs/stored/host.ts'
+import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../../runs/waiting/approvals.ts'
+import type { Approver, Asking, AskingRun, DecidedRun } from '../../runs/waiting/asking.ts'
+import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../../runs/waiting/waiting.ts'
+import type { Footing, Reader, Store, Transaction } from '../../stores/store.ts'
+import { type ApprovalDetail, saidBy } from './detail.ts'
+import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
+import {
+  askingOf,
+  INBOX,
+  INBOX_TRANSACTIONS,
+  type InboxQuery,
+  type InboxTransactions,
+  momentsOf,
+  putAsking,
+  runOf,
+  type Waiting,
+  waitingOf,
+} from './inbox.ts'
+
+/** The plugin's name, and that of its keeper in objects. */
+export const NAME = 'approvals'
+
+/** An approval that somebody wants to decide. */
+export interface AskedApproval {
+  readonly request: InputRequest
+  readonly run: Omit<AskingRun, 'isTask'>
+}
+
+/** Says who may decide. Whoever decides has no identity where the transport knows none. */
+export type Authorize = (approval: AskedApproval, approver: Approver) => boolean | Promise<boolean>
+
+/** How approvals are decided. */
+export interface ApprovalsSettings {
+  readonly authorize: Authorize | undefined
+  readonly expiresMs: number
+  readonly onExpiry: 'refuse' | 'continue'
+}
+
+/** Milliseconds that `authorize` may take. */
+const AUTHORIZE_MS = 10_000
+
+/** See the module's head. */
+export class ApprovalService implements Approvals {
+  readonly expiresMs: number
+  readonly admit: Approvals['admit']
+  tasks: AskingTasks | undefined
+  readonly #settings: ApprovalsSettings
+  readonly #core: Pick<CoreSettings, 'log' | 'state'>
+  readonly #calls: Calls<InboxTransactions>
+  /** Starts a run that goes on. Set once the handler is made. */
+  goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
+
+  constructor(settings: ApprovalsSettings, core: CoreSettings, keep: CallTransactions) {
+    this.#settings = settings
+    this.#core = core
+    this.#calls = keep(NAME, INBOX_TRANSACTIONS)
+    this.expiresMs = settings.expiresMs
+    if (settings.authorize !== undefined) this.admit = (...asked) => this.#admit(...asked)
+  }
+
+  get #isHosted(): boolean {
+    return this.#core.state.kind === 'hosted'
+  }
+
+  async #admit(...[asking, answers, approver, missing]: Parameters<NonNullable<Approvals['admit']>>) {
+    const isOwn = isOwner(asking, approver)
+    if (!isOwn && approver.identity === undefined) throw missing()
+    const ids = new Set(answers.map(({ id }) => id))
+    const answered = asking.requests.filter(({ id }) => ids.has(id))
+    const approvals = answered.filter(isApproval)
+    const known = await this.known(asking, approvals, approver)
+    const mayAll = known.length === approvals.length && (isOwn || approvals.length === answered.length)
+    if (isOwn && mayAll) return false
+    const others = () => asking.requests.filter(request => !ids.has(request.id))
+    const mayAny = isOwn || known.length > 0 || (await this.known(asking, others(), approver)).length > 0
+    if (!mayAny) throw missing()
+    if (mayAll) return true
+    throw new ServableError('forbidden', 'You may not give these answers')
+  }
+
+  async known(
+    asking: Asking,
+    requests: readonly InputRequest[],
+    approver: Approver,
+  ): Promise<InputRequest[]> {
+    const approvals = requests.filter(isApproval)
+    const allowed = await Promise.all(approvals.map(request => this.#mayDecide(asking, request, approver)))
+    return approvals.filter((_, index) => allowed[index])
+  }
+
+  async #mayDecide({ run }: Asking, request: InputRequest, approver: Approver): Promise<boolean> {
+    const { authorize } = this.#settings
+    if (authorize === undefined) return false
+    const { id, kind, name, owner, userId, sessionId } = run
+    const { identity, ip, requestId } = approver
+    const about = { request, run: { id, kind, name, owner, userId, sessionId } }
+    try {
+      const answer = async () => authorize(about, { identity, ip, requestId })
+      return (await within(AUTHORIZE_MS, '`approvals.authorize`', answer)) === true
+    } catch (error) {
+      this.#tell(error, requestId)
+      return false
+    }
+  }
+
+  asking(tx: Reader, id: string): Asking | undefined {
+    const waiting = waitingIn(tx, id)
+    return waiting && askingOf(id, waiting)
+  }
+
+  note(tx: Transaction, id: string, waiting: Kept, footing: Footing): Kept {
+    // Of one moment: the clock of a store goes on.
+    const { now } = tx
+    const expiresAt = expiryOf(waiting, now, this.expiresMs)
+    const noted = { ...waiting, at: waiting.at ?? now, expiresAt }
+    if (!this.#isHosted) putAsking(tx, askingOf(id, noted), footing)
+    return noted
+  }
+
+  check(waiting: Kept, now: number): void {
+    checkTime(waiting, now)
+  }
+
+  async decide(
+    ...[host, { id, answers }, approver, goOn]: Parameters<Approvals['decide']>
+  ): Promise<DecidedRun | undefined> {
+    const asking = this.admit && (await host.asking(id))
+    if (asking === undefined || (await this.admit?.(asking, answers, approver, missingRun)) !== true)
+      return undefined
+    const { kind, name, owner } = asking.run
+    const next = crypto.randomUUID()
+    const outcome = await host.answer(id, owner, answers, next, { isOther: true })
+    if (outcome.next !== undefined) await goOn(outcome.next)
+    const { continuedBy, resumable, requests = [] } = outcome.record
+    const left = await this.known(asking, requests, approver)
+    return {
+      ...{ id, kind, name, goesOn: continuedBy !== undefined },
+      ...(left.length > 0 && { requests: left }),
+      ...(resumable && { resumable }),
+    }
+  }
+
+  async answerTask(id: string, given: GivenToTask, asker: Approver): Promise<DecidedRun | undefined> {
+    const { answers, by } = given
+    const asking = await this.tasks?.asking(id, asker)
+    if (asking === undefined) return undefined
+    const isOther = (await this.admit?.(asking, answers, asker, missingRun)) ?? !isOwner(asking, asker)
+    // Without `authorize` only the owner answers. Who may run but some answers for themselves alone.
+    if (isOther && (this.admit === undefined || by.only !== undefined)) throw missingRun()
+    await this.tasks?.answer(asking, isOther ? { ...given, options: {}, by: { isOther } } : given)
+    return this.decided(asking, answers, await this.tasks?.asking(id, asker), asker)
+  }
+
+  async decided(
+    { run: { id, kind, name }, requests, open }: Asking,
+    answers: readonly Answer[],
+    after: Asking | undefined,
+    approver: Approver,
+  ): Promise<DecidedRun> {
+    const given = new Set(answers.map(answer => answer.id))
+    const left = open.filter(each => !given.has(each))
+    const others = requests.filter(request => left.includes(request.id))
+    const shown = after === undefined ? [] : await this.#shown(after, others, approver)
+    const waitsForKey = left.length === 0 && after?.open.length === 0
+    return {
+      ...{ id, kind, name, goesOn: left.length === 0 && !waitsForKey },
+      ...(shown.length > 0 && { requests: shown }),
+      ...(waitsForKey && { resumable: true }),
+    }
+  }
+
+  /**
+   * What a run or task asks, with what was said before: to its owner all, to somebody else what they may decide. Throws
+   * `run_not_found`.
+   */
+  async read(host: RunHost, id: string, approver: Approver): Promise<ApprovalDetail> {
+    const ofRun = await host.asking(id)
+    const asking = ofRun ?? (await this.tasks?.asking(id, approver))
+    if (asking === undefined) throw missingRun()
+    const isOwn = isOwner(asking, approver)
+    const open = asking.requests.filter(request => asking.open.includes(request.id))
+    const requests = await this.#shown(asking, open, approver)
+    if (!isOwn && requests.length === 0) throw missingRun()
+    const messages = ofRun ? await saidBy(host, ofRun.run) : ((await this.tasks?.said(asking)) ?? [])
+    const { run, createdAt, expiresAt } = asking
+    return { run: runOf(run, isOwn), requests, ...momentsOf({ createdAt, expiresAt }), messages }
+  }
+
+  /** Of some requests those that somebody may see: the owner all, others what they may decide. */
+  async #shown(asking: Asking, requests: InputRequest[], approver: Approver): Promise<InputRequest[]> {
+    return isOwner(asking, approver) ? requests : this.known(asking, requests, approver)
+  }
+
+  async tell(asking: Asking): Promise<void> {
+    await this.#calls.put(INBOX, asking)
+  }
+
+  /** A page of what waits: of the caller's own, or of others what they may decide. */
+  async page(
+    { whose, ...query }: Omit<InboxQuery, 'owner'> & { readonly whose: 'mine' | 'others' },
+    approver: Approver & { readonly identity: { readonly id: string } },
+  ): Promise<{ approvals: Waiting[]; nextCursor: string | null }> {
+    const isOwn = whose === 'mine'
+    const owner = isOwn ? approver.identity.id : undefined
+    const { values, next = null } = await this.#calls.list(INBOX, { ...query, owner })
+    const found = await Promise.all(
+      values.map(async asking => {
+        const { requests, expiresAt = Number.POSITIVE_INFINITY } = asking
+        const asked = requests.filter(({ kind }) => kind === query.kind)
+        // Somebody ends it soon.
+        if (expiresAt <= Date.now() && query.kind === 'approval') return []
+        if (isOwn) return waitingOf(asking, asked, true)
+        if (asking.run.owner === approver.identity.id) return []
+        return waitingOf(asking, await this.known(asking, asked, approver), false)
+      }),
+    )
+    return { approvals: found.flat(), nextCursor: next }
+  }
+
+  async expireRuns(
+    host: RunHost,
+    { store, keepMs, notices }: Parameters<Approvals['expireRuns']>[1],
+  ): Promise<void> {
+    await this.#expire(store, false, {
+      refuse: (tx, id) => failRun(tx, id, { keepMs, notices, approvals: this }),
+      onRefused: () => notices?.send(),
+      goOn: async (id, waiting) => {
+        const { identity: owner = null } = waiting.options
+        const by = { isOther: true, change: denied }
+        const { next } = await host.answer(id, owner, denialsOf(waiting), crypto.randomUUID(), by)
+        if (next === undefined) return
+        await this.goOn(next)
+        await host.answer(id, owner, [], next.id, { isOther: true, change: started })
+      },
+    })
+  }
+
+  async expireTasks({ store, refuse, onRefused, answer }: ExpiringTasks): Promise<void> {
+    await this.#expire(store, true, {
+      refuse: (tx, id) => refuse(tx, id, EXPIRED),
+      onRefused,
+      goOn: (id, waiting) => answer(id, denialsOf(waiting), waiting),
+    })
+  }
+
+  /** Each in the transaction in which it is due still, so that of several processes one ends it. */
+  async #expire(
+    store: Store,
+    isTask: boolean,
+    {
+      refuse,
+      onRefused,
+      goOn,
+    }: Pick<ExpiringTasks, 'onRefused'> & {
+      refuse(tx: Transaction, id: string): void
+      goOn(id: string, waiting: Kept): Promise<void>
+    },
+  ): Promise<void> {
+    try {
+      const due = await store.read(tx => dueIn(tx, isTask, this.#isHosted))
+      if (due.length === 0) return
+      if (this.#settings.onExpiry === 'refuse') {
+        const refused = await store.write(tx => {
+          const ids = dueIn(tx, isTask, this.#isHosted)
+          for (const id of ids) refuse(tx, id)
+          return ids
+        })
+        refused.forEach(onRefused)
+        return
+      }
+      for (const id of due) await this.#goOn(store, id, goOn)
+    } catch (error) {
+      // Whoever looks next tries again.
+      this.#tell(error)
+    }
+  }
+
+  /** One that cannot go on keeps no other from it. What it asked leaves with it. */
+  async #goOn(store: Store, id: string, goOn: (id: string, waiting: Kept) => Promise<void>): Promise<void> {
+    try {
+      const waiting = await store.read(tx => waitingIn(tx, id))
+      if (waiting !== undefined) await goOn(id, waiting)
+    } catch (error) {
+      const isGone = isServableError(error) && /^(run|task)_not_found$/.test(error.code)
+      if (isGone) await store.write(tx => dropWaiting(tx, id))
+      else this.#tell(error)
+    }
+  }
+
+  #tell(error: unknown, requestId?: string): void {
+    logThrown(
+      this.#core.log,
+      { event: 'approvals.failed', ...(requestId !== undefined && { requestId }) },
+      error,
+    )
+  }
+}
+
+function missingRun(): ServableError {
+  return new ServableError('run_not_found', 'There is no such run')
+}
+
+function isApproval({ kind }: InputRequest): boolean {
+  return kind === 'approval'
+}
+
+/** A run without an owner is everyone's who knows its id. */
+function isOwner({ run }: Asking, { identity }: Approver): boolean {
+  return run.owner === null || run.owner === identity?.id
+}

@@ -1,0 +1,83 @@
+/**
+ * Budgets as a plugin: the entry `servable/budgets`.
+ *
+ * @module
+ */
+
+import { asPlugin } from '../../core/built-in.ts'
+import { stateFor } from '../../core/no-state.ts'
+import type { CoreSettings } from '../../core/options.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { joinPath } from '../../http/router.ts'
+import { operatorsGate } from '../../http/security/gate.ts'
+import { describeBudgets } from './describe.ts'
+import { type BudgetOptions, type BudgetsOptions, NAME, resolveBudgets } from './options.ts'
+import { allPath, budgetRoutes } from './routes.ts'
+import { Spending } from './spending.ts'
+import type { Ticket } from './ticket.ts'
+import { BUDGET_TRANSACTIONS } from './transactions.ts'
+
+export type { BudgetOptions, BudgetRun, BudgetsOptions } from './options.ts'
+export type { BudgetState } from './routes.ts'
+
+const REFUSAL =
+  '`GET /budgets/all` answers only requests from this machine, and none from a web page: give `budgets` an `authenticate`'
+
+/**
+ * Limits what runs cost in a window of time, of all processes and isolates together. Past a limit a run is refused with 429
+ * `budget_exceeded`, and a run at work fails with it before its next call of a model. Shows callers where they stand at
+ * `GET /budgets`, and administrators all keys at `GET /budgets/all`. Throws `invalid_options`.
+ *
+ * @example
+ * createHandler({ agents, pricing, plugins: [budgets({ maxCostUsd: 5, windowMs: 86_400_000, key: 'owner' })] })
+ */
+export function budgets(
+  given: BudgetOptions | readonly BudgetOptions[],
+  options: BudgetsOptions = {},
+): Plugin {
+  const all = resolveBudgets(given, options)
+  const { authenticate } = options
+  // By handler, and by run: several handlers may have the plugin.
+  const spendings = new WeakMap<CoreSettings, Spending>()
+  const tickets = new Map<string, Ticket>()
+  const of = (settings: CoreSettings) => spendings.get(settings) as Spending
+  return asPlugin({
+    name: NAME,
+    transactions: { [NAME]: BUDGET_TRANSACTIONS },
+    admit(settings, keep) {
+      stateFor(NAME, settings.state)
+      const spending = new Spending(all, tickets, { settings, keep })
+      spendings.set(settings, spending)
+      return spending.admit
+    },
+    runMiddleware: settings => (run, next) => of(settings).around(run, next),
+    observer: {
+      start: ({ runId }) => ({
+        end(event) {
+          const ticket = tickets.get(runId)
+          tickets.delete(runId)
+          ticket?.end(event)
+        },
+      }),
+    },
+    mount(core) {
+      const spending = of(core.settings)
+      const { costOf } = core.runs
+      if (costOf !== undefined) spending.costOf = costOf
+      spending.working = core.working
+      return {
+        routes: budgetRoutes(core, spending, authenticate !== undefined),
+        base: {
+          path: allPath(core.prefix),
+          guard: operatorsGate(authenticate, REFUSAL, core.settings.production),
+        },
+        links: { budgets: joinPath(core.prefix, 'budgets') },
+        describe: build => describeBudgets(build, authenticate !== undefined),
+        begin() {
+          for (const { name } of core.catalog.entries('agent'))
+            spending.check(core.catalog.resolve('agent', name))
+        },
+      }
+    },
+  })
+}

@@ -1,0 +1,66 @@
+/**
+ * The page of the console without any data. Its addresses are relative, so it works below any prefix and behind any proxy.
+ *
+ * @module
+ */
+
+import type { Ask } from '../../http/security/page-credentials.ts'
+import { escapeHtml } from '../../web/html.ts'
+import { BUILT } from './built.ts'
+
+/** What differs between deployments. */
+export interface PageOptions {
+  readonly title: string
+  readonly asks: readonly Ask[]
+  /** Whether the page asks for credentials before its first request. */
+  readonly asksFirst: boolean
+}
+
+/** The content security policy: nothing but what the service itself serves, no script from text, and no HTML from text. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  'media-src blob:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+  'cache-control': 'no-cache',
+}
+
+/** Most services ask for this, and a part with an `authenticate` of its own may. */
+const BEARER: Ask = { header: 'authorization', prefix: 'Bearer ', label: 'Bearer token' }
+
+/** Answers with the page. */
+export function pageOf({ title, asks, asksFirst }: PageOptions): Response {
+  const { script, style, icon } = BUILT
+  const asked = escapeHtml(JSON.stringify(asks.length > 0 ? asks : [BEARER]))
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="console/assets/${icon}">
+<link rel="stylesheet" href="console/assets/${style}">
+<div id="console" data-title="${escapeHtml(title)}" data-asks="${asked}"${asksFirst ? ' data-asks-first' : ''}></div>
+<noscript><p>This page needs JavaScript.</p></noscript>
+<script type="module" src="console/assets/${script}"></script>
+</html>
+`
+  return new Response(html, { headers: HEADERS })
+}

@@ -1,0 +1,116 @@
+/**
+ * The console as a plugin: the entry `servable/console`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { checkOptions, func } from '../../base/schemas.ts'
+import { asPlugin, type Core } from '../../core/built-in.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import type { RequestState, Route } from '../../http/context.ts'
+import { isNavigation } from '../../http/navigation.ts'
+import type { Identity } from '../../http/platform.ts'
+import { joinPath } from '../../http/router.ts'
+import { type Authenticate, gate } from '../../http/security/gate.ts'
+import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
+import { resolveSecurity } from '../../http/security/security.ts'
+import { BUILT } from './built.ts'
+import { configOf } from './config.ts'
+import { filesOf } from './files.ts'
+import { pageOf } from './page.ts'
+
+export type { ConsoleConfig } from './config.ts'
+
+/**
+ * Says who may use the console. `identity` is whom the middleware has found. An identity may. A response is sent as it is. Undefined or
+ * a throw refuses.
+ */
+export type AuthenticateConsole = (
+  request: Request,
+  identity: Identity | undefined,
+) => ReturnType<Authenticate>
+
+/** Options of the console. */
+export interface ConsoleOptions {
+  /**
+   * Says who may use the console. Required in production, where the console is off without it. Elsewhere it is optional: without it,
+   * only requests from this machine are answered, except those that a page of another origin sent.
+   *
+   * @example
+   * webConsole({ authenticate: (_, identity) => identity })
+   */
+  readonly authenticate?: AuthenticateConsole | undefined
+  /** The title of the page, up to 100 characters. Default: `servable`. */
+  readonly title?: string | undefined
+}
+
+const OptionsSchema = v.strictObject({
+  authenticate: v.optional(func),
+  title: v.optional(
+    v.pipe(
+      v.string(),
+      v.minLength(1, 'must not be empty'),
+      v.maxLength(100, 'must have 100 characters at most'),
+    ),
+  ),
+})
+
+const NAME = 'console'
+
+const HOW =
+  'To let in everyone whom your middleware knows, write `webConsole({ authenticate: (_, identity) => identity })`'
+const OFF = `\`webConsole\` is off in production, since it has no \`authenticate\`. ${HOW}`
+const OWN_MACHINE = `\`webConsole\` has no \`authenticate\`: it answers only requests from this machine. ${HOW}`
+
+/**
+ * A page at `GET {prefix}/console` that chats with agents, shows what runs did, and lets people decide and operate. It has no
+ * rights of its own: it sends what its user may send. Throws `invalid_options`.
+ */
+export function webConsole(options: ConsoleOptions = {}): Plugin {
+  checkOptions('webConsole', OptionsSchema, options)
+  const { authenticate, title = 'servable' } = options
+  return asPlugin({
+    name: NAME,
+    mount(core) {
+      if (core.production && authenticate === undefined)
+        return { begin: () => core.log({ level: 'warn', event: 'console.off', message: OFF }) }
+      return {
+        routes: routesOf(core, { authenticate, title }),
+        links: { console: joinPath(core.prefix, NAME) },
+      }
+    },
+  })
+}
+
+function routesOf(
+  core: Core,
+  { authenticate, title }: { authenticate: AuthenticateConsole | undefined; title: string },
+): Route[] {
+  const path = joinPath(core.prefix, NAME)
+  const security = resolveSecurity({}, core.settings)
+  const asks = asksOf(security)
+  const files = filesOf(BUILT.files)
+  const config = async (request: Request, state: RequestState) => {
+    const { identity } = state
+    const guard = gate(authenticate && (asked => authenticate(asked, identity)), OWN_MACHINE)
+    return guard(request, state, async () => configOf(core, state, identity))
+  }
+  return [
+    {
+      method: 'GET',
+      path,
+      part: NAME,
+      isOpenTo: isNavigation,
+      endpoint: request => pageOf({ title, asks, asksFirst: asksFirst(asks, security, request) }),
+    },
+    {
+      method: 'GET',
+      path: joinPath(path, 'assets/:file'),
+      part: NAME,
+      isOpen: true,
+      endpoint: (request, { params }) => files(request, params.file ?? ''),
+    },
+    { method: 'GET', path: joinPath(path, 'config'), part: NAME, cors: null, endpoint: config },
+  ]
+}

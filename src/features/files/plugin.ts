@@ -1,0 +1,100 @@
+/**
+ * Files of stored runs as a plugin: the entry `servable/files`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { checkOptions, count, isFunction } from '../../base/schemas.ts'
+import type { Core } from '../../core/built-in.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import type { ObjectService, Seat } from '../../core/hosted.ts'
+import { stateFor } from '../../core/no-state.ts'
+import { objectServiceOf } from '../../core/object-service.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { describeFiles } from './describe.ts'
+import { fileRoutes } from './routes.ts'
+import { FILES_KEEPER, FileService } from './service.ts'
+import type { FileStore } from './store.ts'
+import { FILE_TRANSACTIONS } from './transactions.ts'
+
+export type { FileBytes, FileFacts, FileStore } from './store.ts'
+
+/** How files are stored. */
+export interface FilesOptions {
+  /** Where the bytes of files are. Default: the handler's `state`. */
+  readonly store?: FileStore | undefined
+  /** Files of so many bytes or less stay in the events. Default: 4,096. */
+  readonly inlineBytes?: number | undefined
+  /** Most bytes of a file. A run that makes a larger one fails with `run_too_large`. Default: 20,971,520. */
+  readonly maxFileBytes?: number | undefined
+  /**
+   * Most bytes of the files of one owner; all runs without an owner count as one. A run that makes more fails with `state_full`.
+   * Default: 1,073,741,824.
+   */
+  readonly maxBytesPerOwner?: number | undefined
+}
+
+const StoreSchema: v.GenericSchema<unknown> = v.custom(
+  value => ['put', 'get', 'delete', 'has'].every(name => isFunction(Object(value)[name])),
+  'must have the functions put, get, delete and has',
+)
+
+const OptionsSchema = v.strictObject({
+  store: v.optional(StoreSchema),
+  inlineBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0, 'must be 0 or more'))),
+  maxFileBytes: v.optional(count),
+  maxBytesPerOwner: v.optional(count),
+})
+
+/** Stores the files of stored runs, and serves them at `GET /runs/:id/artifacts/:artifactId`. Throws `invalid_options`. */
+export function files(options: FilesOptions = {}): Plugin {
+  checkOptions(FILES_KEEPER, OptionsSchema, options)
+  const { store, inlineBytes = 4096, maxFileBytes = 20 * 1024 ** 2, maxBytesPerOwner = 1024 ** 3 } = options
+  const settings = { store, inlineBytes, maxFileBytes, maxBytesPerOwner }
+  return asPlugin({
+    name: FILES_KEEPER,
+    files: (core, keep) => {
+      stateFor(FILES_KEEPER, core.state)
+      return new FileService(core, keep, settings)
+    },
+    objectServices: { index: createFileKeeper },
+    mount(core) {
+      const kept = filesOf(core)
+      kept.sessions = core.runs.memory?.sessions
+      return {
+        routes: fileRoutes(core, kept),
+        describe: describeFiles,
+        forget: async ({ owner, session }) => session === undefined && kept.forgetOwner(owner),
+        begin: () => core.life.atBeginning(() => void kept.deleteLeftOver()),
+      }
+    },
+  })
+}
+
+/** The files of a handler with the plugin. */
+function filesOf({ runs }: Pick<Core, 'runs'>): FileService {
+  return runs.files as FileService
+}
+
+/** In an object: the same transactions, and an alarm that deletes what nobody refers to any more. */
+function createFileKeeper(seat: Seat, core: Core): ObjectService {
+  const keeper = objectServiceOf(seat, FILE_TRANSACTIONS)
+  const { expiring = [] } = FILE_TRANSACTIONS
+  const soonest = () =>
+    seat.store.read(tx =>
+      expiring
+        .flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
+        .reduce((at, { expiresAt = at }) => Math.min(at, expiresAt), Number.POSITIVE_INFINITY),
+    )
+  return {
+    ...keeper,
+    async alarm() {
+      await filesOf(core).renew(seat.store)
+      seat.store.write(tx => FILE_TRANSACTIONS.writes.sweep(tx))
+      await filesOf(core).deleteLeftOver(seat.store)
+      const at = soonest()
+      if (Number.isFinite(at)) await seat.wakeBy(at)
+    },
+  }
+}

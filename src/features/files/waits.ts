@@ -1,0 +1,45 @@
+/**
+ * How long a run waits for the stores of its files.
+ *
+ * @module
+ */
+
+import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
+import { unrefed } from '../../base/wake.ts'
+
+/** Milliseconds for which a state that cannot be written is tried again. */
+const PATIENCE_MS = 15_000
+const RETRY_MS = 250
+
+/** Milliseconds that a store of somebody's own may take. */
+const STORE_MS = 30_000
+
+/** Asks the state, and again for a while where it cannot answer now. */
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + PATIENCE_MS
+  while (true) {
+    try {
+      return await work()
+    } catch (error) {
+      const mayPass = isServableError(error) && error.code === 'state_unavailable'
+      if (!mayPass || performance.now() > until) throw error
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+/** Asks a store of somebody's own, once. Rejects with `state_unavailable`. */
+export async function outside<T>(work: () => T | Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = unrefed(setTimeout(() => reject(new Error(`no answer within ${STORE_MS} ms`)), STORE_MS))
+  })
+  const asked = (async () => work())()
+  try {
+    return await Promise.race([asked, late])
+  } catch (cause) {
+    throw new ServableError('state_unavailable', `The store of files failed: ${messageOf(cause)}`, { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}

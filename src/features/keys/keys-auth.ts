@@ -1,0 +1,102 @@
+/**
+ * The middleware that lets keys in.
+ *
+ * @module
+ */
+
+import { isServableError, ServableError } from '../../base/errors.ts'
+import { checkOptions } from '../../base/schemas.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { type Context, type Middleware, RequestState } from '../../http/context.ts'
+import {
+  type ApiKeyOptions,
+  ApiKeySchema,
+  authenticating,
+  BEARER,
+  type CheckCredential,
+  inHeader,
+  refusingThrown,
+  verifierOf,
+} from '../../http/security/authentication.ts'
+import type { KeyCheck } from './check.ts'
+import { looksLikeKey } from './codec.ts'
+import { isEventStream, whileGood } from './streams.ts'
+
+/** The checks of each handler that has the plugin, by what stands for the handler. */
+export const CHECKS: unique symbol = Symbol.for('servable.keys')
+
+/** The plugin that `callerKeys` makes, for {@link keysAuth}. */
+export interface CallerKeys extends Plugin {
+  readonly [CHECKS]: WeakMap<object, KeyCheck>
+}
+
+/** The options of {@link keysAuth}. `tokens` or `verify` lets in credentials that are no keys, as for `bearerAuth`. Default: none. */
+export interface KeysAuthOptions extends ApiKeyOptions {
+  /** A header for the key, such as `x-service-key`. Default: `Authorization: Bearer`. */
+  readonly header?: string
+}
+
+/**
+ * Lets in requests with a key of the plugin, as the identity that owns the key: `id`, `scopes` and `keyId`. Otherwise it is like
+ * `bearerAuth`: what is open stays open, and a socket may give the key as `auth.token`. A request without a good key is refused with
+ * `unauthorized`, one that the scopes do not allow with `insufficient_scope`, one past the rate with `rate_limited`, and all of them with
+ * `state_unavailable` while the state cannot be read. Throws `invalid_options`; so does a handler that lacks the plugin.
+ *
+ * @example
+ * createHandler({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] })
+ */
+export function keysAuth(keys: CallerKeys, options: KeysAuthOptions = {}): Middleware {
+  checkOptions('keysAuth', ApiKeySchema, options)
+  const checks = checksOf(keys)
+  const { header, tokens, verify } = options
+  const others =
+    tokens === undefined && verify === undefined
+      ? undefined
+      : refusingThrown(verifierOf({ ...(tokens && { tokens }), ...(verify && { verify }) }, 'keysAuth'))
+  const credential = header === undefined ? BEARER : inHeader(header, 'keysAuth')
+  const admit: CheckCredential = async (text, request, context) => {
+    if (others !== undefined && !looksLikeKey(text)) return others(text, request, context)
+    try {
+      const state = stateOf(context)
+      return await checkIn(checks, state.handler).admit(text, state)
+    } catch (error) {
+      // RFC 6750, section 3.1.
+      if (header === undefined && isServableError(error) && error.code === 'insufficient_scope')
+        context.responseHeaders.set('www-authenticate', 'Bearer error="insufficient_scope"')
+      throw error
+    }
+  }
+  const watch = (response: Response, context: Context) => {
+    const { identity } = context
+    if (identity?.keyId === undefined || !isEventStream(response)) return response
+    return whileGood(response, () => checkIn(checks, stateOf(context).handler).isGood(identity))
+  }
+  return authenticating(admit, { ...credential, check: plugins => checkThere(keys, plugins) }, watch)
+}
+
+/** The check of a handler. Throws `internal_error` where it has none: in doubt nobody is let in. */
+export function checkIn(checks: WeakMap<object, KeyCheck>, handler: object): KeyCheck {
+  const check = checks.get(handler)
+  if (check !== undefined) return check
+  throw new ServableError('internal_error', 'The handler lacks the plugin of `keysAuth`')
+}
+
+function checkThere(keys: CallerKeys, plugins: readonly object[]): void {
+  if (plugins.includes(keys)) return
+  throw new ServableError('invalid_options', '`plugins` lacks the `callerKeys()` of `keysAuth`: add it')
+}
+
+function checksOf(keys: CallerKeys): WeakMap<object, KeyCheck> {
+  const given: Partial<CallerKeys> = Object(keys)
+  if (given[CHECKS] !== undefined) return given[CHECKS]
+  throw new ServableError('invalid_options', '`keysAuth` takes what `callerKeys()` gives')
+}
+
+/** The context as the handler keeps it. Throws for a look-alike. */
+function stateOf(context: Context): RequestState {
+  if (context instanceof RequestState) return context
+  throw new ServableError(
+    'internal_error',
+    'Give `keysAuth` the `context` that the middleware got, not a copy of it',
+  )
+}

@@ -1,0 +1,181 @@
+/**
+ * `/keys`: administrators issue, list, change, rotate and revoke keys. The gate decides who may use it. Each operation is told to the log.
+ *
+ * @module
+ */
+
+import { reportError, ServableError } from '../../base/errors.ts'
+import type { RequestState, Route } from '../../http/context.ts'
+import { joinPath } from '../../http/router.ts'
+import { sha256 } from '../../web/digest.ts'
+import { plain } from '../../web/plain.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
+import { createId, createKey, isId } from './codec.ts'
+import { KEYS_PLACE, type KeptKey } from './kept.ts'
+import type { Keyring } from './keyring.ts'
+import type { KeyReader } from './schemas.ts'
+
+/** A key as administrators see it. Times are ISO 8601 in UTC. */
+export interface CallerKey {
+  readonly id: string
+  readonly owner: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** `null`: requests are not counted. */
+  readonly rate: { readonly max: number; readonly windowMs: number } | null
+  readonly createdAt: string
+  /** `null`: it does not expire. */
+  readonly expiresAt: string | null
+  /** At most an hour old. `null`: it was not used. */
+  readonly lastUsedAt: string | null
+  readonly rotatedAt: string | null
+  readonly revokedAt: string | null
+}
+
+/** A key with its text, which is shown this once. */
+export interface IssuedKey extends CallerKey {
+  readonly key: string
+}
+
+/** A page of keys, newest first. */
+export interface CallerKeyPage {
+  readonly keys: readonly CallerKey[]
+  readonly nextCursor: string | null
+}
+
+/** What the routes need. */
+export interface KeyRoutesOptions {
+  readonly prefix: string
+  readonly ring: Keyring
+  readonly reader: KeyReader
+  readonly maxKeys: number
+  /** The gate asks somebody; ready-made authentication does not. */
+  readonly decidesItself: boolean
+  /** Throws `unsupported_operation` where requests share no state. */
+  readonly checkShared: (state: RequestState) => void
+}
+
+/** The path of the routes. */
+export function keysPath(prefix: string): string {
+  return joinPath(prefix, 'keys')
+}
+
+/** Makes the routes. */
+export function keyRoutes(options: KeyRoutesOptions): Route[] {
+  const { prefix, ring, reader, maxKeys, decidesItself, checkShared } = options
+  const { calls } = ring
+  const route = (
+    method: Route['method'],
+    path: string,
+    action: string,
+    act: (request: Request, id: string) => Promise<CallerKey | CallerKeyPage>,
+    status = 200,
+  ): Route => ({
+    method,
+    path: joinPath(keysPath(prefix), path),
+    part: 'keys',
+    decidesItself,
+    endpoint: async (request, state) => {
+      checkShared(state)
+      return perform(action, state, status, id => act(request, id))
+    },
+  })
+  return [
+    route(
+      'POST',
+      '',
+      'issue',
+      async request => {
+        const asked = await reader.issue(request)
+        const id = createId()
+        const key = createKey(id)
+        const kept = await calls.issue(KEYS_PLACE, { ...asked, id, digest: await sha256(key) }, maxKeys)
+        return { key, ...viewOf(kept) }
+      },
+      201,
+    ),
+    route('GET', '', 'list', async ({ url }) => {
+      const { values, next = null } = await calls.list(KEYS_PLACE, reader.query(url))
+      return { keys: values.map(viewOf), nextCursor: next }
+    }),
+    route('GET', ':id', 'get', async (_, id) => {
+      const key = await calls.find(KEYS_PLACE, checkId(id))
+      if (key !== undefined) return viewOf(key)
+      throw notFound()
+    }),
+    route('PATCH', ':id', 'change', async (request, id) => {
+      const change = await reader.change(request)
+      return viewOf(await ring.change(each => each.change(KEYS_PLACE, checkId(id), change)))
+    }),
+    route('POST', ':id/rotate', 'rotate', async (request, id) => {
+      const { graceMs } = await reader.rotation(request)
+      const key = createKey(checkId(id))
+      const digest = await sha256(key)
+      const kept = await ring.change(each => each.rotate(KEYS_PLACE, id, digest, graceMs))
+      return { key, ...viewOf(kept) }
+    }),
+    route('DELETE', ':id', 'revoke', async (_, id) =>
+      viewOf(await ring.change(each => each.revoke(KEYS_PLACE, checkId(id)))),
+    ),
+  ]
+}
+
+/** What cannot be an id is looked up nowhere. */
+function checkId(id: string): string {
+  if (isId(id)) return id
+  throw notFound()
+}
+
+function notFound(): ServableError {
+  return new ServableError('caller_key_not_found', 'There is no such key')
+}
+
+function viewOf(key: KeptKey): CallerKey {
+  const { id, owner, name, scopes, rate = null } = key
+  return {
+    id,
+    owner,
+    name,
+    scopes,
+    rate,
+    createdAt: new Date(key.createdAt).toISOString(),
+    expiresAt: timeOf(key.expiresAt),
+    lastUsedAt: timeOf(key.lastUsedAt),
+    rotatedAt: timeOf(key.rotatedAt),
+    revokedAt: timeOf(key.revokedAt),
+  }
+}
+
+function timeOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString()
+}
+
+/** Reads are told as `info`, changes as `warn`: the default log shows nothing below. */
+const READS: ReadonlySet<string> = new Set(['list', 'get'])
+
+async function perform(
+  action: string,
+  state: RequestState,
+  status: number,
+  act: (id: string) => Promise<CallerKey | CallerKeyPage>,
+): Promise<Reply> {
+  const { id = '' } = state.params
+  const tell = (outcome: string, keyId: string) =>
+    state.log({
+      level: READS.has(action) ? 'info' : 'warn',
+      event: 'keys.act',
+      action,
+      outcome,
+      who: state.owner === null ? null : plain(state.owner),
+      requestId: state.requestId,
+      ...(isId(keyId) && { id: keyId }),
+    })
+  try {
+    const answer = await act(id)
+    tell('ok', 'id' in answer ? answer.id : id)
+    return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
+  } catch (error) {
+    tell(reportError(error, true, 'internal_error').code, id)
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Stores batches of counts. There is one document for each name, and each batch adds to it.
+ *
+ * @module
+ */
+
+import type { Reader, Transaction } from '../../stores/store.ts'
+import { addSteps, type StepJson } from './history.ts'
+import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
+import { OTHER, Stats, type StatsJson } from './stats.ts'
+
+/** The counts since the last batch, as JSON. */
+export interface Batch {
+  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  /** The same by time, where the last hour is kept. */
+  readonly history?: readonly StepJson[] | undefined
+  /** Runs at work now, by key. */
+  readonly active: readonly (readonly [key: string, count: number])[]
+  readonly sockets: number
+  readonly streams: number
+  /** Live events as JSON, for viewers elsewhere. */
+  readonly events: readonly string[]
+  /** How many more events were dropped. */
+  readonly dropped: number
+  /** Limits that also apply where the batch is stored. */
+  readonly maxNames: number
+  readonly maxTools: number
+}
+
+/** The collection of counts. */
+export const METRICS = 'metrics'
+
+/** Most documents that are read. Names are limited when they are counted, so there are never more. */
+const MAX_DOCUMENTS = 10_000
+
+/** Adds a batch to the stored counts. */
+export function addBatch(
+  tx: Transaction,
+  { stats, history, maxNames, maxTools }: Pick<Batch, 'stats' | 'history' | 'maxNames' | 'maxTools'>,
+): void {
+  addSteps(tx, history)
+  for (const [given, more] of stats) {
+    // Each process limits its own names. This limit is for the names of all processes together.
+    const isKnown = tx.get(METRICS, given) !== undefined || tx.count(METRICS) < maxNames
+    const key = isKnown ? given : keyOf(fromKey(given).kind, OTHER)
+    const total = Stats.from(more)
+    const before = tx.get<StatsJson>(METRICS, key)?.value
+    const sum = before === undefined ? total : Stats.from(before)
+    if (before !== undefined) sum.merge(total, maxTools)
+    tx.put(METRICS, { id: key, partition: '', at: 0, tags: {}, value: sum.toJSON() })
+  }
+}
+
+/** Returns all stored counts by key. */
+export function readStats(tx: Reader): [key: string, stats: StatsJson][] {
+  return tx
+    .list<StatsJson>(METRICS, { partition: '', limit: MAX_DOCUMENTS })
+    .map(({ id, value }) => [id, value])
+}
+
+/** Adds up stored counts, and the gauges of several isolates. */
+export function sumUp(
+  kept: Iterable<readonly [key: string, stats: StatsJson]>,
+  gauges: Iterable<Pick<Batch, 'active' | 'sockets' | 'streams'>>,
+): Snapshot {
+  const byKey = new Map<string, Stats>()
+  for (const [key, json] of kept) {
+    const stats = Stats.from(json)
+    const before = byKey.get(key)
+    if (before === undefined) byKey.set(key, stats)
+    else before.merge(stats)
+  }
+  const active = new Map<string, number>()
+  let [sockets, streams] = [0, 0]
+  for (const each of gauges) {
+    sockets += each.sockets
+    streams += each.streams
+    for (const [key, count] of each.active) active.set(key, (active.get(key) ?? 0) + count)
+  }
+  const keys = new Set([...byKey.keys(), ...active.keys()])
+  const counted = Array.from(keys, key => ({
+    ...fromKey(key),
+    stats: byKey.get(key) ?? new Stats(),
+    active: active.get(key) ?? 0,
+  }))
+  return { counted: inOrder(counted), sockets, streams }
+}

@@ -1,0 +1,184 @@
+/**
+ * The counts of one agent, team or workflow. Counts from several places can be merged.
+ *
+ * @module
+ */
+
+import type { FinishReason, Usage } from '../../agents/contract.ts'
+import { FINISH_REASONS } from '../../agents/event.ts'
+import { Histogram, type HistogramJson } from './histogram.ts'
+import { Sketch, type SketchJson } from './sketch.ts'
+
+/** The name under which unknown values, and values past a limit, are counted. */
+export const OTHER = 'other'
+
+/** How a run ended. */
+export type Outcome = FinishReason | 'error' | typeof OTHER
+
+/** The outcomes with a count of their own. */
+export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
+
+/** What becomes of a tool call that must be approved. */
+export const APPROVALS = ['asked', 'approved', 'denied'] as const
+
+/** One of them. */
+export type Approval = (typeof APPROVALS)[number]
+
+/** What is to be counted of one run that has ended. */
+export interface RunSample {
+  readonly outcome: Outcome
+  readonly durationMs: number
+  /** Milliseconds from the start to the first text. Undefined if there was no text. */
+  readonly firstTextMs: number | undefined
+  readonly usage: Usage | undefined
+  /** Cost in USD. Undefined if it is not known. */
+  readonly cost: number | undefined
+  /** The names of the called tools, one for each call. */
+  readonly tools: readonly string[] | undefined
+  /** Once for each call that must be approved, and for each that was decided before the run went on. */
+  readonly approvals?: readonly Approval[] | undefined
+}
+
+/** Stored stats. */
+export interface StatsJson {
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly prompt: number
+  readonly completion: number
+  readonly total: number
+  /** Tokens of the runs that neither failed nor were cancelled. */
+  readonly successTokens: number
+  /** Cost in USD. Null if no run had a known cost. */
+  readonly cost: number | null
+  readonly tools: Readonly<Record<string, number>>
+  /** Earlier versions have not counted them. */
+  readonly approvals?: Readonly<Record<string, number>>
+  readonly sketch: SketchJson
+  readonly durations: HistogramJson
+  readonly firstTexts: HistogramJson
+  readonly last: Usage | null
+}
+
+/** The counts of one name. */
+export class Stats {
+  readonly outcomes: Map<string, number> = new Map()
+  prompt = 0
+  completion = 0
+  total = 0
+  successTokens = 0
+  cost: number | undefined
+  readonly tools: Map<string, number> = new Map()
+  readonly approvals: Map<string, number> = new Map()
+  readonly sketch: Sketch = new Sketch()
+  readonly durations: Histogram = new Histogram()
+  readonly firstTexts: Histogram = new Histogram()
+  /** The usage of the last run that reported one. */
+  last: Usage | undefined
+
+  /** Reads stored stats. */
+  static from(json: StatsJson): Stats {
+    const stats = new Stats()
+    addAll(stats.outcomes, Object.entries(json.outcomes))
+    addAll(stats.tools, Object.entries(json.tools))
+    addAll(stats.approvals, Object.entries(json.approvals ?? {}))
+    stats.prompt = json.prompt
+    stats.completion = json.completion
+    stats.total = json.total
+    stats.successTokens = json.successTokens
+    stats.cost = json.cost ?? undefined
+    stats.sketch.merge(Sketch.from(json.sketch))
+    stats.durations.merge(Histogram.from(json.durations))
+    stats.firstTexts.merge(Histogram.from(json.firstTexts))
+    stats.last = json.last ?? undefined
+    return stats
+  }
+
+  /** How many runs have ended. */
+  get runs(): number {
+    return this.sketch.count
+  }
+
+  get errors(): number {
+    return this.outcomes.get('error') ?? 0
+  }
+
+  get cancels(): number {
+    return this.outcomes.get('cancelled') ?? 0
+  }
+
+  get toolCalls(): number {
+    let sum = 0
+    for (const count of this.tools.values()) sum += count
+    return sum
+  }
+
+  /** Counts a run. At most `maxTools` tools have a count of their own. */
+  record(sample: RunSample, maxTools: number): void {
+    const { outcome, durationMs, firstTextMs, usage, cost, tools = [], approvals = [] } = sample
+    add(this.outcomes, outcome, 1)
+    this.sketch.add(durationMs)
+    this.durations.add(durationMs / 1000)
+    if (firstTextMs !== undefined) this.firstTexts.add(firstTextMs / 1000)
+    if (usage !== undefined) this.#use(usage, outcome)
+    if (cost !== undefined) this.cost = (this.cost ?? 0) + cost
+    for (const tool of tools) this.#addTool(tool, 1, maxTools)
+    for (const approval of approvals) add(this.approvals, approval, 1)
+  }
+
+  /** Adds the counts of another place. */
+  merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
+    addAll(this.outcomes, other.outcomes)
+    addAll(this.approvals, other.approvals)
+    for (const [tool, count] of other.tools) this.#addTool(tool, count, maxTools)
+    this.prompt += other.prompt
+    this.completion += other.completion
+    this.total += other.total
+    this.successTokens += other.successTokens
+    if (other.cost !== undefined) this.cost = (this.cost ?? 0) + other.cost
+    this.sketch.merge(other.sketch)
+    this.durations.merge(other.durations)
+    this.firstTexts.merge(other.firstTexts)
+    this.last = other.last ?? this.last
+  }
+
+  toJSON(): StatsJson {
+    return {
+      outcomes: Object.fromEntries(this.outcomes),
+      prompt: this.prompt,
+      completion: this.completion,
+      total: this.total,
+      successTokens: this.successTokens,
+      cost: this.cost ?? null,
+      tools: Object.fromEntries(this.tools),
+      approvals: Object.fromEntries(this.approvals),
+      sketch: this.sketch.toJSON(),
+      durations: this.durations.toJSON(),
+      firstTexts: this.firstTexts.toJSON(),
+      last: this.last ?? null,
+    }
+  }
+
+  #addTool(tool: string, count: number, maxTools: number): void {
+    const isKnown = this.tools.has(tool) || this.tools.size < maxTools
+    add(this.tools, isKnown ? tool : OTHER, count)
+  }
+
+  #use(usage: Usage, outcome: Outcome): void {
+    this.prompt += usage.promptTokens
+    this.completion += usage.completionTokens
+    this.total += usage.totalTokens
+    if (isSuccess(outcome)) this.successTokens += usage.totalTokens
+    this.last = usage
+  }
+}
+
+function isSuccess(outcome: Outcome): boolean {
+  return outcome !== 'error' && outcome !== 'cancelled'
+}
+
+function add(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count)
+}
+
+function addAll(counts: Map<string, number>, more: Iterable<readonly [string, number]>): void {
+  for (const [name, count] of more) add(counts, name, count)
+}

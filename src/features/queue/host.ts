@@ -1,0 +1,300 @@
+/**
+ * Stands before the host of stored runs: background runs for which there is no place wait in a line. `starter.ts` starts them.
+ *
+ * @module
+ */
+
+import { hasKeys } from '../../agents/redacted.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
+import { later } from '../../base/wake.ts'
+import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
+import { tooManyRuns } from '../../runs/admission.ts'
+import { stillAtWork } from '../../runs/feedback.ts'
+import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../../runs/stored/host.ts'
+import { type Asked, inputNotKept, toAsked } from '../../runs/stored/journal.ts'
+import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
+import { newRun } from '../../runs/stored/new-run.ts'
+import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../../runs/stored/record.ts'
+import type { Target } from '../../runs/target.ts'
+import { mayPass } from '../../stores/remote/patient.ts'
+import { begun, NOTHING, QueuedFollower } from './follower.ts'
+import {
+  LINE,
+  LINE_TRANSACTIONS,
+  type LineTransactions,
+  MAX_PRIORITY,
+  NAME,
+  type OfSession,
+  type QueueBounds,
+  type Queued,
+} from './line.ts'
+import { createStarter, isTooMany, type Starter, type StarterParts } from './starter.ts'
+
+/** What a run's priority is chosen by. */
+export interface QueuedRun extends Pick<Target, 'kind' | 'name'> {
+  /** The identity that owns it; null where there is none. */
+  readonly owner: string | null
+  readonly sessionId?: string | undefined
+}
+
+/** How runs wait. */
+export interface QueueSettings extends QueueBounds {
+  readonly priorityOf: ((run: QueuedRun) => number) | undefined
+}
+
+/** What the host needs of the handler. */
+export interface QueueParts extends StarterParts {
+  readonly callTransactions: CallTransactions
+  readonly settings: QueueSettings
+}
+
+/** Most characters of what a run is asked with, as JSON: one with more is refused where there is no place. */
+const MAX_LENGTH = 1_048_576
+
+/** Milliseconds until a run is looked at again that another process starts or cancels, and how often that is done. */
+const CLAIMED_MS = 50
+const CLAIMED_TRIES = 100
+
+/** See the module's head. */
+export class QueueHost implements RunHost {
+  readonly #host: RunHost
+  readonly #parts: QueueParts
+  readonly #line: Calls<LineTransactions>
+  /** Starts what waits. */
+  readonly starter: Starter
+  readonly onFree: Starter['onFree']
+  // What waits in the line has neither ended nor asked anything yet.
+  readonly keep: RunHost['keep']
+  readonly record: RunHost['record']
+  readonly asking: RunHost['asking']
+  readonly answer: RunHost['answer']
+  readonly resume: RunHost['resume']
+  readonly feedback: RunHost['feedback']
+
+  constructor(host: RunHost, parts: QueueParts) {
+    this.#host = host
+    this.#parts = parts
+    this.#line = parts.callTransactions(NAME, LINE_TRANSACTIONS)
+    this.starter = createStarter(host, this.#line, parts)
+    this.onFree = this.starter.onFree
+    this.keep = host.keep.bind(host)
+    this.record = host.record.bind(host)
+    this.asking = host.asking.bind(host)
+    this.answer = host.answer.bind(host)
+    this.resume = host.resume.bind(host)
+    this.feedback = host.feedback.bind(host)
+  }
+
+  async start(request: StartRequest): Promise<RunRecord> {
+    const { key, options, owner, isBackground } = request
+    // Provider keys are never stored, so a run that needs one cannot wait.
+    const mayWait = isBackground && !hasKeys(options)
+    if (key === undefined) return mayWait ? this.#startOrAdd(request) : this.#host.start(request)
+    // The first request of a key chooses the run's id: whoever starts it, or lets it wait, finds the same run.
+    const id = options.runId ?? crypto.randomUUID()
+    const { timeoutMs, retentionMs } = this.#parts.runs
+    const runId = await this.#line.reserve(LINE, key, id, Date.now() + timeoutMs + retentionMs)
+    const isNew = runId === id
+    const known = !isNew && (await this.get(runId, owner).catch(asUndefined))
+    if (known) return known
+    const asked = { ...request, options: { ...options, runId } }
+    try {
+      return await (mayWait ? this.#startOrAdd(asked) : this.#host.start(asked))
+    } catch (error) {
+      // Nothing is left of a run that is refused. Where the state cannot be reached, it may have begun.
+      if (isNew && !mayPass(error)) await this.#line.free(LINE, key)
+      throw error
+    }
+  }
+
+  async #startOrAdd(request: StartRequest): Promise<RunRecord> {
+    if ((await this.#line.count(LINE)) > 0) return this.#add(request)
+    return this.#host.start(request).catch(error => {
+      if (isTooMany(error)) return this.#add(request, error)
+      throw error
+    })
+  }
+
+  get(id: string, viewer: Viewer): Promise<RunRecord> {
+    return this.#orQueued(
+      id,
+      viewer,
+      () => this.#host.get(id, viewer),
+      async ({ record }) => record,
+    )
+  }
+
+  follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
+    const begin = () => this.#host.follow(id, viewer, after)
+    return this.#orQueued(id, viewer, begin, async () => {
+      return new QueuedFollower(async signal => {
+        await this.#begun(id, viewer, signal)
+        return signal.aborted ? NOTHING : begin()
+      })
+    })
+  }
+
+  events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage> {
+    const none: LogPage = { entries: [], ended: false }
+    return this.#orQueued(
+      id,
+      viewer,
+      () => this.#host.events(id, viewer, query),
+      async () => none,
+    )
+  }
+
+  wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
+    const wait = () => this.#host.wait(id, viewer, signal)
+    return this.#orQueued(id, viewer, wait, async () => {
+      await this.#begun(id, viewer, signal)
+      return signal.aborted ? this.get(id, viewer) : wait()
+    })
+  }
+
+  async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    const isAsked = !query.waiting && (query.status === undefined || query.status === 'queued')
+    if (query.cursor !== undefined || !isAsked) return this.#host.list(owner, query)
+    const queued = await this.#line.list(LINE, owner, query)
+    if (query.status === 'queued') return { runs: queued, nextCursor: null }
+    // The next page begins after a run that has begun, so there is one on each page.
+    const runs = queued.slice(0, query.limit - 1)
+    const page = await this.#host.list(owner, { ...query, limit: query.limit - runs.length })
+    const isThere = new Set(page.runs.map(({ id }) => id))
+    return { ...page, runs: [...runs.filter(({ id }) => !isThere.has(id)), ...page.runs] }
+  }
+
+  async find(ref: string): Promise<readonly FoundRun[]> {
+    const found = await this.#host.find(ref)
+    if (found.length > 0 || !isWholeId(ref)) return found
+    const queued = await this.#line.find(LINE, ref)
+    return queued === undefined ? [] : [{ ...queued.record, owner: queued.owner }]
+  }
+
+  cancel(id: string, viewer: Viewer): Promise<RunRecord> {
+    const cancel = () => this.#host.cancel(id, viewer)
+    return this.#orQueued(id, viewer, cancel, async queued => {
+      for (let tries = 0; tries < CLAIMED_TRIES; tries++) {
+        if (await this.#line.take(LINE, id)) {
+          await this.starter.end(queued, { type: 'finish', finishReason: 'cancelled' })
+          return this.#host.get(id, viewer)
+        }
+        if ((await this.#queued(id, viewer)) === undefined) return cancel()
+        await later(CLAIMED_MS)
+      }
+      throw new ServableError('session_busy', 'The run is about to start: try again')
+    })
+  }
+
+  delete(id: string, viewer: Viewer): Promise<void> {
+    return this.#orQueued(
+      id,
+      viewer,
+      async () => {
+        const { status } = await this.#host.get(id, viewer)
+        // Its key goes first: if this ends in between, the run is still found.
+        if (status !== 'running') await this.#line.freeOf(LINE, id)
+        await this.#host.delete(id, viewer)
+      },
+      () => Promise.reject(stillAtWork()),
+    )
+  }
+
+  /** Takes out what waits of an owner, or of one of its sessions. Throws `session_busy` where that is not to be cancelled. */
+  async forget(owner: string | null, session: OfSession | undefined, cancels: boolean): Promise<boolean> {
+    if (!cancels) {
+      const page = { kind: session?.kind, name: session?.name, sessionId: session?.id, limit: 1 }
+      if ((await this.#line.list(LINE, owner, page)).length > 0) throw stillAtWork()
+      return false
+    }
+    const count = await this.#line.forget(LINE, owner, session)
+    if (count > 0) this.#parts.changed?.fire()
+    return count > 0
+  }
+
+  asked(id: string, viewer: Viewer): Promise<Asked> {
+    const { keepInput } = this.#parts.runs
+    return this.#orQueued(
+      id,
+      viewer,
+      () => this.#host.asked(id, viewer),
+      async () => {
+        const kept = await this.#line.asked(LINE, id)
+        if (kept === undefined) return this.#host.asked(id, viewer)
+        const { keepsInput, transport: _, webhook: __, ...asked } = kept
+        if (keepsInput || keepInput) return { ...asked, isBackground: true, isKept: true }
+        throw inputNotKept()
+      },
+    )
+  }
+
+  async lookAfter(): Promise<void> {
+    await this.#host.lookAfter?.()
+    await this.onFree()
+  }
+
+  /** Lets a run wait. Throws `why` where it cannot. */
+  async #add(
+    request: StartRequest,
+    why: unknown = tooManyRuns('this one is too large to wait'),
+  ): Promise<RunRecord> {
+    const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
+    const { settings } = this.#parts
+    const asked = toAsked({ ...request, client }, false, false)
+    // What cannot be kept cannot wait.
+    if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why
+    const id = options.runId ?? crypto.randomUUID()
+    const { record } = newRun({ id, at: Date.now(), instance: '' }, { ...request, target, key: undefined })
+    const { kind, name, sessionId } = record
+    const priority = priorityIn(settings, { kind, name, owner, sessionId })
+    const { target: of, input, options: kept, continues } = asked
+    const run = {
+      record: { ...record, status: 'queued' as const },
+      asked: { target: of, input, options: kept, continues, transport, keepsInput, webhook },
+      ...{ owner, client, priority },
+    }
+    const added = await this.#line.add(LINE, run, settings)
+    const starting = this.onFree()
+    this.#parts.waitUntil?.(starting)
+    return added
+  }
+
+  /** Resolves once a run waits no more, or the one who waits for it has left. */
+  #begun(id: string, viewer: Viewer, signal: AbortSignal): Promise<void> {
+    const isQueued = async () => (await this.#queued(id, viewer)) !== undefined
+    return begun(isQueued, this.#parts.changed, signal)
+  }
+
+  async #queued(id: string, viewer: Viewer): Promise<Queued | undefined> {
+    const queued = await this.#line.find(LINE, id)
+    return queued?.owner === null || queued?.owner === viewer ? queued : undefined
+  }
+
+  /** The work with a run that has begun; of one that waits, the other. */
+  async #orQueued<T, U>(
+    id: string,
+    viewer: Viewer,
+    work: () => Promise<T>,
+    onQueued: (queued: Queued) => Promise<U>,
+  ): Promise<T | U> {
+    try {
+      return await work()
+    } catch (error) {
+      asUndefined(error)
+    }
+    const queued = await this.#queued(id, viewer)
+    // It may have begun in between.
+    return queued === undefined ? work() : onQueued(queued)
+  }
+}
+
+/** A run that is not there. Throws any other error. */
+function asUndefined(error: unknown): undefined {
+  if (!isServableError(error) || error.code !== 'run_not_found') throw error
+}
+
+/** The priority that the deployment gives a run, as a whole number from 0 to 9. */
+function priorityIn({ priorityOf }: QueueSettings, run: QueuedRun): number {
+  const priority = Math.round(Number(priorityOf?.(run) ?? 0))
+  return Math.min(Math.max(Number.isNaN(priority) ? 0 : priority, 0), MAX_PRIORITY)
+}

@@ -1,0 +1,255 @@
+/**
+ * Deletes sessions, and all that is kept of an owner.
+ *
+ * @module
+ */
+
+import type { Kind } from '../../agents/contract.ts'
+import type { SessionKey, SessionStorage } from '../../agents/memory.ts'
+import { KINDS } from '../../agents/registry.ts'
+import { isServableError } from '../../base/errors.ts'
+import { createWake } from '../../base/wake.ts'
+import type { Core, Forgetting } from '../../core/built-in.ts'
+import type { Calls } from '../../core/transaction-calls.ts'
+import { stillAtWork } from '../../runs/feedback.ts'
+import { placeOf } from '../../runs/sessions/session-storage.ts'
+import { busy } from '../../runs/sessions/session-turns.ts'
+import type { RunQuery } from '../../runs/stored/host.ts'
+import type { RunSummary } from '../../runs/stored/record.ts'
+import type { Position } from '../../stores/store.ts'
+import { ENDING, ENDING_WORKS, type EndingWorks } from './ending.ts'
+import { keyOf, listOf, type SessionService } from './service.ts'
+
+/** Runs that are looked at together, and that are deleted at the same time. */
+const PAGE = 100
+const AT_ONCE = 10
+
+/** Milliseconds for which runs that are to stop are waited for, and between two looks. */
+const PATIENCE_MS = 30_000
+const LOOK_MS = 500
+
+/** Milliseconds after which the place in the line is renewed. */
+const RENEW_MS = 4000
+
+/** How often all of an owner is gone through: what is new meanwhile is found the next time. */
+const ROUNDS = 10
+
+/** A session, by what is asked for. */
+export interface SessionOf {
+  readonly kind: Kind
+  readonly name: string
+  readonly id: string
+}
+
+/** See the module's head. */
+export class Forgetter {
+  readonly #core: Pick<Core, 'host' | 'mounted' | 'catalog'>
+  readonly #files: Core['runs']['files']
+  readonly #calls: Calls<EndingWorks>
+  readonly #shown: SessionService
+  readonly #kept: SessionStorage
+
+  constructor(core: Core, shown: SessionService, kept: SessionStorage) {
+    this.#core = core
+    this.#files = core.runs.files
+    this.#calls = core.callTransactions(ENDING, ENDING_WORKS)
+    this.#shown = shown
+    this.#kept = kept
+  }
+
+  /**
+   * Deletes a session of the caller with all that is of it. Gives whether there was anything. Throws `session_busy` while a run of it
+   * is at work, unless that is to be cancelled. Whatever it throws: to be called again.
+   */
+  async session(owner: string | null, session: SessionOf, cancels: boolean): Promise<boolean> {
+    const { kind, name, id } = session
+    const key = keyOf(owner, kind, name, id)
+    const query = { kind, name, sessionId: id }
+    // Without an owner, others' runs may have the same id of a session.
+    if (owner === null && !(await this.#calls.isThere(placeOf(key), key))) return false
+    await this.#stopRuns(owner, query, cancels)
+    return this.#end(key, owner, cancels, async () => {
+      const found = [
+        await this.#askPlugins({ owner, session, cancels }),
+        await this.#forgetRuns(owner, query, run => this.#isOfBefore(run, owner)),
+      ]
+      return found.includes(true)
+    })
+  }
+
+  /** Deletes all that is kept of an owner. Throws `session_busy` as for one session: what was deleted by then stays so. */
+  async owner(owner: string, cancels: boolean): Promise<void> {
+    if (!cancels) await this.#stopRuns(owner, {}, false)
+    for (let round = 0; round < ROUNDS; round++) {
+      const found = [
+        await this.#forgetSessions(owner, cancels),
+        await this.#forgetRuns(owner, {}, run => this.#isStopped(run, owner, cancels)),
+        await this.#askPlugins({ owner, cancels }),
+      ]
+      if (!found.includes(true)) return
+    }
+  }
+
+  async #forgetSessions(owner: string, cancels: boolean): Promise<boolean> {
+    let hasFound = false
+    let after: Position | undefined
+    do {
+      const { keys, next } = await this.#calls.keys(listOf(owner), owner, after)
+      for (const key of keys) {
+        if (await this.#end(key, owner, cancels, async () => false)) hasFound = true
+      }
+      after = next
+    } while (after !== undefined)
+    return hasFound
+  }
+
+  /** Takes the session, does the work, and deletes the session last: what is left over is found by it. */
+  async #end(
+    key: SessionKey,
+    owner: string | null,
+    cancels: boolean,
+    work: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const at = placeOf(key)
+    const id = crypto.randomUUID()
+    const wake = createWake()
+    const seat = this.#kept.seat(key, { runId: id, stop: () => {}, look: () => wake.fire() })
+    const claim = () => this.#calls.claim(at, key, id, cancels)
+    let renewing: ReturnType<typeof setInterval> | undefined
+    let hasFound = false
+    try {
+      for (;;) {
+        const isThere = await this.#claim(claim, [...seat.others], wake)
+        if (isThere) renewing ??= setInterval(() => void claim().catch(() => {}), RENEW_MS)
+        if (await work()) hasFound = true
+        if (!isThere) {
+          await this.#shown.takeOff(key)
+          return hasFound
+        }
+        await this.#files?.forgetTurns?.(await this.#calls.runsOfFiles(at, key), owner, key)
+        await this.#endInner(key)
+        await this.#shown.takeOff(key)
+        if (await this.#calls.end(at, key, id)) return true
+      }
+    } catch (error) {
+      await this.#calls.release(at, key, id).catch(() => {})
+      throw error
+    } finally {
+      clearInterval(renewing)
+      seat.letGo()
+    }
+  }
+
+  /** Waits until the session is free. False where there is none. */
+  async #claim(
+    claim: () => ReturnType<Calls<EndingWorks>['claim']>,
+    others: readonly { readonly runId: string; stop(): void }[],
+    wake: ReturnType<typeof createWake>,
+  ): Promise<boolean> {
+    const giveUpAt = performance.now() + PATIENCE_MS
+    for (;;) {
+      const claimed = await claim()
+      if (claimed === undefined) return false
+      if (claimed.place === 0) return true
+      for (const other of others) if (claimed.stops.includes(other.runId)) other.stop()
+      if (performance.now() > giveUpAt) throw busy()
+      const timer = setTimeout(() => wake.fire(), LOOK_MS)
+      await wake.wait()
+      clearTimeout(timer)
+    }
+  }
+
+  /** What was remembered in sessions of others that are run inside of it, which had no turns there. */
+  async #endInner(key: SessionKey): Promise<void> {
+    const [label = '', ...more] = key.place
+    if (more.length > 0 || label.startsWith('agent:')) return
+    for (const kind of KINDS) {
+      for (const { name } of this.#core.catalog.entries(kind)) {
+        const inner = { ...key, place: [`${kind}:${name}`] }
+        await this.#calls.endInner(placeOf(inner), inner)
+      }
+    }
+  }
+
+  async #askPlugins(what: Forgetting): Promise<boolean> {
+    let hasFound = false
+    for (const { forget } of this.#core.mounted) if (await forget?.(what)) hasFound = true
+    return hasFound
+  }
+
+  /** Stops the runs that are at work now. Throws where they are not to stop. */
+  async #stopRuns(owner: string | null, query: Partial<RunQuery>, cancels: boolean): Promise<void> {
+    await this.#forEach(owner, { ...query, status: 'running' }, async ({ id }) => {
+      if (!cancels) throw stillAtWork()
+      await this.#stop(id, owner)
+      return false
+    })
+  }
+
+  /** Deletes runs that have ended, and those at work that `mayGo` has stopped. */
+  #forgetRuns(
+    owner: string | null,
+    query: Partial<RunQuery>,
+    mayGo: (run: RunSummary) => Promise<boolean>,
+  ): Promise<boolean> {
+    return this.#forEach(owner, query, async run => {
+      // What waits for a place is its plugin's.
+      if (run.status === 'queued') return false
+      if (run.status === 'running' && !(await mayGo(run))) return false
+      return unlessGone(this.#core.host.delete(run.id, owner))
+    })
+  }
+
+  /** Whether there was any of which `work` says so. */
+  async #forEach(
+    owner: string | null,
+    query: Partial<RunQuery>,
+    work: (run: RunSummary) => Promise<boolean>,
+  ): Promise<boolean> {
+    let hasFound = false
+    let cursor: string | undefined
+    do {
+      const { runs, nextCursor } = await this.#core.host.list(owner, { ...query, cursor, limit: PAGE })
+      // Who only claims to be someone has sessions apart from those of nobody.
+      const own = owner === null ? runs.filter(({ userId }) => userId === undefined) : runs
+      for (let from = 0; from < own.length; from += AT_ONCE) {
+        const found = await Promise.all(own.slice(from, from + AT_ONCE).map(work))
+        if (found.includes(true)) hasFound = true
+      }
+      cursor = nextCursor ?? undefined
+    } while (cursor !== undefined)
+    return hasFound
+  }
+
+  /** A run that begins now has a session of its own; what goes on from before is none any more. */
+  async #isOfBefore({ id, continuedFrom }: RunSummary, owner: string | null): Promise<boolean> {
+    if (continuedFrom !== undefined) await this.#stop(id, owner)
+    return continuedFrom !== undefined
+  }
+
+  async #isStopped({ id }: RunSummary, owner: string, cancels: boolean): Promise<boolean> {
+    if (!cancels) throw stillAtWork()
+    await this.#stop(id, owner)
+    return true
+  }
+
+  /** Cancels a run, unless it has ended. */
+  async #stop(id: string, owner: string | null): Promise<void> {
+    try {
+      await this.#core.host.cancel(id, owner)
+    } catch (error) {
+      if (!isServableError(error) || !['run_ended', 'run_not_found'].includes(error.code)) throw error
+    }
+  }
+}
+
+/** False where a run was deleted by someone else. */
+async function unlessGone(deleted: Promise<void>): Promise<boolean> {
+  try {
+    await deleted
+    return true
+  } catch (error) {
+    if (isServableError(error) && error.code === 'run_not_found') return false
+    throw error
+  }
+}

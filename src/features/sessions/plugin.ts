@@ -1,0 +1,52 @@
+/**
+ * Sessions that people can see as a plugin: the entry `servable/sessions`.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../base/errors.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import { stateFor } from '../../core/no-state.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { joinPath } from '../../http/router.ts'
+import { describeSessions } from './describe.ts'
+import { ENDING, ENDING_WORKS } from './ending.ts'
+import { exportRoutes } from './export.ts'
+import { feedbackRoutes } from './feedback.ts'
+import { Forgetter } from './forget.ts'
+import { forgetRoutes } from './forget-routes.ts'
+import { sessionRoutes } from './routes.ts'
+import { SAID, SAID_WORKS } from './said.ts'
+import { NAME, SessionService } from './service.ts'
+import { SESSION_WORKS } from './transactions.ts'
+
+export type { ToldFeedback } from './feedback.ts'
+export type { SessionPage, SessionSummary } from './list.ts'
+export type { TurnPage } from './turns.ts'
+
+/**
+ * Shows callers their sessions: `GET /sessions`, `/agents/:name/sessions/:id` and what is below it. Throws `invalid_options` where
+ * none are kept.
+ */
+export function sessions(): Plugin {
+  return asPlugin({
+    name: NAME,
+    transactions: { [NAME]: SESSION_WORKS, [ENDING]: ENDING_WORKS, [SAID]: SAID_WORKS },
+    mount(core) {
+      stateFor(NAME, core.settings.state)
+      const kept = core.runs.memory?.sessions
+      if (kept === undefined) {
+        throw new ServableError('invalid_options', '`sessions` shows what is kept: `runs.store` is `none`')
+      }
+      const shown = new SessionService(core)
+      kept.changed = key => shown.tell(key)
+      const routes = [
+        ...sessionRoutes(core, shown),
+        ...forgetRoutes(core, new Forgetter(core, shown, kept)),
+        ...feedbackRoutes(core),
+        ...exportRoutes(core, shown),
+      ]
+      return { routes, links: { sessions: joinPath(core.prefix, 'sessions') }, describe: describeSessions }
+    },
+  })
+}

@@ -1,0 +1,100 @@
+/**
+ * The sessions of the caller: `GET` and `POST /sessions`, `/agents/:name/sessions/:id` and what is below it.
+ *
+ * @module
+ */
+
+import type { Kind } from '../../agents/contract.ts'
+import type { SessionKey } from '../../agents/memory.ts'
+import { KINDS } from '../../agents/registry.ts'
+import { ServableError } from '../../base/errors.ts'
+import { validate } from '../../base/validation.ts'
+import type { Core } from '../../core/built-in.ts'
+import type { Endpoint, RequestState, Route } from '../../http/context.ts'
+import { joinPath, queryOf } from '../../http/router.ts'
+import { checkPermitOf } from '../../runs/permit.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
+import type { SessionSummary } from './list.ts'
+import {
+  checkId,
+  ForkSchema,
+  NewSessionSchema,
+  RenameSchema,
+  readBody,
+  SessionQuerySchema,
+  TurnQuerySchema,
+} from './schemas.ts'
+import { keyOf, NAME, type SessionService } from './service.ts'
+
+/** What is the caller's is kept by no cache. */
+const NO_STORE = { 'cache-control': 'no-store' }
+
+/** Makes the routes. */
+export function sessionRoutes(
+  {
+    prefix,
+    catalog,
+    maxBodyBytes,
+    checkShared,
+    runs: { permit },
+  }: Pick<Core, 'prefix' | 'catalog' | 'maxBodyBytes' | 'checkShared' | 'runs'>,
+  sessions: SessionService,
+): Route[] {
+  const check = checkShared('Sessions need')
+  const route = (method: Route['method'], path: string, endpoint: Endpoint): Route => ({
+    method,
+    path: joinPath(prefix, path),
+    part: NAME,
+    endpoint(request, state) {
+      check(state)
+      return endpoint(request, state)
+    },
+  })
+  const made = (session: SessionSummary): Reply => {
+    const { kind, name, id } = session
+    const location = joinPath(prefix, `${kind}s`, encodeURIComponent(name), 'sessions', id)
+    return jsonReply(session, { status: 201, headers: { ...NO_STORE, location } })
+  }
+  const ofKind = (kind: Kind): Route[] => {
+    const path = `${kind}s/:name/sessions/:id`
+    const keyIn = ({ owner, params }: RequestState): SessionKey =>
+      keyOf(owner, kind, params.name ?? '', checkId(params.id ?? ''))
+    return [
+      route('GET', path, async (_, state) =>
+        jsonReply(await sessions.get(keyIn(state)), { headers: NO_STORE }),
+      ),
+      route('PATCH', path, async (request, state) => {
+        const { title } = await readBody(request, RenameSchema, maxBodyBytes)
+        return jsonReply(await sessions.rename(keyIn(state), title), { headers: NO_STORE })
+      }),
+      route('GET', `${path}/messages`, async (request, state) => {
+        const query = validate(TurnQuerySchema, fieldsOf(request), 'invalid_query', 'query')
+        const headers = { 'content-type': 'application/json', ...NO_STORE }
+        return new Reply(await sessions.turns(keyIn(state), query), { headers })
+      }),
+      route('POST', `${path}/fork`, async (request, state) => {
+        const asked = await readBody(request, ForkSchema, maxBodyBytes)
+        await checkPermitOf(permit, state, () => ({ kind, name: state.params.name ?? '' }))
+        return made(await sessions.fork(keyIn(state), state.owner, asked))
+      }),
+    ]
+  }
+  return [
+    route('GET', 'sessions', async (request, { identity }) => {
+      if (identity === undefined) throw new ServableError('not_found', 'Listing sessions needs an identity')
+      const query = validate(SessionQuerySchema, fieldsOf(request), 'invalid_query', 'query')
+      return jsonReply(await sessions.list(identity.id, query), { headers: NO_STORE })
+    }),
+    route('POST', 'sessions', async (request, state) => {
+      const { kind, name, title } = await readBody(request, NewSessionSchema, maxBodyBytes)
+      catalog.resolve(kind, name)
+      await checkPermitOf(permit, state, () => ({ kind, name }))
+      return made(await sessions.make(keyOf(state.owner, kind, name, crypto.randomUUID()), title))
+    }),
+    ...KINDS.flatMap(ofKind),
+  ]
+}
+
+function fieldsOf(request: Request): object {
+  return Object.fromEntries(queryOf(request.url))
+}

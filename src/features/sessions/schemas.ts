@@ -1,0 +1,89 @@
+/**
+ * What clients ask of sessions: bodies and queries.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Kind } from '../../agents/contract.ts'
+import { KINDS } from '../../agents/registry.ts'
+import { ServableError } from '../../base/errors.ts'
+import { isObject, paging, validate } from '../../base/validation.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import type { SessionQuery } from './list.ts'
+import type { TurnQuery } from './turns.ts'
+
+/** Characters of an id of a session, as a run may have it. */
+const MAX_ID = 500
+
+/** Most characters of a title that is set, and bytes of a body. */
+const MAX_TITLE = 200
+const MAX_BYTES = 16_384
+
+const kind = v.picklist(KINDS, `must be one of ${KINDS.join(', ')}`)
+
+const title = v.pipe(
+  v.string('must be text'),
+  v.trim(),
+  v.nonEmpty('must not be empty'),
+  v.maxLength(MAX_TITLE, `must have at most ${MAX_TITLE} characters`),
+)
+
+/** The body of `POST /sessions`. */
+export interface NewSession {
+  readonly kind: Kind
+  readonly name: string
+  readonly title?: string | undefined
+}
+
+/** The body of `POST …/fork`. */
+export interface Fork {
+  readonly runId?: string | undefined
+  readonly title?: string | undefined
+}
+
+const body = v.custom<object>(isObject, 'must be a JSON object')
+
+export const NewSessionSchema: v.GenericSchema<unknown, NewSession> = v.pipe(
+  body,
+  v.object({ kind: v.optional(kind, 'agent'), name: v.string('must be text'), title: v.optional(title) }),
+)
+
+export const RenameSchema: v.GenericSchema<unknown, { readonly title: string }> = v.pipe(
+  body,
+  v.object({ title }),
+)
+
+export const ForkSchema: v.GenericSchema<unknown, Fork> = v.pipe(
+  body,
+  v.object({
+    runId: v.optional(v.pipe(v.string('must be text'), v.maxLength(MAX_ID, 'must be the id of a run'))),
+    title: v.optional(title),
+  }),
+)
+
+/** The query of `GET /sessions`. */
+export const SessionQuerySchema: v.GenericSchema<unknown, SessionQuery> = v.object({
+  kind: v.optional(kind),
+  name: v.optional(v.string()),
+  ...paging,
+})
+
+/** The query of `GET …/messages`. */
+export const TurnQuerySchema: v.GenericSchema<unknown, TurnQuery> = v.object(paging)
+
+/** Reads and checks a body. Throws `invalid_body` that names every wrong field. */
+export async function readBody<T>(
+  request: Request,
+  schema: v.GenericSchema<unknown, T>,
+  maxBytes: number,
+): Promise<T> {
+  requireJson(request)
+  return validate(schema, await readJson(request, Math.min(maxBytes, MAX_BYTES)), 'invalid_body', 'body')
+}
+
+/** The id in a path. What no session can have is looked up nowhere. */
+export function checkId(id: string): string {
+  if (id.length > 0 && id.length <= MAX_ID) return id
+  throw new ServableError('session_not_found', 'There is no such session')
+}

@@ -1,0 +1,120 @@
+/**
+ * What is asked of sessions, beside their data. What other programs wrote crosses as JSON: it need not be what can be cloned.
+ *
+ * @module
+ */
+
+import type { SessionKey } from '../../agents/memory.ts'
+import type { Transactions } from '../../core/transaction-calls.ts'
+import {
+  forgetSession,
+  idOf,
+  type KeptSession,
+  NEW,
+  putSession,
+  SESSIONS,
+  type Session,
+  type SessionSettings,
+  save,
+} from '../../runs/sessions/session-record.ts'
+import type { Document, Reader, Transaction } from '../../stores/store.ts'
+import {
+  copyOf,
+  listSessions,
+  type SessionPage,
+  type SessionQuery,
+  type SessionSummary,
+  summaryOf,
+} from './list.ts'
+import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
+
+/** What was taken off a list of late: a word of it from before, that comes after, would list it for good. In memory alone. */
+const OFF = 'session-off'
+const OFF_MS = 60_000
+const OFF_AT_ONCE = 100
+const MAX_OFF = 1000
+
+/** See the module's head. Sessions that are not there, or not the caller's, are undefined. */
+export interface SessionWorks extends Transactions {
+  readonly reads: {
+    readonly list: (tx: Reader, owner: string, query: SessionQuery) => SessionPage
+    readonly find: (tx: Reader, key: SessionKey) => SessionSummary | undefined
+    readonly turns: (tx: Reader, key: SessionKey, query: TurnQuery) => string | undefined
+    readonly copy: (tx: Reader, key: SessionKey, runId: string | undefined) => string | undefined
+    /** What a list is told. */
+    readonly tell: (tx: Reader, key: SessionKey) => Document<Session> | undefined
+  }
+  readonly writes: {
+    readonly make: (
+      tx: Transaction,
+      key: SessionKey,
+      title: string | undefined,
+      settings: SessionSettings,
+    ) => SessionSummary | undefined
+    readonly rename: (tx: Transaction, key: SessionKey, title: string) => SessionSummary | undefined
+    readonly paste: (
+      tx: Transaction,
+      key: SessionKey,
+      copied: string,
+      settings: SessionSettings,
+    ) => SessionSummary | undefined
+    /** Lists a copy, unless a newer one is there. */
+    readonly told: (tx: Transaction, copy: Document<Session>) => void
+    /** Takes one off the list. */
+    readonly gone: (tx: Transaction, id: string) => void
+  }
+}
+
+/** The transactions of sessions that people see. */
+export const SESSION_WORKS: SessionWorks = {
+  expiring: [SESSIONS],
+  passing: [OFF],
+  forget: (tx, _, id) => forgetSession(tx, id),
+  reads: {
+    list: listSessions,
+    find,
+    turns(tx, key, query) {
+      const page = readTurns(tx, key, query)
+      return page && JSON.stringify(page)
+    },
+    copy(tx, key, runId) {
+      const copied = copyTurns(tx, key, runId)
+      return copied && JSON.stringify(copied)
+    },
+    tell: copyOf,
+  },
+  writes: {
+    make(tx, key, title, settings) {
+      save(tx, key, { ...NEW, about: begunAt(tx, key, title) }, settings)
+      return find(tx, key)
+    },
+    rename(tx, key, title) {
+      const document = tx.get<KeptSession>(SESSIONS, idOf(key))
+      const session = visible(tx, key)
+      if (document === undefined || session?.about === undefined) return undefined
+      // It keeps its place in lists, and its time.
+      putSession(tx, { ...document, value: { ...session, about: { ...session.about, title } } })
+      return find(tx, key)
+    },
+    paste(tx, key, copied, settings) {
+      pasteTurns(tx, key, JSON.parse(copied), settings)
+      return find(tx, key)
+    },
+    told(tx, copy) {
+      const { at } = tx.get(SESSIONS, copy.id) ?? tx.get(OFF, copy.id) ?? { at: 0 }
+      if (at <= copy.at) putSession(tx, copy)
+    },
+    gone(tx, id) {
+      tx.delete(SESSIONS, id)
+      for (const off of tx.expired(OFF, tx.now, OFF_AT_ONCE)) tx.delete(OFF, off.id)
+      if (tx.count(OFF) >= MAX_OFF) return
+      const at = tx.now
+      tx.put(OFF, { id, partition: '', at, tags: {}, value: null, expiresAt: at + OFF_MS })
+    },
+  },
+}
+
+function find(tx: Reader, key: SessionKey): SessionSummary | undefined {
+  const document = visible(tx, key) && tx.get<KeptSession>(SESSIONS, idOf(key))
+  return document && summaryOf(tx, document)
+}

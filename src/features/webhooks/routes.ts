@@ -1,0 +1,209 @@
+/**
+ * `/webhooks`: the subscriptions of a caller and their deliveries. `/admin/webhooks`: all of them.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { ServableError } from '../../base/errors.ts'
+import { paging, validate } from '../../base/validation.ts'
+import type { Core } from '../../core/built-in.ts'
+import type { Endpoint, RequestState, Route } from '../../http/context.ts'
+import { joinPath, queryOf } from '../../http/router.ts'
+import { toBase64 } from '../../web/base64.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import { plain } from '../../web/plain.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
+import type { Notices } from './notices.ts'
+import { clientKey, NAME, type WebhookSettings } from './options.ts'
+import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
+import { type Asking, changed } from './transactions.ts'
+import { anyWebhookView, deliveryView, webhookView } from './view.ts'
+
+/** Most bytes of a body. */
+const MAX_BODY = 65_536
+
+/** Bytes of a secret that is made here. */
+const SECRET_BYTES = 32
+
+const QuerySchema = v.object({
+  status: v.optional(
+    v.picklist(['pending', 'delivered', 'failed'], 'must be one of pending, delivered, failed'),
+  ),
+  ...paging,
+})
+
+type Parts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
+  readonly settings: WebhookSettings
+  readonly notices: Notices
+}
+
+const HEADERS = { 'cache-control': 'no-store' }
+
+/** Answers with JSON that no cache keeps. */
+function answer(value: unknown, status = 200): Reply {
+  return jsonReply(value, { status, headers: HEADERS })
+}
+
+/** The routes of callers: there are none where they have no subscriptions. */
+export function webhookRoutes(parts: Parts): Route[] {
+  const { notices, maxBodyBytes, checkShared } = parts
+  const { calls } = notices
+  const check = checkShared('Webhooks need')
+  const read = async <T>(request: Request, schema: v.GenericSchema<unknown, T>): Promise<T> => {
+    requireJson(request)
+    const value = await readJson(request, Math.min(maxBodyBytes, MAX_BODY))
+    return validate(schema, value, 'invalid_body', 'body')
+  }
+  const route = (
+    method: Route['method'],
+    path: string,
+    endpoint: (request: Request, owner: string, id: string, state: RequestState) => ReturnType<Endpoint>,
+  ): Route => ({
+    method,
+    path: joinPath(parts.prefix, NAME, path),
+    part: NAME,
+    endpoint(request, state) {
+      check(state)
+      return endpoint(request, ownerOf(state), state.params.id ?? '', state)
+    },
+  })
+  /** What a subscription has of the key that makes or changes it. */
+  const keyOf = async (state: RequestState) => {
+    const only = await notices.permit?.(state)
+    return { keyId: state.identity?.keyId ?? null, only: only ?? null }
+  }
+  return [
+    route('GET', '', async (_, owner) =>
+      answer({ webhooks: (await calls.list(NAME, owner)).map(webhookView) }),
+    ),
+    route('POST', '', async (request, owner, _, state) => {
+      const { secret = newSecret(), ...asked } = await read(request, NewWebhookSchema)
+      clientKey(secret)
+      await notices.check(asked.url)
+      const webhook = {
+        ...asked,
+        id: `wh_${crypto.randomUUID()}`,
+        ...{ owner, secrets: [{ secret }], isEnabled: true, createdAt: Date.now() },
+      }
+      await calls.add(NAME, changed(webhook, await keyOf(state)))
+      return answer({ ...webhookView(webhook), secret }, 201)
+    }),
+    route('GET', ':id', async (_, owner, id) => answer(webhookView(await calls.find(NAME, id, owner)))),
+    route('PATCH', ':id', async (request, owner, id, state) => {
+      const { enabled, ...asked } = await read(request, WebhookChangeSchema)
+      if (asked.url !== undefined) await notices.check(asked.url)
+      const change = { ...asked, isEnabled: enabled, ...(await keyOf(state)) }
+      return answer(webhookView(await calls.change(NAME, id, owner, change)))
+    }),
+    route('DELETE', ':id', async (_, owner, id) => {
+      await calls.remove(NAME, id, owner)
+      return new Reply(null, { status: 204, headers: HEADERS })
+    }),
+    route('POST', ':id/secret', async (request, owner, id, state) => {
+      await checkKey(parts, state)
+      const { secret = newSecret() } = await read(request, NewSecretSchema)
+      clientKey(secret)
+      return answer({ ...webhookView(await calls.rotate(NAME, id, owner, secret)), secret })
+    }),
+    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), NAME, ownerOf),
+  ]
+}
+
+/** The routes of administrators, behind the gate of `admin`. */
+export function adminWebhookRoutes(parts: Parts, decidesItself = false): Route[] {
+  const { calls } = parts.notices
+  const { subscriptions } = parts.settings
+  const base = joinPath(parts.prefix, 'admin', NAME)
+  const check = parts.checkShared('Webhooks need')
+  const routes: Route[] = [
+    {
+      method: 'GET',
+      path: base,
+      part: 'admin',
+      async endpoint(_, state) {
+        check(state)
+        const kept = await calls.list(NAME, undefined)
+        return answer({ webhooks: [...subscriptions, ...kept].map(anyWebhookView) })
+      },
+    },
+    ...deliveryRoutes(parts, base, 'admin', () => undefined),
+  ]
+  return routes.map(route => ({ ...route, decidesItself, endpoint: reported(route) }))
+}
+
+/** Tells the log what an administrator did. */
+function reported({ method, path, endpoint }: Route): Endpoint {
+  const action = path.endsWith('/test') ? 'test_webhook' : 'replay_delivery'
+  return async (request, state) => {
+    const answer = await endpoint(request, state)
+    if (method === 'GET') return answer
+    const { requestId, owner, params } = state
+    const who = owner === null ? null : plain(owner)
+    const about = { action, outcome: 'ok', who, requestId, id: plain((params.id ?? '').slice(0, MAX_SHOWN)) }
+    state.log({ level: 'warn', event: 'admin.act', ...about })
+    return answer
+  }
+}
+
+/** Most characters of an id in the log. */
+const MAX_SHOWN = 100
+
+/** What both may do with deliveries. */
+function deliveryRoutes(
+  { notices, checkShared }: Parts,
+  base: string,
+  part: string,
+  ownerIn: (state: RequestState) => Asking,
+): Route[] {
+  const { calls } = notices
+  const check = checkShared('Webhooks need')
+  const route = (
+    method: Route['method'],
+    path: string,
+    endpoint: (owner: Asking, params: RequestState['params'], request: Request) => ReturnType<Endpoint>,
+  ): Route => ({
+    method,
+    path: joinPath(base, path),
+    part,
+    async endpoint(request, state) {
+      check(state)
+      if (method === 'POST' && part === NAME) await checkKey({ notices }, state)
+      return endpoint(ownerIn(state), state.params, request)
+    },
+  })
+  return [
+    route('GET', ':id/deliveries', async (owner, { id = '' }, request) => {
+      const query = validate(QuerySchema, Object.fromEntries(queryOf(request.url)), 'invalid_query', 'query')
+      const { values, next = null } = await calls.deliveries(NAME, id, owner, query)
+      return answer({ deliveries: values.map(deliveryView), nextCursor: next })
+    }),
+    route('POST', ':id/test', async (owner, { id = '' }) => {
+      const delivery = await calls.test(NAME, id, owner, `${crypto.randomUUID()}_test`)
+      notices.send()
+      return answer(deliveryView(delivery), 202)
+    }),
+    route('POST', ':id/deliveries/:delivery/replay', async (owner, { id = '', delivery = '' }) => {
+      const replayed = await calls.replay(NAME, id, owner, delivery)
+      notices.send()
+      return answer(deliveryView(replayed), 202)
+    }),
+  ]
+}
+
+/** A key of some names acts on the subscriptions that it has made. Throws `insufficient_scope`. */
+async function checkKey({ notices }: Pick<Parts, 'notices'>, state: RequestState): Promise<void> {
+  if ((await notices.permit?.(state)) === undefined) return
+  const { keyId } = await notices.calls.find(NAME, state.params.id ?? '', ownerOf(state))
+  if (keyId !== state.identity?.keyId)
+    throw new ServableError('insufficient_scope', 'The webhook is of another key')
+}
+
+function ownerOf({ owner }: RequestState): string {
+  if (owner !== null) return owner
+  throw new ServableError('not_found', 'Webhooks are of authenticated users')
+}
+
+function newSecret(): string {
+  return `whsec_${toBase64(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))}`
+}

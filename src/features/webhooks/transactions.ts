@@ -1,0 +1,271 @@
+/**
+ * The transactions of webhooks. They run beside the data: in this process, or in the object of one place.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../base/errors.ts'
+import type { Forgetting } from '../../core/built-in.ts'
+import type { Transactions } from '../../core/transaction-calls.ts'
+import type { Permitted } from '../../runs/permit.ts'
+import { type Page, readPage } from '../../runs/stored/page.ts'
+import type { Position, Reader, Transaction } from '../../stores/store.ts'
+import {
+  DELIVERIES,
+  type DeliveryStatus,
+  deliveryIdOf,
+  dropDeliveriesOf,
+  dropDelivery,
+  type KeptDelivery,
+  type KeptWebhook,
+  putDelivery,
+  putDue,
+  RUN_WEBHOOK,
+  WEBHOOKS,
+} from './kept.ts'
+import { createMatcher, hears } from './matching.ts'
+import type { WebhookSettings } from './options.ts'
+import { bodyOf, type RunNotice, testBody } from './payload.ts'
+
+/** Whose subscription is meant: undefined for an administrator, who may mean any. */
+export type Asking = string | undefined
+
+/** Which deliveries to list, newest first. */
+export interface DeliveryQuery {
+  readonly status?: DeliveryStatus | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+/** What a client changes of a subscription. Null: all again. */
+export type WebhookChange = {
+  readonly [Name in 'url' | 'events' | 'agents' | 'contents' | 'isEnabled' | 'keyId' | 'only']?:
+    | KeptWebhook[Name]
+    | null
+    | undefined
+}
+
+/** Reads and writes. Subscriptions that are not there, or not the caller's, are `webhook_not_found`. */
+export interface WebhookTransactions extends Transactions {
+  readonly reads: {
+    /** Of an owner, or the oldest 1,000 of all. */
+    readonly list: (tx: Reader, owner: Asking) => KeptWebhook[]
+    readonly find: (tx: Reader, id: string, owner: Asking) => KeptWebhook
+    readonly deliveries: (tx: Reader, id: string, owner: Asking, query: DeliveryQuery) => Page<KeptDelivery>
+  }
+  readonly writes: {
+    /** Throws `too_many_webhooks`. */
+    readonly add: (tx: Transaction, webhook: KeptWebhook) => void
+    readonly change: (tx: Transaction, id: string, owner: string, change: WebhookChange) => KeptWebhook
+    /** The secret before signs for another day. */
+    readonly rotate: (tx: Transaction, id: string, owner: string, secret: string) => KeptWebhook
+    readonly remove: (tx: Transaction, id: string, owner: Asking) => void
+    /** Deletes all of an owner. Says whether there was anything. */
+    readonly forget: (tx: Transaction, owner: string) => boolean
+    /** Deletes the deliveries of a run. */
+    readonly forgetRun: (tx: Transaction, runId: string) => void
+    /** Deletes deliveries to a subscription that are of an owner, or of a session: a page of them. */
+    readonly drop: (tx: Transaction, id: string, what: Forgetting, after: Position | undefined) => Dropped
+    /** Writes a delivery for each who hears of a notice. `isAgain` says that they may have come before. */
+    readonly enqueue: (tx: Transaction, notices: readonly RunNotice[], isAgain?: boolean) => void
+    /** Sends a test. `delivery` is its id. */
+    readonly test: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+    /** Sends a delivery again. Throws `delivery_not_found`. */
+    readonly replay: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+  }
+}
+
+/** How many were deleted, and where the next page begins, if there is one. */
+interface Dropped {
+  readonly count: number
+  readonly next: Position | undefined
+}
+
+/** Deliveries that are looked at in one go. They have their bodies. */
+const PAGE = 100
+
+/** Most subscriptions that one list has. */
+const MANY = 1000
+
+/** Milliseconds for which a secret signs after another one has replaced it. */
+const ROTATION_MS = 24 * 60 * 60 * 1000
+
+/** Who gets a delivery. */
+interface Receiver {
+  readonly id: string
+  readonly url?: string | undefined
+  readonly contents?: boolean | undefined
+  readonly keyId?: string | undefined
+  readonly hearsOwner: boolean
+}
+
+/** Makes the transactions. */
+export function webhookTransactions(settings: WebhookSettings): WebhookTransactions {
+  const { subscriptions, maxPerOwner, runKeys, retentionMs } = settings
+  const match = createMatcher(subscriptions)
+  const deployed = new Map(subscriptions.map(each => [each.id, each]))
+
+  const find = (tx: Reader, id: string, owner: Asking): KeptWebhook => {
+    const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
+    if (found !== undefined && (owner === undefined || found.owner === owner)) return found
+    throw new ServableError('webhook_not_found', 'There is no such webhook')
+  }
+  /** Throws for what is not the caller's. Administrators also mean those of the deployment, and those of runs. */
+  const check = (tx: Reader, id: string, owner: Asking): Pick<KeptWebhook, 'url'> | undefined => {
+    if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
+    return find(tx, id, owner)
+  }
+  const put = (tx: Transaction, webhook: KeptWebhook): KeptWebhook => {
+    const { id, owner: partition, createdAt: at } = webhook
+    tx.put(WEBHOOKS, { id, partition, at, tags: {}, value: webhook })
+    return webhook
+  }
+  const remove = (tx: Transaction, id: string) => {
+    tx.delete(WEBHOOKS, id)
+    for (;;) {
+      const left = tx.oldest(DELIVERIES, MANY, id)
+      if (left.length === 0) return
+      for (const each of left) dropDelivery(tx, each.id)
+    }
+  }
+  const receiversOf = (tx: Reader, notice: RunNotice): Receiver[] => {
+    const { owner, url } = notice
+    const own =
+      owner === null || maxPerOwner === 0
+        ? []
+        : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: maxPerOwner })
+    return [
+      ...match(notice).map(({ id, contents }) => ({ id, contents, hearsOwner: true })),
+      ...own
+        .filter(({ value }) => value.isEnabled && hears(value, notice) && isOf(value, notice.run))
+        .map(({ value: { id, contents, url, keyId } }) => ({ id, contents, url, keyId, hearsOwner: false })),
+      ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, hearsOwner: false }] : []),
+    ]
+  }
+  const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
+    putDelivery(tx, delivery, retentionMs)
+    putDue(tx, delivery, { url, generation: crypto.randomUUID() })
+    return delivery
+  }
+
+  return {
+    expiring: [DELIVERIES],
+    forget: (tx, _, id) => dropDelivery(tx, id),
+    reads: {
+      list: (tx, owner) =>
+        owner === undefined
+          ? tx.oldest<KeptWebhook>(WEBHOOKS, MANY).map(({ value }) => value)
+          : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
+      find,
+      deliveries(tx, id, owner, { status, ...page }) {
+        check(tx, id, owner)
+        const tags = status && { status }
+        const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, { partition: id, tags }, page)
+        return { values: values.filter(({ createdAt }) => createdAt + retentionMs > tx.now), next }
+      },
+    },
+    writes: {
+      add(tx, webhook) {
+        const most = Math.max(1, maxPerOwner)
+        if (tx.count(WEBHOOKS, webhook.owner) >= most) {
+          throw new ServableError(
+            'too_many_webhooks',
+            `One client may have ${most} webhooks: delete one first`,
+          )
+        }
+        put(tx, webhook)
+      },
+      change: (tx, id, owner, change) => put(tx, changed(find(tx, id, owner), change)),
+      rotate(tx, id, owner, secret) {
+        const webhook = find(tx, id, owner)
+        const [before] = webhook.secrets
+        const older = before === undefined ? [] : [{ ...before, until: tx.now + ROTATION_MS }]
+        return put(tx, { ...webhook, secrets: [{ secret }, ...older] })
+      },
+      remove(tx, id, owner) {
+        find(tx, id, owner)
+        remove(tx, id)
+      },
+      forget(tx, owner) {
+        const all = tx.list(WEBHOOKS, { partition: owner, limit: MANY })
+        for (const { id } of all) remove(tx, id)
+        return all.length > 0
+      },
+      forgetRun: dropDeliveriesOf,
+      drop(tx, partition, what, after) {
+        const tags = what.session && { sessionId: what.session.id }
+        const page = { partition, tags, after, limit: PAGE, looks: MANY }
+        const { documents, next } = tx.search<KeptDelivery>(DELIVERIES, page)
+        const found = documents.filter(({ value }) => isAmong(value, what))
+        for (const each of found) dropDelivery(tx, each.id)
+        return { count: found.length, next }
+      },
+      enqueue(tx, notices, isAgain = false) {
+        for (const notice of notices) {
+          for (const to of receiversOf(tx, notice)) {
+            const id = deliveryIdOf(notice, to.id)
+            if (isAgain && tx.get(DELIVERIES, id) !== undefined) continue
+            queue(tx, deliveryOf(id, notice, to, tx.now), to.url)
+          }
+        }
+      },
+      test(tx, id, owner, delivery) {
+        const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
+        const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
+        return queue(
+          tx,
+          { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
+          url,
+        )
+      },
+      replay(tx, id, owner, delivery) {
+        const url = check(tx, id, owner)?.url
+        const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
+        if (before === undefined || before.webhook !== id) {
+          throw new ServableError(
+            'delivery_not_found',
+            'The webhook has no such delivery: it may have expired',
+          )
+        }
+        // One that is to be sent is left to whoever sends it.
+        if (before.status === 'pending') return before
+        const { error: _, nextTryAt: __, code: ___, ...about } = before
+        return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
+      },
+    },
+  }
+}
+
+/** The delivery of a notice. */
+function deliveryOf(id: string, notice: RunNotice, to: Receiver, now: number): KeptDelivery {
+  const { type, owner, run } = notice
+  const url = to.id === RUN_WEBHOOK ? to.url : undefined
+  const ran = to.keyId === undefined ? undefined : { kind: run.kind, name: run.name }
+  const session = sessionOf(notice)
+  const about = { id, webhook: to.id, owner, type, runId: run.runId, session, url, ...(ran && { ran }) }
+  return { ...about, createdAt: now, body: bodyOf(notice, to), status: 'pending', tries: 0 }
+}
+
+/** The session of a run, if it can be deleted: nobody deletes those of who only claims to be someone. */
+function sessionOf({ owner, run }: RunNotice): KeptDelivery['session'] {
+  const { kind, name, sessionId: id, userId } = run
+  return id === undefined || (owner === null && userId !== undefined) ? undefined : { kind, name, id }
+}
+
+/** Whether a delivery is of what is to go. The id of a session was searched for. */
+function isAmong({ owner, session }: KeptDelivery, what: Forgetting): boolean {
+  const of = what.session
+  return owner === what.owner && (of === undefined || (session?.kind === of.kind && session.name === of.name))
+}
+
+/** Whether the key of a subscription may run it. */
+function isOf({ only }: KeptWebhook, { kind, name }: Permitted): boolean {
+  return only === undefined || only.includes(`${kind}:${name}`)
+}
+
+/** What is left out stays as it is. */
+export function changed(webhook: KeptWebhook, change: WebhookChange): KeptWebhook {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  const all = Object.entries({ ...webhook, ...Object.fromEntries(given) })
+  return Object.fromEntries(all.filter(([, value]) => value !== null)) as unknown as KeptWebhook
+}

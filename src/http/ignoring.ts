@@ -1,8 +1,0 @@
-import { isServableError } from '../errors.ts'
-
-/** Catches one error alone. */
-export function ignoring(code: string): (error: unknown) => undefined {
-  return error => {
-    if (!isServableError(error) || error.code !== code) throw error
-  }
-}

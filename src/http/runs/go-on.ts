@@ -1,0 +1,258 @@
+/**
+ * Starts a run that goes on from another one: after answers, or after its process died. Whose it is stays the same, whoever asks for
+ * that. Runs an input again as well.
+ *
+ * @module
+ */
+
+import type { Answer, RunOptions } from '../../agents/contract.ts'
+import { hasKeys } from '../../agents/redacted.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
+import { checkPermit } from '../../runs/permit.ts'
+import type { StartRequest } from '../../runs/stored/host.ts'
+import { partitionOf, type RunRecord } from '../../runs/stored/record.ts'
+import type { WaitingRuns } from '../../runs/waiting/approvals.ts'
+import type { DecidedRun } from '../../runs/waiting/asking.ts'
+import { type AnsweredBy, askedWith, keyRequired, type NextRun } from '../../runs/waiting/waiting.ts'
+import type { Catalog } from '../catalog.ts'
+import { createStoredClientOf } from '../security/client-of.ts'
+import {
+  type Asker,
+  runOptionsOf,
+  StartedRun,
+  type StartParts,
+  type StartRun,
+  transportOf,
+} from './start-run.ts'
+
+/** What runs that go on need. */
+export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
+
+/** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
+export type GoingOn = Pick<
+  StartRequest,
+  'options' | 'secrets' | 'isBackground' | 'keepsInput' | 'transport'
+> &
+  Pick<AskedAgain, 'metadata'>
+
+/** Starts the run that goes on, or finds it. */
+export async function goOn(
+  { id, client, input, continues, target, options, webhook }: NextRun,
+  { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
+  { metadata, ...how }: GoingOn = { options: {}, isBackground: true },
+): Promise<{ readonly record: RunRecord; readonly owner: string | null }> {
+  const { kind, name, scope } = target
+  const owner = options.identity ?? null
+  const record = await host.start({
+    target: catalogOf(scope).resolve(kind, name),
+    input,
+    ...how,
+    options: {
+      ...how.options,
+      ...askedWith(options),
+      ...(metadata && { metadata }),
+      // Of whoever answered. That of the run that waited is in `continues`.
+      traceparent: how.options.traceparent,
+      runId: id,
+    },
+    owner,
+    client,
+    continues,
+    webhook,
+  })
+  return { record, owner }
+}
+
+/** Which run goes on, or runs again, and with what. */
+export interface AskedAgain {
+  readonly id: string
+  /** As for a run. */
+  readonly apiKey?: string | undefined
+  readonly isBackground?: boolean
+  readonly keepsInput?: boolean
+  /** In place of those of the run before. */
+  readonly metadata?: RunOptions['metadata']
+  /** An idempotency key, for a run of its own. */
+  readonly key?: string | undefined
+}
+
+/** Answers to requests of a stored run, and how the run that goes on is started. */
+export interface AskedAnswers extends AskedAgain {
+  readonly answers: readonly Answer[]
+}
+
+/** What came of answers: the record, and the run that goes on after the last one. */
+export interface AnswerOutcome {
+  readonly record: RunRecord | DecidedRun
+  readonly started?: StartedRun | undefined
+}
+
+/** What asks for it, as far as it counts for the run that goes on. */
+function createGoOnFor({ host, catalogOf, runs }: GoOnParts) {
+  const storedClientOf = createStoredClientOf()
+  return async (
+    next: NextRun,
+    isNew: boolean,
+    { apiKey, isBackground = false, keepsInput, metadata }: AskedAgain,
+    asker: Asker,
+  ) => {
+    const client = next.client ?? (await storedClientOf(asker))
+    const options = runOptionsOf({ apiKey }, asker)
+    const transport = transportOf(asker, { runs })
+    const how = { options, secrets: asker.secrets(), isBackground, keepsInput, transport, metadata }
+    const { record, owner } = await goOn({ ...next, client }, { host, catalogOf }, how)
+    return new StartedRun(undefined, record, host, owner, isNew)
+  }
+}
+
+/** Whether a key of a model's provider comes with it. */
+function hasKeyOf({ apiKey }: AskedAgain, asker: Asker): boolean {
+  return hasKeys(runOptionsOf({ apiKey }, asker))
+}
+
+/**
+ * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
+ * Throws as `RunHost.answer` and {@link StartRun} do, and `forbidden` for what the asker may not decide.
+ */
+export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
+
+/** Makes an {@link AnswerRun}. */
+export function createAnswerRun(parts: GoOnParts): AnswerRun {
+  const { runs } = parts
+  const goOnFor = createGoOnFor(parts)
+  const answer = async (
+    asked: AskedAnswers,
+    asker: Asker,
+    only: readonly string[] | undefined,
+  ): Promise<AnswerOutcome> => {
+    const waiting = screened(parts, asker)
+    // Who may run but some answers for themselves alone.
+    const decided =
+      only === undefined
+        ? await runs.approvals?.decide(waiting, asked, asker, next => goOn(next, parts))
+        : undefined
+    if (decided !== undefined) return { record: decided }
+    const nextId = crypto.randomUUID()
+    const by = { hasKey: hasKeyOf(asked, asker), only }
+    const { record, next } = await waiting.answer(asked.id, asker.owner, asked.answers, nextId, by)
+    if (next === undefined) return { record }
+    return { record, started: await goOnFor(next, next.id === nextId, asked, asker) }
+  }
+  return async (asked, asker) => {
+    const only = await runs.permit?.(asker)
+    try {
+      return await answer(asked, asker, only)
+    } catch (error) {
+      if (!isServableError(error) || error.code !== 'run_not_found') throw error
+      const { id, answers, apiKey } = asked
+      const options = runOptionsOf({ apiKey }, asker)
+      const given = { answers, options, secrets: asker.secrets(), by: { hasKey: hasKeys(options), only } }
+      const record = await runs.approvals?.answerTask(id, given, asker)
+      if (record === undefined) throw error
+      return { record }
+    }
+  }
+}
+
+/** Where answers go, once they have been looked at, and once the run may go on. */
+function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
+  const { host, runs } = parts
+  const { inputFilter, admit } = runs
+  if (inputFilter === undefined && admit === undefined) return host
+  return {
+    asking: id => host.asking(id),
+    async answer(id, viewer, given, next, by) {
+      const record = await host.get(id, viewer)
+      const { kind, name, sessionId } = record
+      const saying = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
+      const { answers = given } = (await inputFilter?.({ answers: given }, saying)) ?? {}
+      if (isLast(answers, record)) await checkAdmitted(id, viewer, by, parts)
+      return host.answer(id, viewer, answers, next, by)
+    },
+  }
+}
+
+/** Whether nothing is open after these answers. */
+function isLast(answers: readonly Answer[], { requests = [] }: RunRecord): boolean {
+  return requests.length > 0 && requests.every(({ id }) => answers.some(answer => answer.id === id))
+}
+
+/**
+ * Throws where the run that goes on would not be admitted, as with a budget that is used up: nothing is decided then. Whoever decides for
+ * another one is told nothing of that one's budget.
+ */
+async function checkAdmitted(
+  id: string,
+  viewer: string | null,
+  { isOther }: AnsweredBy,
+  { host, runs: { admit }, catalogOf }: GoOnParts,
+): Promise<void> {
+  if (admit === undefined) return
+  const { target, input, options, client = partitionOf(viewer) } = await host.asked(id, viewer)
+  const { kind, name, scope } = target
+  const run = {
+    id: crypto.randomUUID(),
+    target: catalogOf(scope).resolve(kind, name),
+    input,
+    options,
+    client,
+  }
+  try {
+    await (await admit(run))()
+  } catch (error) {
+    if (!isOther || !isServableError(error)) throw error
+    throw new ServableError(error.code, 'The run may not go on now: try again later', { cause: error })
+  }
+}
+
+/** Lets runs go on, and runs inputs again. */
+export interface RunAgain {
+  /**
+   * Lets a run go on that was interrupted, or all of whose requests are answered, for its owner, who sends the key that it needs. It
+   * goes on in the background. Throws `key_required`, and `not_resumable` for any other run.
+   */
+  resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+  /** Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. */
+  retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+}
+
+/** Makes a {@link RunAgain}. */
+export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }): RunAgain {
+  const { host, catalogOf, start, runs } = parts
+  const goOnFor = createGoOnFor(parts)
+  return {
+    async resume(asked, asker) {
+      const { id } = asked
+      const { owner } = asker
+      const nextId = crypto.randomUUID()
+      const hasKey = hasKeyOf(asked, asker)
+      const only = await runs.permit?.(asker)
+      const { status, ...record } = await host.get(id, owner)
+      checkPermit(only, record)
+      const { next } =
+        status === 'input_required'
+          ? await host.answer(id, owner, [], nextId, { hasKey })
+          : await host.resume(id, owner, { next: nextId, hasKey })
+      // Its work is there once: who leaves does not end it.
+      if (next !== undefined)
+        return goOnFor(next, next.id === nextId, { ...asked, isBackground: true }, asker)
+      throw new ServableError('not_resumable', 'The run still waits for answers')
+    },
+    async retry(asked, asker) {
+      const { id, apiKey, isBackground = false, key } = asked
+      const { target, input, options, usedKey } = await host.asked(id, asker.owner)
+      if (usedKey === true && !hasKeyOf(asked, asker)) throw keyRequired()
+      const { kind, name, scope } = target
+      const { sessionId, userId, history, clientTools } = options
+      return start(
+        {
+          ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
+          ...(history && { history, memory: 'client' as const }),
+          ...{ apiKey, isBackground },
+          ...(key !== undefined && { key: { key, body: { retry: id } } }),
+        },
+        asker,
+      )
+    },
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Decides who may use routes that are not for everyone: those of administrators, and the console. It runs before any other work,
+ * and refuses in case of doubt.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../base/errors.ts'
+import { askedHost } from '../../web/host.ts'
+import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../../web/ip-address.ts'
+import { isResponse } from '../../web/response.ts'
+import { type Context, connectionOf, type Middleware } from '../context.ts'
+import type { Identity } from '../platform.ts'
+import { identifyBy } from './authentication.ts'
+import { isCrossSite } from './cross-site.ts'
+
+/** Says who may pass. An identity may. A response is sent as it is. Undefined or a throw refuses. */
+export type Authenticate = (
+  request: Request,
+) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+
+/**
+ * Lets in whom `authenticate` finds, as `context.identity`. Without it, lets in requests of this machine alone, and tells others
+ * `refusal`.
+ */
+export function gate(authenticate: Authenticate | undefined, refusal: string): Middleware {
+  return gateOf(authenticate, (request, context) => checkOwnMachine(request, context, refusal))
+}
+
+/**
+ * The gate of operators' routes: without `authenticate` it lets nobody in, in production. On a machine with several users, each of
+ * them would be an operator.
+ */
+export function operatorsGate(
+  authenticate: Authenticate | undefined,
+  refusal: string,
+  production: boolean,
+): Middleware {
+  if (!production) return gate(authenticate, refusal)
+  return gateOf(authenticate, () => {
+    throw new ServableError('forbidden', `${refusal}. In production nobody is answered without it`)
+  })
+}
+
+function gateOf(
+  authenticate: Authenticate | undefined,
+  check: (request: Request, context: Context) => void,
+): Middleware {
+  return async (request, context, next) => {
+    if (authenticate === undefined) check(request, context)
+    else {
+      // A 401 answer must have a challenge (RFC 9110, section 15.5.2).
+      context.responseHeaders.set('www-authenticate', 'Bearer')
+      const answer = await identifyBy(authenticate, request, context)
+      if (isResponse(answer)) return answer
+      context.responseHeaders.delete('www-authenticate')
+      context.identity = answer
+    }
+    return next()
+  }
+}
+
+/** Headers in which proxies name whom they pass on, or the host that was asked for. */
+const PASSED_ON =
+  /^(via|cdn-loop|cf-ray|(x-)?forwarded(-.*)?|x-(original|envoy|arr)-.*|[\w-]+-((client|socket)?ip(v\d)?|addr|address|host|for))$/
+
+/**
+ * Throws `forbidden` unless three things hold. The request comes from this machine, of which a header is no proof. Its host name is
+ * a loopback name, because another name may be resolved to this machine. No page of another origin sent it.
+ */
+function checkOwnMachine(request: Request, context: Context, refusal: string): void {
+  const { peer, unproven } = connectionOf(context)
+  // What `trustProxy` believes counts where the runtime itself tells it, and cannot know better.
+  const addresses = [peer || (unproven?.header && context.ip), context.ip]
+  const isHere =
+    [new URL(request.url).hostname, askedHost(request).name].every(name => LOOPBACK_NAME.test(name)) &&
+    addresses.every(ip => LOOPBACK_ADDRESS.test(ip ?? ''))
+  const isPassedOn = [...request.headers.keys()].some(
+    name => name !== unproven?.header && PASSED_ON.test(name),
+  )
+  if (isHere && !isPassedOn && !isCrossSite(request, undefined)) return
+  throw new ServableError('forbidden', peer ? refusal : `${refusal}. ${howToKnow(unproven?.header)}`)
+}
+
+/** What to do where the address is unknown. `header` is where a server for development tells one. */
+function howToKnow(header: string | undefined): string {
+  const unknown = "The client's address is unknown here"
+  return header
+    ? `${unknown}, since clients may send \`${header}\` themselves: if only this machine can connect, set \`trustProxy: '${header}'\``
+    : `${unknown}: serve the handler with \`serve\` of \`servable/node\`, \`bun\` or \`deno\`, or set \`authenticate\``
+}

@@ -1,0 +1,74 @@
+/**
+ * What is asked before a task takes a message: whoever sees what clients say, and whoever says whether a run may start.
+ *
+ * @module
+ */
+
+import { isObject } from '../../../base/validation.ts'
+import { admitted } from '../../../runs/admit.ts'
+import { partitionOf } from '../../../runs/stored/record.ts'
+import type { Target } from '../../../runs/target.ts'
+import { checkEdits } from '../../../runs/waiting/edits.ts'
+import type { Waiting } from '../../../runs/waiting/waiting.ts'
+import type { Soon } from '../../../stores/store.ts'
+import type { Skill } from '../cards/skills.ts'
+import { partsOf, toRunInput } from '../parts.ts'
+import { answersIn } from './answers.ts'
+import type { TaskMessage, TaskSettings } from './task-host.ts'
+import { type StoredTask, skillOf } from './task-record.ts'
+
+/** The message, once it has been looked at. Nothing of it is kept before that. `stored` is what works on its task. */
+export async function screened(
+  sent: TaskMessage,
+  { inputFilter }: Pick<TaskSettings, 'inputFilter'>,
+  stored: () => Soon<Skill>,
+): Promise<TaskMessage> {
+  const { message, options, by } = sent
+  if (inputFilter === undefined || by?.change !== undefined) return sent
+  const target = sent.target ?? (await stored())
+  const input = toRunInput(message)
+  const said = await inputFilter(
+    { input },
+    { target, sessionId: message.contextId, identity: options.identity },
+  )
+  if (said.input === undefined || said.input === input) return sent
+  return { ...sent, message: { ...message, parts: partsOf(said.input) } }
+}
+
+/** Checks arguments that the answers of a message have edited. Throws `invalid_body`. */
+export async function checkAnswers(
+  { message, target }: TaskMessage,
+  { targetOf }: Pick<TaskSettings, 'targetOf'>,
+  waiting: () => Soon<Waiting | undefined>,
+): Promise<void> {
+  const mayAnswer = target === undefined && message.parts.some(({ data }) => isObject(data))
+  const asked = mayAnswer ? await waiting() : undefined
+  if (asked !== undefined) await checkEdits(answersIn(message, []), targetOf, () => asked)
+}
+
+/** The task that a message continues, and the run that goes on with it where that is chosen. */
+export interface Continuing {
+  readonly task?: StoredTask | undefined
+  readonly next?: string | undefined
+}
+
+/** Begins once the run of the message is admitted, which has an id of its own then. `isRun` says whether one began. */
+export async function admittedMessage<T>(
+  message: TaskMessage,
+  { settings, targetOf }: { readonly settings: TaskSettings; readonly targetOf: (skill: Skill) => Target },
+  continuing: () => Soon<Continuing>,
+  begin: (message: TaskMessage) => Promise<T>,
+  isRun: (begun: T) => boolean,
+): Promise<T> {
+  const { admit } = settings
+  if (admit === undefined) return begin(message)
+  const { owner, client = partitionOf(owner) } = message
+  const { task, next = crypto.randomUUID() } = await continuing()
+  const target = message.target ?? (task && targetOf(skillOf(task)))
+  // Of a task that is not there.
+  if (target === undefined) return begin(message)
+  const input = toRunInput(message.message)
+  const run = { id: next, target, input, options: { identity: owner ?? undefined }, client }
+  const options = { ...message.options, runId: next }
+  return admitted(admit, run, () => begin({ ...message, options }), isRun)
+}

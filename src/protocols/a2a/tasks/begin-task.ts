@@ -1,0 +1,210 @@
+/**
+ * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client. One that has made
+ * requests goes on once they are answered.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../../base/errors.ts'
+import { placeOf, takePlace } from '../../../runs/admission.ts'
+import { checkPermit } from '../../../runs/permit.ts'
+import { partitionOf } from '../../../runs/stored/record.ts'
+import type { Recovery } from '../../../runs/stored/recovery.ts'
+import type { WorkerName } from '../../../runs/stored/worker-name.ts'
+import type { Target } from '../../../runs/target.ts'
+import {
+  answered,
+  dropWaiting,
+  openOf,
+  putWaiting,
+  type Waiting,
+  waitingIn,
+} from '../../../runs/waiting/waiting.ts'
+import { sizeOf } from '../../../stores/size.ts'
+import type { Transaction } from '../../../stores/store.ts'
+import { isTerminalState } from '../model.ts'
+import { markDue } from '../push/kept.ts'
+import type { Push } from '../push/push.ts'
+import { answersIn, askingParts } from './answers.ts'
+import { logOf } from './log-name.ts'
+import { makeRoom } from './make-room.ts'
+import type { Gathering, TaskEntry } from './task-body.ts'
+import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import {
+  AT_WORK,
+  footingAtWork,
+  forgetTask,
+  isTooLarge,
+  putTask,
+  type StoredTask,
+  statusNow,
+  TASKS,
+  toDocument,
+  viewOf,
+} from './task-record.ts'
+import type { TaskViews } from './task-views.ts'
+
+/** The state and limits for starting a task. */
+export interface Beginning {
+  readonly settings: TaskSettings
+  readonly worker: WorkerName
+  readonly recovery: Recovery
+  readonly views: TaskViews
+  /** Undefined if push notifications are off. */
+  readonly setPush: Push['change'] | undefined
+}
+
+/** A task whose agent sets to work, unless it goes on to wait: then it is not at work. */
+export interface Begun {
+  readonly task: StoredTask
+  readonly view: TaskView
+  /** What goes on, where all that the agent asked is answered. */
+  readonly waited?: Waiting | undefined
+  /** The message was sent before: nothing begins. */
+  readonly isRepeated?: true
+}
+
+/** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
+export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by: Beginning): Begun {
+  const { taskId, message, owner, tenant } = sent
+  const { kind, name } = target
+  const earlier = tx.get<StoredTask>(TASKS, taskId)
+  if (earlier !== undefined) throw atWork()
+  for (const { id } of tx.expired<StoredTask>(TASKS, tx.now, 100)) forgetTask(tx, id)
+  makeRoom(tx, partitionOf(owner), by.settings.maxTasksPerOwner)
+  const contextId = message.contextId ?? crypto.randomUUID()
+  const status = statusNow('submitted')
+  const instance = by.worker.own
+  const whose = {
+    ...(kind !== 'agent' && { kind }),
+    agent: name,
+    owner,
+    ...(tenant !== undefined && { tenant }),
+  }
+  const task = { id: taskId, contextId, status, ...whose, isAtWork: false, instance, turns: 0 }
+  return begin(tx, task, sent, by)
+}
+
+/** A task that waits for its client goes on, or says what it still waits for. Throws what `deliver` of a task host does. */
+export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
+  const { taskId, message } = sent
+  checkPermit(sent.by?.only, { kind: task.kind ?? 'agent', name: task.agent })
+  const { contextId = task.contextId } = message
+  if (contextId !== task.contextId) {
+    throw new ServableError('invalid_params', '`message.contextId` differs from the context of the task')
+  }
+  const isFull = task.turns * 2 >= by.settings.maxHistory
+  const gathering = by.views.readApart(tx, taskId)
+  const waiting = waitingIn(tx, taskId)
+  if (isRepeated(gathering, sent) && !needsKey(waiting)) {
+    return { task, view: viewOf(task, gathering), isRepeated: true }
+  }
+  if (isTerminalState(task.status.state)) {
+    throw new ServableError(
+      'unsupported_operation',
+      `The task is ${task.status.state} and accepts no more messages`,
+    )
+  }
+  if (task.isAtWork) throw atWork()
+  if (isFull || isTooLarge(gathering)) {
+    throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new task')
+  }
+  if (waiting === undefined) return begin(tx, task, sent, by, gathering)
+  if (sent.by?.change === undefined) by.settings.approvals?.check(waiting, tx.now)
+  const answers = answersIn(message, openOf(waiting))
+  const waited = answered(waiting, answers, sent.options.runId ?? crypto.randomUUID(), sent.by)
+  if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)
+  dropWaiting(tx, taskId)
+  // It takes the place of whoever it is for.
+  const { client = sent.client } = sent.by?.isOther ? waited : sent
+  return { ...begin(tx, task, { ...sent, client }, by, gathering), waited }
+}
+
+/**
+ * Whether its owner has sent this very message before: a client that heard no answer sends it again. Answers of others are no
+ * messages of the owner.
+ */
+function isRepeated({ history }: Gathering, { message, by }: TaskMessage): boolean {
+  if (by?.isOther) return false
+  const { messageId, parts } = message
+  const same = history.filter(each => each.role === 'user' && each.messageId === messageId)
+  return same.some(each => JSON.stringify(each.parts) === JSON.stringify(parts))
+}
+
+/** Whether all is answered but the key of the client: the same message may come again with it. */
+function needsKey(waiting: Waiting | undefined): boolean {
+  return waiting !== undefined && openOf(waiting).length === 0
+}
+
+/** Not all is answered: the task says what it still waits for. */
+function stay(
+  tx: Transaction,
+  before: StoredTask,
+  waiting: Waiting,
+  sent: TaskMessage,
+  by: Beginning,
+  gathering: Gathering,
+): Begun {
+  const { id, contextId } = before
+  const open = openOf(waiting)
+  const parts = open.length === 0 ? [{ text: KEY_NEEDED }] : askingParts(open)
+  const message = { messageId: crypto.randomUUID(), role: 'agent', parts, taskId: id, contextId } as const
+  const status = statusNow('input-required', message, before.status)
+  const task = { ...before, status, turns: before.turns + 1 }
+  putTask(tx, task)
+  putWaiting(tx, id, waiting, { thing: logOf(id) }, by.settings.approvals)
+  const view = take(tx, task, sent, by, gathering)
+  if (by.setPush !== undefined) markDue(tx, id)
+  return { task, view }
+}
+
+/** What a task says that waits for nothing but the key of its client. */
+const KEY_NEEDED = 'All is answered. Send a message with your key to go on.'
+
+/** Marks the agent of a task as working. Throws `too_many_runs` if too many agents work already. */
+function begin(
+  tx: Transaction,
+  before: StoredTask,
+  sent: TaskMessage,
+  by: Beginning,
+  gathering?: Gathering,
+): Begun {
+  const { settings, worker, recovery } = by
+  const status = statusNow('working', undefined, before.status)
+  const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1 }
+  putTask(tx, task)
+  recovery.enlist(tx)
+  const place = placeOf(toDocument(task), { instance: task.instance, client: sent.client })
+  takePlace(tx, AT_WORK, place, settings, footingAtWork(task, sizeOf(sent.message) ?? 0))
+  return { task, view: take(tx, task, sent, by, gathering) }
+}
+
+/** Tells what the client said, and where the task stands then. */
+function take(
+  tx: Transaction,
+  task: StoredTask,
+  { message: said, client, pushConfig }: TaskMessage,
+  { setPush }: Beginning,
+  gathering: Gathering | undefined,
+): TaskView {
+  const { id, contextId, status } = task
+  const message = { ...said, taskId: id, contextId }
+  append(tx, id, { type: 'history', message })
+  if (status.message !== undefined) append(tx, id, { type: 'history', message: status.message })
+  const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
+  if (pushConfig !== undefined) {
+    const config = { ...pushConfig, id: pushConfig.id ?? id }
+    setPush?.(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
+  }
+  if (gathering !== undefined) return viewOf(task, gathering.readOn(tx, id))
+  return { task: { id, contextId, status, artifacts: [], history: [message] }, seq }
+}
+
+/** Adds an entry to the log of a task, and returns the entry's number. */
+export function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
+  return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
+}
+
+function atWork(): ServableError {
+  return new ServableError('unsupported_operation', 'The task is working: wait for it, or cancel it')
+}

@@ -1,0 +1,65 @@
+/**
+ * Writes down how a turn of a task ends.
+ *
+ * @module
+ */
+
+import { keepMsOf } from '../../../runs/stored/retention.ts'
+import { dropWaiting, putWaiting, type Waiting } from '../../../runs/waiting/waiting.ts'
+import type { Retention } from '../../../stores/state.ts'
+import type { Transaction } from '../../../stores/store.ts'
+import { isTerminalState } from '../model.ts'
+import { markDue } from '../push/kept.ts'
+import { append } from './begin-task.ts'
+import { logOf } from './log-name.ts'
+import type { TaskEntry } from './task-body.ts'
+import type { TaskSettings } from './task-host.ts'
+import { AT_WORK, putTask, type StoredTask, saveBody, skillOf, statusNow, TASKS } from './task-record.ts'
+import type { TaskViews } from './task-views.ts'
+
+/** What it needs of the host. */
+export interface Ending {
+  readonly settings: TaskSettings
+  readonly retention: Retention
+  readonly views: TaskViews
+}
+
+/** The end of a turn. */
+export interface TurnOfTask {
+  readonly status: StoredTask['status']
+  /** What the log is told. Default: the status. */
+  readonly entry?: TaskEntry | undefined
+  readonly waiting?: Waiting | undefined
+}
+
+/** Ends a task that nobody works on any more. */
+export function failTask(tx: Transaction, id: string, text: string, ending: Ending): void {
+  const { contextId } = tx.get<StoredTask>(TASKS, id)?.value ?? {}
+  const ids = { messageId: crypto.randomUUID(), taskId: id, contextId }
+  concludeTask(tx, id, { status: statusNow('failed', { ...ids, role: 'agent', parts: [{ text }] }) }, ending)
+}
+
+/** Writes a task's last status of a turn; nothing where it has ended before. */
+export function concludeTask(
+  tx: Transaction,
+  id: string,
+  { status, entry, waiting }: TurnOfTask,
+  { settings, retention, views }: Ending,
+): void {
+  const task = tx.get<StoredTask>(TASKS, id)?.value
+  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  if (task === undefined) tx.deleteLog(logOf(id))
+  if (task === undefined || isTerminalState(task.status.state)) return
+  const { contextId } = task
+  const isEnd = isTerminalState(status.state)
+  const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
+  const ended = { ...task, status, isAtWork: false }
+  const keepMs = keepMsOf({ ...skillOf(task), owner: task.owner }, settings, retention)
+  putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
+  tx.delete(AT_WORK, id)
+  if (waiting === undefined) dropWaiting(tx, id)
+  else putWaiting(tx, id, { ...waiting, isTask: true }, { thing: logOf(id) }, settings.approvals)
+  saveBody(tx, ended, seq, views)
+  // If this process ends now, another one sends the notifications.
+  if (settings.push !== undefined) markDue(tx, id)
+}

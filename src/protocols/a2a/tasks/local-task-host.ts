@@ -1,0 +1,399 @@
+/**
+ * The task host over a store that this process can reach: for a server, or for a single task in an object.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../../base/errors.ts'
+import { stillAtWork } from '../../../runs/feedback.ts'
+import type { Follower, Viewer } from '../../../runs/stored/host.ts'
+import { KeptWork } from '../../../runs/stored/kept-work.ts'
+import { LogFollower } from '../../../runs/stored/log-follower.ts'
+import type { Target } from '../../../runs/target.ts'
+import type { Asking } from '../../../runs/waiting/asking.ts'
+import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
+import type { LocalParts, Retention } from '../../../stores/state.ts'
+import type { Reader, Soon, Store } from '../../../stores/store.ts'
+import type { Skill } from '../cards/skills.ts'
+import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from '../model.ts'
+import type { PushConfig, PushRequest } from '../push/config.ts'
+import type { DelivererOptions } from '../push/deliverer.ts'
+import { createPush, type Push } from '../push/push.ts'
+import { admittedMessage, type Continuing, checkAnswers, screened } from './admit-message.ts'
+import { messageOf } from './answers.ts'
+import { type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
+import { concludeTask, type Ending, failTask } from './end-task.ts'
+import { listTasks, PageFiller } from './list-tasks.ts'
+import { LiveTask } from './live-task.ts'
+import { logOf } from './log-name.ts'
+import { isSettling, type TaskEntry } from './task-body.ts'
+import type {
+  Delivered,
+  FoundTask,
+  ListedTasks,
+  TaskHost,
+  TaskMessage,
+  TaskSettings,
+  TaskView,
+  TaskViewer,
+} from './task-host.ts'
+import {
+  AT_WORK,
+  forgetTask,
+  permitted,
+  type StoredTask,
+  skillOf,
+  statusNow,
+  TASKS,
+  taskNotFound,
+  toFound,
+  viewOf,
+} from './task-record.ts'
+import { TaskViews } from './task-views.ts'
+import { TaskWatches } from './task-watches.ts'
+
+/** What the local task host needs. */
+export interface LocalTaskHostOptions {
+  readonly store: Store
+  readonly settings: TaskSettings
+  readonly retention: Retention
+  /** Keeps the store open while an agent works on a task. */
+  readonly keepOpen?: LocalParts['keepOpen']
+  /** Returns the servable that continues a task. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
+  readonly targetOf: (skill: Skill) => Target
+  /** Is called when a task's status has changed. */
+  readonly onStatus?: (task: StoredTask) => void
+  /** Given if something other than this process keeps time and keeps the process alive, as in a Durable Object. */
+  readonly upkeep?: Pick<DelivererOptions, 'keepAlive' | 'schedule'>
+}
+
+/** Makes the host. Its first call fails the tasks whose process died while their agent was working. */
+export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
+  return new LocalTaskHost(options)
+}
+
+/** What a task says whose process died, or lost its store, while the agent was at work. */
+const CUT_OFF = 'The service stopped while the agent was at work. Send the message again, without a task id'
+
+/** Most log entries that are read for one page of a list. The page ends after that. Entries of held tasks do not count. */
+const MAX_LIST_ENTRIES = 10_000
+
+class LocalTaskHost implements TaskHost {
+  readonly #options: LocalTaskHostOptions
+  readonly #store: Store
+  readonly #work: KeptWork<StoredTask, LiveTask>
+  readonly #watches: TaskWatches
+  readonly #push: Push | undefined
+  readonly #views = new TaskViews()
+  readonly #beginning: Beginning
+  readonly #ending: Ending
+
+  constructor(options: LocalTaskHostOptions) {
+    this.#options = options
+    const { store, settings, retention, upkeep } = options
+    this.#store = store
+    this.#push =
+      settings.push &&
+      createPush({
+        store,
+        settings: settings.push,
+        growing: id => {
+          const live = this.#work.get(id)
+          return live && { changed: this.#watches.of(id).changed, isTask: live.isTask }
+        },
+        onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
+        upkeep,
+      })
+    this.#work = new KeptWork<StoredTask, LiveTask>(options, {
+      collection: TASKS,
+      atWork: AT_WORK,
+      isAtWork: task => task.isAtWork,
+      logOf,
+      stop: (live, why) => live.stop(why),
+      conclude: (tx, id) => failTask(tx, id, CUT_OFF, this.#ending),
+      onConcluded: id => this.#tell(id),
+      missing: taskNotFound,
+    })
+    this.#watches = new TaskWatches({
+      maxFollowers: settings.maxFollowers,
+      isAtWork: id => this.#work.get(id) !== undefined,
+      isShared: () => store.isShared,
+    })
+    this.#ending = { settings, retention, views: this.#views }
+    const { worker, recovery } = this.#work
+    this.#beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
+  }
+
+  async deliver(sent: TaskMessage): Promise<Delivered> {
+    const { pushConfig, taskId } = sent
+    if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
+    await this.#work.look(taskId)
+    if (sent.by?.change === undefined) await this.#expire()
+    const stored = () => this.#store.read(tx => skillOf(this.#find(tx, taskId, sent)))
+    const message = await screened(sent, this.#options.settings, stored)
+    const waiting = () => this.#store.read(tx => this.#find(tx, taskId, sent) && waitingIn(tx, taskId))
+    await checkAnswers(message, this.#options.settings, waiting)
+    const begun = await admittedMessage(
+      message,
+      this.#options,
+      () => this.#store.read(tx => this.#continuing(tx, message)),
+      message => this.#begin(message),
+      begun => begun instanceof LiveTask,
+    )
+    if (begun instanceof LiveTask) return begun.delivered
+    if (begun.isRepeated) return { view: begun.view }
+    // It goes on to wait, and says so.
+    this.#tellAll(taskId)
+    return { view: begun.view }
+  }
+
+  /** The task that a message continues, and the run that goes on with it where that is chosen. */
+  #continuing(tx: Reader, { taskId, target }: TaskMessage): Continuing {
+    if (target !== undefined) return {}
+    return { task: this.#work.lookUp(tx, taskId), next: waitingIn(tx, taskId)?.next }
+  }
+
+  #begin(message: TaskMessage): Promise<LiveTask | Begun> {
+    const { target, taskId } = message
+    return this.#work.begin(taskId, async () => {
+      // The view is as it is before the agent's first word: a stream begins there and misses nothing.
+      const begun = await this.#store.write(tx =>
+        target === undefined
+          ? resumeTask(tx, this.#find(tx, taskId, message), message, this.#beginning)
+          : openTask(tx, message, target, this.#beginning),
+      )
+      if (begun.isRepeated || !begun.task.isAtWork) return begun
+      return this.#launch(begun, message, target ?? this.#options.targetOf(skillOf(begun.task)))
+    })
+  }
+
+  async push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
+    const push = this.#pushOrThrow()
+    if (request.act === 'set') await push.sender.check(request.config.url)
+    const { taskId } = request
+    await this.#work.look(taskId)
+    if (request.act === 'get' || request.act === 'list') {
+      return this.#store.read(tx => {
+        this.#find(tx, taskId, viewer)
+        return push.look(tx, request)
+      })
+    }
+    const configs = await this.#store.write(tx => {
+      const task = this.#find(tx, taskId, viewer)
+      return push.change(tx, request, () => tx.length(logOf(task.id)))
+    })
+    if (request.act === 'set') push.deliverer.poke(taskId)
+    return configs
+  }
+
+  async resume(): Promise<void> {
+    // Notifications of tasks that other processes left behind are sent too.
+    await this.lookAfter()
+    this.#push?.deliverer.sweep()
+  }
+
+  async lookAfter(): Promise<void> {
+    await this.#work.lookAfter()
+    await this.#expire()
+  }
+
+  async close(): Promise<void> {
+    await this.#push?.deliverer.close()
+  }
+
+  /** Ends the tasks whose approvals have expired, or goes on with them. */
+  #expire(): Soon<void> {
+    return this.#options.settings.approvals?.expireTasks({
+      store: this.#store,
+      refuse: (tx, id, text) => failTask(tx, id, text, this.#ending),
+      onRefused: id => this.#tellAll(id),
+      answer: async (taskId, answers) => {
+        const message = messageOf(answers)
+        const task = await this.#store.read(tx => tx.get<StoredTask>(TASKS, taskId)?.value)
+        const { owner = null, tenant } = task ?? {}
+        const by = { isOther: true, change: (after: Waiting) => after }
+        const owned = { owner, tenant, target: undefined }
+        await this.deliver({ taskId, message, ...owned, mayWait: false, options: {}, by })
+      },
+    })
+  }
+
+  #pushOrThrow(): Push {
+    if (this.#push !== undefined) return this.#push
+    throw new ServableError('push_not_supported', 'Push notifications are not supported here')
+  }
+
+  /** Throws `task_not_found` for a task that is another owner's or another tenant's, and `insufficient_scope`. */
+  #find(tx: Reader, id: string, { owner, tenant, only }: TaskViewer): StoredTask {
+    const task = this.#work.find(tx, id, owner)
+    if (task.tenant === tenant) return permitted(task, only)
+    throw taskNotFound()
+  }
+
+  async get(id: string, viewer: TaskViewer): Promise<TaskView> {
+    await this.#work.look(id)
+    await this.#expire()
+    return this.#store.read(tx => viewOf(this.#find(tx, id, viewer), this.#views.read(tx, id)))
+  }
+
+  async asking(id: string, tenant: string | undefined): Promise<Asking | undefined> {
+    await this.#work.look(id)
+    await this.#expire()
+    const { approvals } = this.#options.settings
+    return this.#store.read(tx => {
+      const task = this.#work.lookUp(tx, id)
+      return task !== undefined && task.tenant === tenant ? approvals?.asking(tx, id) : undefined
+    })
+  }
+
+  async follow(id: string, viewer: TaskViewer, after: number): Promise<Follower | undefined> {
+    await this.#work.look(id)
+    const length = await this.#store.read(tx => {
+      this.#find(tx, id, viewer)
+      return tx.length(logOf(id))
+    })
+    if (after > length) return undefined
+    return new LogFollower({
+      store: this.#store,
+      log: logOf(id),
+      after,
+      watch: this.#watches.of(id),
+      isKept: tx => tx.get(TASKS, id) !== undefined,
+      look: () => this.#work.look(),
+    })
+  }
+
+  settled(id: string, viewer: TaskViewer): Promise<Task> {
+    return this.#work.held(id, () => this.#settled(id, viewer))
+  }
+
+  async #settled(id: string, viewer: TaskViewer): Promise<Task> {
+    const view = await this.get(id, viewer)
+    if (isSettledState(view.task.status.state)) return view.task
+    const live = this.#work.get(id)
+    if (live !== undefined) {
+      await live.tried()
+      return (await this.get(id, viewer)).task
+    }
+    const follower = await this.follow(id, viewer, view.seq)
+    if (follower === undefined) throw taskNotFound()
+    try {
+      for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
+        if (batch.some(({ data }) => isSettling(JSON.parse(data) as TaskEntry))) break
+      }
+    } finally {
+      follower.leave()
+    }
+    return (await this.get(id, viewer)).task
+  }
+
+  async cancel(id: string, viewer: TaskViewer): Promise<{ task: Task; wasCanceled: boolean }> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    const { state } = (await this.#store.read(tx => this.#find(tx, id, viewer))).status
+    if (state === 'canceled') return { task: (await this.get(id, viewer)).task, wasCanceled: true }
+    if (isTerminalState(state)) throw notCancelable(state)
+    return this.#work.held(id, async () => {
+      await this.#work.end(id, {
+        stop: live => live.cancel(),
+        conclude: tx => concludeTask(tx, id, { status: statusNow('canceled') }, this.#ending),
+      })
+      const { task } = await this.get(id, viewer)
+      if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
+      return { task, wasCanceled: false }
+    })
+  }
+
+  async find(ref: string): Promise<readonly FoundTask[]> {
+    return (await this.#work.findAll(ref)).map(toFound)
+  }
+
+  async list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage> {
+    await this.#work.look()
+    await this.#expire()
+    return this.#store.read(tx => {
+      const page = listTasks(tx, viewer, request)
+      const filler = new PageFiller(page, request)
+      const before = this.#views.entriesRead
+      for (const task of page.tasks) {
+        if (this.#views.entriesRead - before > MAX_LIST_ENTRIES && filler.end()) break
+        if (!filler.add(task, viewOf(task, this.#views.read(tx, task.id)).task)) break
+      }
+      return filler.done()
+    })
+  }
+
+  async page(viewer: TaskViewer, request: ListRequest): Promise<ListedTasks> {
+    await this.#work.look()
+    return this.#store.read(tx => listTasks(tx, viewer, request))
+  }
+
+  async delete(id: string, viewer: TaskViewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => {
+      if (this.#find(tx, id, viewer).isAtWork) throw stillAtWork()
+      forgetTask(tx, id)
+    })
+    this.#watches.fire(id)
+  }
+
+  #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
+    const { id } = begun.task
+    const live = new LiveTask(begun, message, target, {
+      store: this.#store,
+      settings: this.#options.settings,
+      views: this.#views,
+      watch: this.#watches.of(id),
+      conclude: (tx, status, entry, waiting) =>
+        concludeTask(tx, id, { status, entry, waiting }, this.#ending),
+      onTask: () => this.#tellAll(id),
+    })
+    this.#work.add(id, live, {
+      ended: live.ended,
+      onEnded: () => {
+        live.settle()
+        // The push deliverer waits on this watch. Nothing more will come.
+        this.#watches.fire(id)
+        if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
+        this.#tellStatus(id)
+        this.#watches.letGo(id)
+      },
+    })
+    return live
+  }
+
+  /** Wakes the followers of a task and sends its notifications. */
+  #tell(id: string): void {
+    this.#watches.fire(id)
+    this.#push?.deliverer.poke(id)
+  }
+
+  #tellAll(id: string): void {
+    this.#tell(id)
+    this.#tellStatus(id)
+  }
+
+  #tellStatus(id: string): void {
+    const { onStatus } = this.#options
+    if (onStatus !== undefined) void this.#readStatus(id).then(task => task && onStatus(task))
+  }
+
+  async #readStatus(id: string): Promise<StoredTask | undefined> {
+    try {
+      return await this.#store.read(tx => this.#work.lookUp(tx, id))
+    } catch {
+      // The status could not be read. The next request for the task reads it.
+      return undefined
+    }
+  }
+
+  /** The owner of a task, or null if the task is gone. Without an owner the log does not contain whole ids. */
+  async #ownerOf(id: string): Promise<Viewer> {
+    return (await this.#readStatus(id))?.owner ?? null
+  }
+}
+
+function notCancelable(state: string): ServableError {
+  return new ServableError('task_not_cancelable', `The task is ${state} and can no longer be cancelled`)
+}

@@ -1,0 +1,188 @@
+/**
+ * Keeps one task in an object. The agent runs in the object, and the object's storage has all data of the task.
+ *
+ * @module
+ */
+
+import type { RunOptions } from '../../../agents/contract.ts'
+import type { ObjectService, Seat } from '../../../core/hosted.ts'
+import { resolveInObject } from '../../../core/in-object.ts'
+import { KeptInObject, WATCH_MS } from '../../../core/kept-in-object.ts'
+import { callIn } from '../../../core/object-service.ts'
+import type { Catalog } from '../../../http/catalog.ts'
+import { stillAtWork } from '../../../runs/feedback.ts'
+import { streamOf } from '../../../runs/stored/log-stream.ts'
+import { partitionOf } from '../../../runs/stored/record.ts'
+import type { Asking } from '../../../runs/waiting/asking.ts'
+import { type AnsweredBy, WAITING } from '../../../runs/waiting/waiting.ts'
+import type { Skill } from '../cards/skills.ts'
+import { isSettledState, type Message, type Task } from '../model.ts'
+import type { PushConfig, PushRequest, Sent } from '../push/config.ts'
+import { nextDue, PUSH } from '../push/kept.ts'
+import type { Asked } from './context.ts'
+import { createLocalTaskHost } from './local-task-host.ts'
+import { BODIES } from './task-body.ts'
+import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView, TaskViewer } from './task-host.ts'
+import { taskIndexAt } from './task-index.ts'
+import { AT_WORK, forgetTask, type StoredTask, skillOf, TASKS, taskNotFound } from './task-record.ts'
+
+/** A message as the Worker sends it to the object. Keys stay in memory on both sides. */
+export interface DeliverMessage extends TaskViewer {
+  readonly taskId: string
+  readonly message: Message
+  /** What works on a new task. Undefined if the message continues a task. */
+  readonly skill: Skill | undefined
+  readonly asked?: Asked | undefined
+  /** The client that the running task counts against. */
+  readonly client: string
+  readonly mayWait: boolean
+  readonly options: RunOptions
+  readonly secrets?: readonly string[] | undefined
+  readonly pushConfig?: Sent | undefined
+  readonly by?: AnsweredBy | undefined
+}
+
+/** The methods of a task's object. */
+export interface TaskMethods {
+  deliver(message: DeliverMessage): Promise<Delivered>
+  get(viewer: TaskViewer): Promise<TaskView>
+  asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
+  settled(viewer: TaskViewer): Promise<Task>
+  cancel(viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  /** Returns the task of the object, whoever owns it, or an empty list. */
+  find(id: string): Promise<readonly FoundTask[]>
+  follow(viewer: TaskViewer, after: number): Promise<ReadableStream<Uint8Array> | undefined>
+  push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
+  delete(viewer: TaskViewer): Promise<void>
+}
+
+/** Milliseconds that an object may take to report an end. */
+const LATE_MS = 60_000
+
+/** Makes the keeper of one task. `settings` are those for an object, `agents` the agents that are offered. */
+export function createTaskObject(
+  seat: Seat,
+  { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
+): ObjectService {
+  const { store } = seat
+  const index = taskIndexAt(seat.reach)
+  const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)
+  const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
+  const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
+
+  /** Tells the list of all that asks, if the task asks something or may have. */
+  async function tellAsking(task: StoredTask): Promise<void> {
+    const { id, turns, status, owner } = task
+    const { approvals } = settings
+    if (approvals === undefined) return
+    const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
+    const asking = store.read(tx => approvals.asking(tx, id))
+    if (asking !== undefined) {
+      await approvals.tell(asking)
+      if (asking.expiresAt !== undefined) await seat.wakeBy(asking.expiresAt)
+    } else if (hasAsked) {
+      const run = { id, ...skillOf(task), owner }
+      await approvals.tell({ run, requests: [], open: [], createdAt: 0 })
+    }
+  }
+
+  const kept: KeptInObject<StoredTask> = new KeptInObject(seat, {
+    collection: TASKS,
+    missing: taskNotFound,
+    storyOf: ({ status }) => `${status.timestamp} ${status.state}`,
+    isAtWork: ({ isAtWork }) => isAtWork,
+    async tell({ value, expiresAt }) {
+      await index.update(partitionOf(value.owner), value, expiresAt)
+      await tellAsking(value)
+    },
+    async unlist({ id, value }) {
+      await index.remove(partitionOf(value.owner), id)
+      await tellAsking(value)
+    },
+    // If an eviction interrupted the agent, the host ends the task before it answers anything about the task.
+    async look({ id, value }) {
+      await host.get(id, value)
+      await host.resume?.()
+    },
+    forget: (tx, { id }) => forgetTask(tx, id),
+    // The alarm fires at that time, or earlier if a notification is due.
+    nextAt: at => Math.min(at, store.read(nextDue) ?? at),
+  })
+  const host: TaskHost = createLocalTaskHost({
+    store,
+    settings,
+    retention: {},
+    targetOf,
+    onStatus: () => seat.waitUntil(kept.settle()),
+    upkeep: {
+      keepAlive: work => seat.waitUntil(work),
+      schedule: at => seat.waitUntil(seat.wakeBy(at)),
+    },
+  })
+
+  const methods: TaskMethods = {
+    async deliver({ skill, ...message }) {
+      const isNew = skill !== undefined
+      // If the message continues a task that does not exist, nothing is written.
+      if (!isNew) await kept.id()
+      const target = isNew ? targetOf(skill) : undefined
+      const { taskId: id, owner, client } = message
+      const list = partitionOf(owner)
+      let isTaken = false
+      await kept.inTurn(async () => {
+        isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
+      })
+      let isAtWork = false
+      try {
+        await seat.wakeBy(Date.now() + WATCH_MS)
+        const delivered = await host.deliver({ ...message, target })
+        isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
+        return delivered
+      } finally {
+        // It was refused, is a bare message, or goes on to wait: nobody will tell of its end.
+        if (isTaken && !isAtWork) await index.rest(list, id)
+      }
+    },
+    async get(viewer) {
+      const view = await host.get(await kept.id(), viewer)
+      // An eviction may have ended the task. The index has to know this before any client does.
+      if (kept.isUntold()) await kept.settle()
+      return view
+    },
+    async asking(id, tenant) {
+      await kept.expire()
+      return kept.document() && host.asking(id, tenant)
+    },
+    async find(id) {
+      await kept.expire()
+      return kept.document() === undefined ? [] : host.find(id)
+    },
+    async settled(viewer) {
+      const task = await host.settled(await kept.id(), viewer)
+      await kept.settle()
+      return task
+    },
+    push: async (viewer, request) => host.push(viewer, { ...request, taskId: await kept.id() }),
+    async follow(viewer, after) {
+      const follower = await host.follow(await kept.id(), viewer, after)
+      return follower && streamOf(follower)
+    },
+    async cancel(viewer) {
+      const canceled = await host.cancel(await kept.id(), viewer)
+      await kept.settle()
+      return canceled
+    },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        await host.get(id, viewer)
+        if (kept.document()?.value.isAtWork) throw stillAtWork()
+      }),
+  }
+  return {
+    collections: [TASKS, BODIES, PUSH, WAITING],
+    // What is at work in this object ends with its memory; the task says so to whoever asks next.
+    passing: [AT_WORK],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
+  }
+}

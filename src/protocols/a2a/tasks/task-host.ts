@@ -1,0 +1,141 @@
+/**
+ * The task host. It takes messages and runs agents on them. Clients read, follow and cancel the tasks through it. There are
+ * two implementations, as for runs: over a store, and in Durable Objects.
+ *
+ * @module
+ */
+
+import type { Kind, RunOptions } from '../../../agents/contract.ts'
+import type { EndedRun } from '../../../runs/stored/ended-run.ts'
+import type { Follower, HostSettings, Viewer } from '../../../runs/stored/host.ts'
+import type { Target } from '../../../runs/target.ts'
+import type { Asking } from '../../../runs/waiting/asking.ts'
+import type { AnsweredBy } from '../../../runs/waiting/waiting.ts'
+import type { ListRequest, Message, Task, TaskPage, TaskStatus } from '../model.ts'
+import type { PushConfig, PushRequest, Sent } from '../push/config.ts'
+import type { PushSettings } from '../push/options.ts'
+import type { Asked } from './context.ts'
+
+/** Settings of every task of a handler. */
+export interface TaskSettings extends HostSettings {
+  /** Most tasks of one owner that are kept. Past it the oldest ended task is deleted, or else the new one is refused. */
+  readonly maxTasksPerOwner: number
+  /** Most messages in a task's history. A message past it is refused with `unsupported_operation`. */
+  readonly maxHistory: number
+  /** Undefined if push notifications are off. */
+  readonly push: PushSettings | undefined
+  /** Lists the run of each turn once it has ended. Undefined where runs of tasks are not listed. */
+  readonly record?: ((run: EndedRun) => Promise<void>) | undefined
+  /** Is called when a receiver gets no more notifications. */
+  readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
+}
+
+/** Whose tasks, and of which tenant. Both must be those of a task. */
+export interface TaskViewer {
+  readonly owner: Viewer
+  readonly tenant?: string | undefined
+  /** What alone it may change, as `agent:NAME`. Undefined: everything. */
+  readonly only?: readonly string[] | undefined
+}
+
+/** A message on its way to an agent. */
+export interface TaskMessage extends TaskViewer {
+  /** The id of the task that the message starts or continues. */
+  readonly taskId: string
+  readonly message: Message
+  /** Undefined if the message continues a task. The stored task then names its agent. */
+  readonly target: Target | undefined
+  /** What the message comes with. Undefined for answers that are not the owner's. */
+  readonly asked?: Asked | undefined
+  /** The client that the running task counts against. Default: the owner. */
+  readonly client?: string | undefined
+  /**
+   * Whether the answer may wait for the agent's first event without a limit. The agent can then send a bare message after
+   * any silence.
+   */
+  readonly mayWait: boolean
+  /** Keys and user of the run. The host adds ids and metadata. */
+  readonly options: RunOptions
+  /** Secrets of the request that must not appear in a log. They stay in memory. */
+  readonly secrets?: readonly string[] | undefined
+  /** Where to send notifications of the task from now on. */
+  readonly pushConfig?: Sent | undefined
+  /** How answers in it come. */
+  readonly by?: AnsweredBy | undefined
+}
+
+/** The result of a message: the task when its agent started, or the agent's message without a task. */
+export type Delivered = { readonly view: TaskView } | { readonly message: Message }
+
+/** A task up to an entry of its log. */
+export interface TaskView {
+  readonly task: Task
+  /** The last entry that the task includes. Followers continue after it. */
+  readonly seq: number
+}
+
+/** A task as an administrator sees it, without its messages and artifacts. */
+export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
+  /** The id of the skill: the agent's name. */
+  readonly agent: string
+  readonly tenant?: string | undefined
+  readonly owner: string | null
+  readonly status: Omit<TaskStatus, 'message'>
+}
+
+/** A task as lists know it. */
+export interface ListedTask extends Pick<Task, 'id'> {
+  /** Undefined: an agent. */
+  readonly kind?: Kind | undefined
+  /** Its name. */
+  readonly agent: string
+  readonly tenant?: string | undefined
+  readonly isAtWork: boolean
+  /** How many messages the agent has received. */
+  readonly turns: number
+}
+
+/** A page of them. */
+export interface ListedTasks {
+  readonly tasks: readonly ListedTask[]
+  readonly nextPageToken: string
+}
+
+/** Where tasks live. Throws `task_not_found` for tasks that do not exist or belong to someone else. */
+export interface TaskHost {
+  /**
+   * Gives a message to an agent. Throws `unsupported_operation` for a task that has ended or is at work, and
+   * `invalid_params` for a context that is not the task's, and for answers that do not fit.
+   */
+  deliver(message: TaskMessage): Promise<Delivered>
+  get(id: string, viewer: TaskViewer): Promise<TaskView>
+  /** What a task of a tenant that waits asks, whoever owns it. Undefined for one that asks nothing. */
+  asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
+  /** Reads the log after an entry, until the task has ended. Undefined if there is no such entry. Throws `too_many_followers`. */
+  follow(id: string, viewer: TaskViewer, after: number): Promise<Follower | undefined>
+  /** Waits until the task has ended or waits for its client. */
+  settled(id: string, viewer: TaskViewer): Promise<Task>
+  /**
+   * Cancels a task and its run. Returns a task that was cancelled before as it is. Throws `task_not_cancelable` if the task
+   * has ended in another way.
+   */
+  cancel(id: string, viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
+  find(ref: string): Promise<readonly FoundTask[]>
+  list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage>
+  /** The same page, of what lists know of the tasks of one tenant, or of all. */
+  page(viewer: TaskViewer, request: ListRequest): Promise<ListedTasks>
+  /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: TaskViewer): Promise<void>
+  /**
+   * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws
+   * `push_not_supported` if push notifications are off, and `address_refused`.
+   */
+  push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
+  /** Continues the work that an earlier process left behind. Never rejects. */
+  resume?(): Promise<void>
+  /** Ends the tasks of processes that have died, in stores where this is not automatic. Never rejects. */
+  lookAfter?(): Promise<void>
+  /** Called when the last server has closed. Never rejects. */
+  close?(): Promise<void>
+}

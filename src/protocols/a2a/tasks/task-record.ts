@@ -1,0 +1,164 @@
+/**
+ * How a task is stored: a small document for lists, a body with its messages and artifacts, and a log of its changes.
+ *
+ * @module
+ */
+
+import type { Kind } from '../../../agents/contract.ts'
+import { ServableError } from '../../../base/errors.ts'
+import { checkPermit } from '../../../runs/permit.ts'
+import { partitionOf } from '../../../runs/stored/record.ts'
+import { dropWaiting } from '../../../runs/waiting/waiting.ts'
+import { sizeOfText } from '../../../stores/size.ts'
+import type { Document, Footing, Leaving, Tags, Transaction } from '../../../stores/store.ts'
+import { type Skill, skillId } from '../cards/skills.ts'
+import { isInterruptedState, type Message, type Task, type TaskStatus } from '../model.ts'
+import { deletePushes } from '../push/kept.ts'
+import { logOf } from './log-name.ts'
+import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
+import type { FoundTask, TaskView } from './task-host.ts'
+import type { TaskViews } from './task-views.ts'
+
+/** The collection of the small documents. */
+export const TASKS = 'task'
+/** The collection of tasks at work. */
+export const AT_WORK = 'task-at-work'
+
+/** The small document of a task. */
+export interface StoredTask {
+  readonly id: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  /** What works on it. Undefined: an agent. */
+  readonly kind?: Kind | undefined
+  /** Its name. */
+  readonly agent: string
+  readonly owner: string | null
+  readonly tenant?: string | undefined
+  readonly isAtWork: boolean
+  readonly instance: string
+  /** How many messages the agent has received. */
+  readonly turns: number
+}
+
+/** What works on a task. */
+export function skillOf({ kind = 'agent', agent }: Pick<StoredTask, 'kind' | 'agent'>): Skill {
+  return { kind, name: agent }
+}
+
+/** The task, for who may change it. Throws `insufficient_scope`. */
+export function permitted(task: StoredTask, only: readonly string[] | undefined): StoredTask {
+  checkPermit(only, skillOf(task))
+  return task
+}
+
+/** Converts a task for an administrator. */
+export function toFound(task: StoredTask): FoundTask {
+  const { id, contextId, owner, tenant, status } = task
+  const { state, timestamp } = status
+  const agent = skillId(skillOf(task))
+  return {
+    id,
+    contextId,
+    agent,
+    owner,
+    ...(tenant !== undefined && { tenant }),
+    status: { state, timestamp },
+  }
+}
+
+/** The error for a task that is not there, or is another owner's. */
+export function taskNotFound(): ServableError {
+  return new ServableError('task_not_found', 'Task not found')
+}
+
+/** Makes the document of a task. Lists are sorted by the time of the status, newest first. */
+export function toDocument(task: StoredTask, expiresAt?: number): Document<StoredTask> {
+  return {
+    id: task.id,
+    partition: partitionOf(task.owner),
+    at: Date.parse(task.status.timestamp),
+    tags: { contextId: task.contextId, state: task.status.state, ...tagsOf(task.tenant) },
+    value: task,
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
+/** The tags of a tenant's tasks. Those of all tenants have one in common. */
+export function tagsOf(tenant: string | undefined): Tags {
+  return tenant === undefined ? {} : { tenant, hasTenant: 'yes' }
+}
+
+/** Writes the document of a task. An ended task expires at `expiresAt`, or earlier if the store is full. */
+export function putTask(tx: Transaction, task: StoredTask, expiresAt?: number): void {
+  const leaves = expiresAt === undefined ? leavesUnended(task) : 'first'
+  tx.put(TASKS, toDocument(task, expiresAt), { thing: logOf(task.id), leaves })
+}
+
+/** A task that waits for its client may be deleted last. Its client may never come back and must not keep others out. */
+function leavesUnended({ status }: StoredTask): Leaving | undefined {
+  return isInterruptedState(status.state) ? 'last' : undefined
+}
+
+/** Bytes that are reserved for the end of a turn, so that a full store can still write it. */
+const END_BYTES = 4096
+
+/** How often the end of a turn contains the context id, which the client chose. */
+const NAMES_OF_CONTEXT = 8
+
+/** The footing of a task at work. It reserves room for the message that the agent works on, and for the end of the turn. */
+export function footingAtWork({ id, contextId }: StoredTask, messageBytes: number): Footing {
+  const weight = messageBytes + END_BYTES + NAMES_OF_CONTEXT * sizeOfText(JSON.stringify(contextId))
+  return { thing: logOf(id), weight }
+}
+
+/** Deletes everything that is stored of a task. */
+export function forgetTask(tx: Transaction, id: string): undefined {
+  for (const collection of [TASKS, BODIES, AT_WORK]) tx.delete(collection, id)
+  dropWaiting(tx, id)
+  deletePushes(tx, id)
+  tx.deleteLog(logOf(id))
+}
+
+/**
+ * The view of a task, made from its document and what was gathered from its log. The document has the status at the beginning of
+ * the turn, so the log knows more of a task at work.
+ */
+export function viewOf({ id, contextId, status, isAtWork }: StoredTask, gathering: Gathering): TaskView {
+  const { artifacts, history, seq, progress } = gathering.body()
+  const now = isAtWork && progress !== undefined ? progress : status
+  return { task: { id, contextId, status: now, artifacts, history }, seq }
+}
+
+/** Bytes of a task, by estimate, past which it accepts no more messages. Each answer may contain the whole task. */
+const MAX_TASK_BYTES = 64 * 1024 * 1024
+
+/** Whether a task is too large to accept more messages. */
+export function isTooLarge({ bytes }: Gathering): boolean {
+  return bytes > MAX_TASK_BYTES
+}
+
+/** Log entries that may be read again at each request. After more than that, their content is stored as a body. */
+const SAVE_EVERY = 256
+
+/** Brings the stored body of a task up to `seq`, the end of its log, if enough entries are new. */
+export function saveBody(tx: Transaction, stored: StoredTask, seq: number, views: TaskViews): void {
+  const kept = tx.get<TaskBody>(BODIES, stored.id)?.value
+  if (seq - (kept?.seq ?? 0) < SAVE_EVERY) return
+  const document = { ...toDocument(stored), tags: {}, value: views.readApart(tx, stored.id).body() }
+  // The body only repeats the log, so it may be deleted alone.
+  tx.put(BODIES, document, { thing: logOf(stored.id), leaves: 'alone' })
+}
+
+/** A status with the current time. It is later than `before`, so that lists and clients see an order. */
+export function statusNow(state: TaskStatus['state'], message?: Message, before?: TaskStatus): TaskStatus {
+  const now = Math.max(Date.now(), before === undefined ? 0 : Date.parse(before.timestamp))
+  return { state, timestamp: new Date(now).toISOString(), ...(message && { message }) }
+}
+
+/** The task with at most `length` messages of its history. Undefined: all. */
+export function withHistory(task: Task, length: number | undefined): Task {
+  if (length === undefined) return task
+  const { history = [], ...rest } = task
+  return length === 0 ? rest : { ...rest, history: history.slice(-length) }
+}

@@ -1,0 +1,76 @@
+/**
+ * The end of a run as AG-UI tells it: `RUN_FINISHED`.
+ *
+ * @module
+ */
+
+import type { FinishEvent, InputRequest, ModelUsage, Usage } from '../../agents/contract.ts'
+import { isObject } from '../../base/validation.ts'
+import type { Named } from './subagents.ts'
+
+/** To whom the end is told. */
+interface Listener extends Pick<Named, 'client'> {
+  readonly isVersion1?: boolean
+}
+
+/** The last event of a run that did not fail. It has no `null`: clients refuse it where a field may be left out. */
+export function finished(event: FinishEvent, { client, isVersion1 }: Listener): object {
+  const { finishReason, usage, structured } = event
+  return {
+    type: 'RUN_FINISHED',
+    ...client,
+    result: structured ?? undefined,
+    outcome: outcomeOf(event, isVersion1),
+    usage: usage && usageOf(usage),
+    metadata: { servable: { finishReason, cost: usage?.cost ?? undefined } },
+  }
+}
+
+/** How a run ended. It may wait: for interrupts, and for calls of tools that the client runs. */
+function outcomeOf({ finishReason, requests = [] }: FinishEvent, isVersion1 = false): object | undefined {
+  const interrupts = requests.filter(({ kind }) => kind !== 'client_tool').map(toInterrupt)
+  if (interrupts.length > 0) return { type: 'interrupt', interrupts }
+  // Clients from 0.0.54 to 0.0.59 refuse all other outcomes, and those of 0.x need none.
+  if (!isVersion1) return undefined
+  if (finishReason === 'cancelled') return { type: 'cancelled' }
+  const calls = requests.map(({ toolCallId }) => toolCallId)
+  return { type: 'success', pendingToolCallIds: calls.length > 0 ? calls : undefined }
+}
+
+function toInterrupt({ id, message, toolCallId, schema, ...servable }: InputRequest): object {
+  const isApproval = servable.kind === 'approval'
+  return {
+    id,
+    reason: isApproval ? 'tool_call' : 'input_required',
+    message,
+    toolCallId,
+    responseSchema: isApproval ? decisionSchema(servable.editable && schema) : schemaOf(schema),
+    metadata: { servable },
+  }
+}
+
+function decisionSchema(args: unknown): object {
+  const editedArgs = args === undefined ? args : (schemaOf(args) ?? {})
+  const properties = { approved: { type: 'boolean' }, reason: { type: 'string' }, editedArgs }
+  return { type: 'object', properties, required: ['approved'] }
+}
+
+function schemaOf(schema: unknown): object | undefined {
+  return isObject(schema) ? schema : undefined
+}
+
+/** The tokens of each model, where they are told. */
+function usageOf({ models = [], ...usage }: Usage): object[] {
+  const each: readonly ModelUsage[] = models.length > 0 ? models : [usage]
+  return each.map(({ model, promptTokens, completionTokens, totalTokens }) => ({
+    model,
+    inputTokens: tokens(promptTokens),
+    outputTokens: tokens(completionTokens),
+    totalTokens: tokens(totalTokens),
+  }))
+}
+
+/** Clients take whole numbers from 0 on. */
+function tokens(count: number): number {
+  return Math.max(0, Math.trunc(count)) || 0
+}

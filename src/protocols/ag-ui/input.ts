@@ -1,0 +1,160 @@
+/**
+ * What a client of AG-UI sends: `RunAgentInput`, of 0.x and of 1.0.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { isObject, list, validate } from '../../base/validation.ts'
+import { MAX_PARTS } from '../../runs/input.ts'
+import { idText } from '../encoders/conversation.ts'
+
+// What text must be beyond that is checked with the run.
+
+/** Messages of one conversation, tools, pieces of context, and answers. */
+const MAX_MESSAGES = 10_000
+const MAX_TOOLS = 128
+const MAX_CONTEXT = 1000
+const MAX_ANSWERS = 100
+
+const text = v.string()
+
+const SourceSchema = v.object({
+  type: v.picklist(['data', 'url', 'file']),
+  value: text,
+  mimeType: v.optional(text),
+})
+
+const PartSchema = v.variant('type', [
+  v.object({ type: v.literal('text'), text }),
+  v.object({
+    type: v.picklist(['image', 'audio', 'video', 'document']),
+    source: SourceSchema,
+    metadata: v.optional(v.unknown()),
+  }),
+  // Of 0.x.
+  v.object({
+    type: v.literal('binary'),
+    mimeType: text,
+    data: v.optional(text),
+    url: v.optional(text),
+    filename: v.optional(text),
+  }),
+])
+
+/** A file of a message. Of 0.x it is `binary`. */
+export type FilePart =
+  | {
+      type: 'image' | 'audio' | 'video' | 'document'
+      source: { type: 'data' | 'url' | 'file'; value: string; mimeType?: string | undefined }
+      metadata?: unknown
+    }
+  | {
+      type: 'binary'
+      mimeType: string
+      data?: string | undefined
+      url?: string | undefined
+      filename?: string | undefined
+    }
+
+/** What a user or a tool said. */
+export type Content = string | ({ type: 'text'; text: string } | FilePart)[]
+
+const content: v.GenericSchema<unknown, Content> = v.union(
+  [text, list(PartSchema, MAX_PARTS)],
+  'must be text or an array of parts',
+)
+
+/** A call of a tool. */
+export interface Call {
+  id: string
+  function: { name: string; arguments: string }
+}
+
+/** What a tool gave. */
+export interface ToolMessage {
+  role: 'tool'
+  id: string
+  toolCallId: string
+  content: Content
+  error?: string | null | undefined
+}
+
+/** A message of a conversation. What an agent thought is not read. */
+export type Message =
+  | { role: 'user'; id: string; content: Content }
+  | { role: 'assistant'; id: string; content?: string | null | undefined; toolCalls?: Call[] | undefined }
+  | ToolMessage
+  | { role: 'system' | 'developer'; id: string; content: string }
+  | { role: 'reasoning' | 'activity'; id: string }
+
+const CallSchema = v.object({ id: text, function: v.object({ name: text, arguments: text }) })
+
+const id = idText
+
+const MessageSchema: v.GenericSchema<unknown, Message> = v.variant('role', [
+  v.object({ role: v.literal('user'), id, content }),
+  v.object({
+    role: v.literal('assistant'),
+    id,
+    content: v.nullish(text),
+    toolCalls: v.optional(list(CallSchema, MAX_PARTS)),
+  }),
+  v.object({ role: v.literal('tool'), id, toolCallId: text, content, error: v.nullish(text) }),
+  v.object({ role: v.picklist(['system', 'developer']), id, content: text }),
+  v.object({ role: v.picklist(['reasoning', 'activity']), id }),
+])
+
+const ToolSchema = v.object({
+  name: text,
+  description: v.optional(text),
+  parameters: v.optional(v.unknown()),
+})
+
+/** An answer to an interrupt. */
+export interface ResumeEntry {
+  interruptId: string
+  status: 'resolved' | 'cancelled'
+  payload?: unknown
+}
+
+const ResumeSchema = v.object({
+  interruptId: text,
+  status: v.picklist(['resolved', 'cancelled']),
+  payload: v.optional(v.unknown()),
+})
+
+/** A body. */
+export interface RunAgentInput {
+  threadId: string
+  runId: string
+  /** Clients of 0.x send none. */
+  protocolVersion?: string | undefined
+  messages: Message[]
+  tools: { name: string; description?: string | undefined; parameters?: unknown }[]
+  context: { description: string; value: string }[]
+  state?: unknown
+  forwardedProps?: unknown
+  resume: ResumeEntry[]
+}
+
+/** The schema of a body. Fields that it does not know are ignored. */
+export const RunAgentInputSchema: v.GenericSchema<unknown, RunAgentInput> = v.pipe(
+  v.custom<object>(isObject, 'must be a JSON object'),
+  v.object({
+    threadId: idText,
+    runId: idText,
+    protocolVersion: v.optional(text),
+    messages: list(MessageSchema, MAX_MESSAGES),
+    tools: v.optional(list(ToolSchema, MAX_TOOLS), []),
+    context: v.optional(list(v.object({ description: text, value: text }), MAX_CONTEXT), []),
+    state: v.optional(v.unknown()),
+    forwardedProps: v.optional(v.unknown()),
+    resume: v.optional(list(ResumeSchema, MAX_ANSWERS), []),
+  }),
+)
+
+/** Checks a body; throws `invalid_body` that names every wrong field. */
+export function parseInput(value: unknown): RunAgentInput {
+  return validate(RunAgentInputSchema, value, 'invalid_body', 'body')
+}

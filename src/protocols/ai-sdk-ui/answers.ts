@@ -1,0 +1,64 @@
+/**
+ * What a page answers: approvals, and the outputs of the tools that it runs. Questions are calls of such a tool. They are parts of
+ * the assistant's message, which the page sends back.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest } from '../../agents/contract.ts'
+import { ServableError } from '../../base/errors.ts'
+import { isObject, validate } from '../../base/validation.ts'
+import { AnswersSchema } from '../../runs/waiting/answers.ts'
+import type { UiMessage, UiPart } from './messages.ts'
+
+/** What may be the id of a run. */
+const RUN_ID = /^[\da-f-]{36}$/
+
+/**
+ * The run that waits. The metadata of the message tells it; where a page has lost that, the ids of approvals begin with it, and a
+ * message has the id of its first run. Throws `run_not_found`.
+ */
+export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
+  const ofRequest = parts.findLast(isDecided)?.approval
+  const [asked] = isObject(ofRequest) ? String(ofRequest.id).split('/', 1) : []
+  const told = isObject(metadata) ? metadata.runId : undefined
+  const found = [told, asked, id].find(each => typeof each === 'string' && RUN_ID.test(each))
+  if (found !== undefined) return String(found)
+  throw new ServableError('run_not_found', 'The message is none of a run that waits')
+}
+
+/**
+ * The answers to requests that a message has. What else it says is no permission: a call has the input that was kept. Throws
+ * `request_not_found` for none, and `invalid_body`.
+ */
+export function answersIn({ parts }: UiMessage, requests: readonly InputRequest[]): Answer[] {
+  const answers = requests.flatMap(
+    request => parts.map(part => answerTo(request, part)).findLast(each => each !== undefined) ?? [],
+  )
+  if (answers.length > 0) return validate(AnswersSchema, answers, 'invalid_body', 'answers')
+  throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
+}
+
+function answerTo({ id, kind, toolCallId = id }: InputRequest, part: UiPart): Answer | undefined {
+  if (kind === 'approval') return decisionOf(id, part)
+  if (part.toolCallId !== toolCallId) return undefined
+  const { state, output = null, errorText } = part
+  if (state === 'output-available')
+    return kind === 'question' ? { id, value: output } : { id, result: output }
+  return state === 'output-error' && kind === 'client_tool' ? { id, result: { error: errorText } } : undefined
+}
+
+function decisionOf(id: string, part: UiPart): Answer | undefined {
+  const { approval } = part
+  if (!isDecided(part) || !isObject(approval) || approval.id !== id) return undefined
+  const { approved, reason } = approval
+  return {
+    id,
+    decision: approved === true ? 'approve' : 'deny',
+    ...(typeof reason === 'string' && reason !== '' && { reason }),
+  }
+}
+
+function isDecided({ state }: UiPart): boolean {
+  return state === 'approval-responded'
+}

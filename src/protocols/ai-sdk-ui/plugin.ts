@@ -1,0 +1,58 @@
+/**
+ * Chats of the AI SDK (`useChat`) as a plugin: the entry `servable/ai-sdk-ui`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { KINDS } from '../../agents/registry.ts'
+import { checkOptions, flag } from '../../base/schemas.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import { stateFor } from '../../core/no-state.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { Chats } from './chat.ts'
+import { describeChats } from './describe.ts'
+import { chatRoutes, NAME, type Named } from './routes.ts'
+
+/** How chats are served. */
+export interface AiSdkUiOptions {
+  /** Which one `{prefix}/chat` is with. A text is the name of an agent. Default: the only one that is served. */
+  readonly agent?: string | Named | undefined
+  /**
+   * Runs outlive their page: a page that comes back reads the answer from its beginning (`useChat` with `resume`), and `stopChat`
+   * stops it. It needs a state. Default: false, and whoever leaves stops the run.
+   */
+  readonly resume?: boolean | undefined
+}
+
+const name = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
+
+const OptionsSchema = v.strictObject({
+  agent: v.optional(
+    v.union(
+      [name, v.strictObject({ kind: v.picklist(KINDS), name })],
+      'must be the name of an agent, or { kind, name }',
+    ),
+  ),
+  resume: v.optional(flag),
+})
+
+/**
+ * Serves chats to `useChat` of the AI SDK 5, 6 and 7: `POST {prefix}/agents/:name/chat`, teams and workflows alike, and
+ * `{prefix}/chat`. Throws `invalid_options`.
+ */
+export function aiSdkUi(options: AiSdkUiOptions = {}): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  const { agent, resume = false } = options
+  const named = typeof agent === 'string' ? { kind: 'agent' as const, name: agent } : agent
+  return asPlugin({
+    name: NAME,
+    mount(core) {
+      if (resume) stateFor(NAME, core.settings.state)
+      return {
+        routes: chatRoutes(core, new Chats(core, resume), named),
+        describe: describeChats,
+      }
+    },
+  })
+}

@@ -1,0 +1,29 @@
+import type { Reach } from '../../../core/hosted.ts'
+import { objectCalls } from '../../../core/transaction-calls.ts'
+import { RECORD_KEEPER, RECORDS } from './object.ts'
+import type { SocketRecords } from './records.ts'
+
+/** What remote records need. */
+export interface RemoteRecordsOptions {
+  /** Milliseconds that a client may be away. */
+  readonly maxMs: number
+  /** Most milliseconds of a run. */
+  readonly timeoutMs: number
+}
+
+/** Keeps the record of each socket in an object of its own. The object's alarm ends the record. */
+export function createRemoteRecords(
+  { reach }: { readonly reach: Reach },
+  { maxMs, timeoutMs }: RemoteRecordsOptions,
+): SocketRecords {
+  const calls = objectCalls((place, keeper) => reach('index', place, keeper), RECORD_KEEPER, RECORDS)
+  const placeOf = (pid: string) => `socket:${pid}`
+  // The runs have ended by then, and no client can reconnect to them.
+  const livesMs = timeoutMs + maxMs
+  return {
+    begin: (pid, socket, run, open) => calls.begin(placeOf(pid), pid, socket, run, { open, livesMs }),
+    take: (pid, owner) => calls.take(placeOf(pid), pid, owner, livesMs),
+    away: (pid, generation) => calls.expire(placeOf(pid), pid, generation, maxMs),
+    drop: (pid, generation) => calls.expire(placeOf(pid), pid, generation, 0),
+  }
+}

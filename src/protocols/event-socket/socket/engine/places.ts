@@ -1,0 +1,39 @@
+import { Counter } from '../../../../base/counter.ts'
+import { addressKey } from '../../../../web/ip-address.ts'
+import type { Handshake } from './connection.ts'
+import type { EngineSettings } from './options.ts'
+
+/**
+ * The places of an engine, in all and for each address. A session holds one until its connection is really gone: a client that is
+ * told to close may leave its WebSocket open. A WebSocket that was refused holds one as well.
+ */
+export class Places {
+  readonly #settings: Pick<EngineSettings, 'maxSessions' | 'maxSessionsPerIp'>
+  readonly #addresses = new Counter()
+  #taken = 0
+
+  constructor(settings: Pick<EngineSettings, 'maxSessions' | 'maxSessionsPerIp'>) {
+    this.#settings = settings
+  }
+
+  take(handshake: Handshake): void {
+    this.#taken++
+    this.#addresses.add(keyOf(handshake))
+  }
+
+  give(handshake: Handshake): void {
+    this.#taken--
+    this.#addresses.remove(keyOf(handshake))
+  }
+
+  /** Whether `more` connections would be too many. */
+  isFull(handshake: Handshake, more = 1): boolean {
+    const { maxSessions, maxSessionsPerIp } = this.#settings
+    const ofAddress = this.#addresses.count(keyOf(handshake))
+    return this.#taken + more > maxSessions || ofAddress + more > maxSessionsPerIp
+  }
+}
+
+function keyOf({ ip }: Handshake): string | undefined {
+  return ip === undefined ? undefined : addressKey(ip)
+}

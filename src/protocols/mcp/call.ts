@@ -1,0 +1,319 @@
+/**
+ * `tools/call`: a call is a run.
+ *
+ * @module
+ */
+
+import type { InputRequest, Answer as RunAnswer } from '../../agents/contract.ts'
+import { isServableError, isUntold, reportError } from '../../base/errors.ts'
+import { isObject, misfit } from '../../base/validation.ts'
+import { deferred, later } from '../../base/wake.ts'
+import type { Answer } from '../../http/context.ts'
+import { ignoring } from '../../http/runs/ignoring.ts'
+import { StartedRun } from '../../http/runs/start-run.ts'
+import { RequestAsker } from '../../http/security/asker.ts'
+import type { RunRecord } from '../../runs/stored/record.ts'
+import { jsonReply, sseReply } from '../../web/reply.ts'
+import { counted } from '../../web/sse.ts'
+import { askedForText, questionOf } from '../encoders/questions.ts'
+import { formsOf, givenTo, showsForms } from './asking.ts'
+import { lastOf } from './chain.ts'
+import { failed, textResult } from './content.ts'
+import { endOf } from './end.ts'
+import { checkHeader, checkParamHeaders, metaOf } from './era.ts'
+import { askedOf, type Offered } from './offer.ts'
+import { streamOf, within } from './progress.ts'
+import { type Outcome, Reading } from './reading.ts'
+import type { CallParts, McpRequest } from './request.ts'
+import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { isHandle } from './seal.ts'
+
+/** Milliseconds after which an answer becomes a stream. */
+const SOON_MS = 1000
+
+/** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
+export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
+  const { capabilities, request, params } = rpc
+  const { name } = params
+  const args = params.arguments ?? {}
+  if (capabilities) checkHeader(request.headers, 'Mcp-Name', name)
+  const tool = typeof name === 'string' ? await parts.offer.find(name) : undefined
+  if (tool === undefined) {
+    const shown = typeof name === 'string' ? name.slice(0, 100) : ''
+    throw new RpcError(INVALID_PARAMS, `There is no tool named \`${shown}\``, 200)
+  }
+  if (!isObject(args)) throw new RpcError(INVALID_PARAMS, '`arguments` must be an object', 200)
+  if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
+  const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
+  return new Call({ ...rpc, tool, args, isTask }, parts).answer()
+}
+
+/** A call of a tool. */
+interface Called extends McpRequest {
+  readonly tool: Offered
+  readonly args: Fields
+  /** It becomes a task if it takes long. */
+  readonly isTask: boolean
+}
+
+class Call {
+  readonly #called: Called
+  readonly #parts: CallParts
+  readonly #asker: RequestAsker
+  readonly #owner: string | null
+  #reading: Reading | undefined
+  /** The run at work is a plain one. */
+  #isPlain = false
+  /** What the client is asked on its stream. */
+  readonly #asked: object[] = []
+  /** It is asked now: only a stream can. */
+  readonly #isAsked = deferred<undefined>()
+  /** The run does not end by itself when the client leaves. */
+  #outlives: boolean
+  #isOver = false
+  /** The client is gone, or does not want it any more. */
+  #hasLeft = false
+
+  constructor(called: Called, parts: CallParts) {
+    const { request, state, isTask } = called
+    this.#called = called
+    this.#parts = parts
+    this.#owner = state.owner
+    this.#asker = new RequestAsker(request, state, parts.core.readKeys)
+    this.#outlives = isTask
+  }
+
+  async answer(): Promise<Answer> {
+    const { id, request, state, tool, isTask, params } = this.#called
+    const { core, tasks, sessions } = this.#parts
+    const started = await this.#begin()
+    if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
+    state.started(started.id)
+    const task =
+      isTask && started.record ? tasks?.created(started.record, { core, owner: this.#owner }) : undefined
+    if (task && tool.taskSupport === 'required') {
+      // Nobody would ever know of it.
+      if (request.signal.aborted) await this.#end(started.id)
+      return this.#reply(this.#message(task))
+    }
+    const { progressToken } = metaOf(params)
+    const token = isId(progressToken) ? progressToken : undefined
+    const reading = new Reading(started, {
+      goOn: this.#goOn,
+      maxLength: core.runs.maxLength,
+      tellsMoves: token !== undefined,
+    })
+    this.#reading = reading
+    this.#isPlain = started.run !== undefined
+    const untrack = sessions.track(request, id, this.#cancel)
+    const last = this.#last(reading, task).finally(() => {
+      this.#isOver = true
+      untrack()
+    })
+    // A plain run hears of its caller by itself.
+    if (started.run === undefined) onAbort(request.signal, this.#leave)
+    if (!this.#takesStream) return this.#reply(await last)
+    const soon = Promise.race([last, this.#isAsked.promise])
+    const message = token === undefined ? await within(soon, SOON_MS) : undefined
+    if (message !== undefined) return this.#reply(message)
+    const source = streamOf({ reading, last, token, asked: this.#asked, leave: this.#leave })
+    return sseReply(counted(source, core.openStream), this.#headers)
+  }
+
+  get #takesStream(): boolean {
+    return /text\/event-stream|\*\/\*/.test(this.#called.request.headers.get('accept') ?? '')
+  }
+
+  get #headers(): Readonly<Record<string, string>> {
+    const { runId } = this.#called.state
+    return runId === undefined ? {} : { 'x-run-id': runId }
+  }
+
+  #reply(message: object): Answer {
+    return jsonReply(message, { headers: this.#headers })
+  }
+
+  #message(result: object): object {
+    const { id, answer } = this.#called
+    return { jsonrpc: '2.0', id, result: answer(result) }
+  }
+
+  /** The last message of the answer: the result, the task, or an error. */
+  async #last(reading: Reading, task: object | undefined): Promise<object> {
+    const { tasks, core } = this.#parts
+    const { id, state, request } = this.#called
+    try {
+      const outcome = task && tasks ? await within(reading.done, tasks.afterMs) : await reading.done
+      if (outcome) return this.#message(await this.#resultOf(outcome, reading.runId))
+      reading.leave()
+      return this.#message(task ?? {})
+    } catch (error) {
+      if (error instanceof RpcError) return rpcError(id, error)
+      if (isUntold(error) && !this.#hasLeft) state.tellThrown('request.failed', error, request)
+      // It goes on, and can be looked at.
+      if (task) return this.#message(task)
+      const { code, message } = reportError(error, core.production, 'internal_error')
+      return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
+    }
+  }
+
+  readonly #leave = (): void => {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#hasLeft = true
+    this.#reading?.leave()
+    if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  /** The client does not want it any more: a stored run ends, whatever leaving means to it, and its log tells of that. */
+  readonly #cancel = (): void => {
+    if (this.#isPlain || !this.#reading) return this.#leave()
+    this.#hasLeft = true
+    this.#outlives = true
+    this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  async #end(runId: string): Promise<void> {
+    const { state, request } = this.#called
+    await this.#parts.core.host.cancel(runId, this.#owner).catch(error => {
+      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+    })
+  }
+
+  /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
+  async #begin(): Promise<StartedRun | object> {
+    const { params, tool, args, isTask } = this.#called
+    const { core, seal } = this.#parts
+    const { requestState } = params
+    const { sessionId } = args
+    const isResumed = tool.input === undefined && typeof sessionId === 'string' && isHandle(sessionId)
+    const handle = requestState ?? (isResumed ? sessionId : undefined)
+    if (handle === undefined) {
+      const asked = await askedOf(tool, args).catch(error => {
+        if (isServableError(error)) return failed(error.message)
+        throw error
+      })
+      return 'target' in asked ? core.start({ ...asked, isBackground: isTask }, this.#asker) : asked
+    }
+    const holder = { owner: this.#owner, tool: tool.name }
+    const runId = typeof handle === 'string' ? await seal.open(handle, holder) : undefined
+    if (runId === undefined && requestState !== undefined) throw misfit('requestState', 'is not of this call')
+    const record = runId && (await this.#lastOf(runId).catch(ignoring('run_not_found')))
+    if (!record) return failed(GONE)
+    const given = this.#givenTo(record)
+    if (given.isRefused) {
+      await core.host.cancel(record.id, this.#owner)
+      return failed(REFUSED)
+    }
+    const started = given.answers.length > 0 ? await this.#goOnWith(record.id, given.answers) : undefined
+    if (started !== undefined) return started
+    if (record.status !== 'input_required') return new StartedRun(undefined, record, core.host, this.#owner)
+    return this.#ask(record.id, '')
+  }
+
+  /** What the client has answered of what is open. */
+  #givenTo({ requests = [] }: RunRecord): { answers: readonly RunAnswer[]; isRefused?: boolean } {
+    const { params, args } = this.#called
+    const { inputResponses, requestState } = params
+    if (inputResponses !== undefined) return givenTo(requests, inputResponses)
+    const question = requestState === undefined ? askedForText(requests) : undefined
+    return { answers: question ? [{ id: question.id, value: args.input }] : [] }
+  }
+
+  async #lastOf(runId: string): Promise<RunRecord> {
+    const { host } = this.#parts.core
+    return lastOf(host, await host.get(runId, this.#owner), this.#owner)
+  }
+
+  async #goOnWith(id: string, answers: readonly RunAnswer[]): Promise<StartedRun | undefined> {
+    const asked = { id, answers, isBackground: this.#called.isTask }
+    return (await this.#parts.core.answer(asked, this.#asker)).started
+  }
+
+  /** What goes on after a run that waits, in this same call. */
+  readonly #goOn = async (
+    requests: readonly InputRequest[],
+    runId: string,
+  ): Promise<StartedRun | undefined> => {
+    const next = await this.#next(requests, runId)
+    // The client may have left while it began.
+    if (next && this.#hasLeft && this.#outlives) await this.#end(next.id)
+    this.#isPlain = false
+    return next
+  }
+
+  async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
+    const { params, request, capabilities } = this.#called
+    const { inputResponses, requestState } = params
+    // Questions may be answered before they are asked. What a person approves they must have seen.
+    if (inputResponses !== undefined && requestState === undefined) {
+      const { answers } = givenTo(requests, inputResponses)
+      const isAsked = (answer: RunAnswer) => 'value' in answer
+      if (answers.length === requests.length && answers.every(isAsked)) return this.#goOnWith(runId, answers)
+    }
+    const reading = this.#reading
+    if (capabilities || !reading || !this.#takesStream || !this.#parts.sessions.showForms(request))
+      return undefined
+    return this.#askOnStream(requests, runId, reading)
+  }
+
+  /** Asks the client in the middle of its stream, and waits until it has answered with a message of its own. */
+  async #askOnStream(
+    requests: readonly InputRequest[],
+    runId: string,
+    reading: Reading,
+  ): Promise<StartedRun | undefined> {
+    const { seal, core } = this.#parts
+    this.#outlives = true
+    const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
+    for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
+      this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
+    this.#isAsked.resolve(undefined)
+    reading.wake()
+    for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
+      const record = await this.#lastOf(runId).catch(ignoring('state_unavailable'))
+      if (record && record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+      if ((record && record.status !== 'input_required') || reading.hasLeft) return undefined
+      await later(wait)
+    }
+  }
+
+  async #resultOf(outcome: Outcome, runId: string): Promise<object> {
+    const isWaiting = 'result' in outcome && outcome.result.requests
+    return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
+  }
+
+  /** Asks whoever calls: with forms where its client shows them, else in words. */
+  async #ask(runId: string, said: string): Promise<object> {
+    const { tool, capabilities } = this.#called
+    const { seal, core } = this.#parts
+    const { status, requests = [] } = await core.host.get(runId, this.#owner)
+    if (status !== 'input_required') return failed(REFUSED)
+    if (requests.some(({ kind }) => kind === 'client_tool')) {
+      await this.#end(runId)
+      return failed('The agent asks for a tool of its client: clients of MCP run none')
+    }
+    const handle = await seal.close(runId, { owner: this.#owner, tool: tool.name })
+    if (capabilities && showsForms(capabilities))
+      return { resultType: 'input_required', inputRequests: formsOf(requests, said), requestState: handle }
+    const answers = askedForText(requests) ? 'with the answer as `input`' : 'once a person has approved'
+    const how =
+      tool.input === undefined
+        ? `To go on, call \`${tool.name}\` again ${answers}, with \`sessionId\` \`${handle}\``
+        : ''
+    return textResult([said, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
+  }
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  signal.addEventListener('abort', listener)
+  if (signal.aborted) listener()
+}
+
+const GONE = 'What waited for this answer is gone: begin again, without `sessionId`'
+
+const REFUSED = 'Nobody has answered: the run was cancelled'
+
+/** Milliseconds between two looks for an answer: at first, and at most. */
+const MIN_LOOK_MS = 250
+const MAX_LOOK_MS = 2000

@@ -1,0 +1,21 @@
+import { ignoring } from '../../http/runs/ignoring.ts'
+import type { RunHost, Viewer } from '../../runs/stored/host.ts'
+import type { RunRecord } from '../../runs/stored/record.ts'
+
+/** Most runs that go on from each other and are one call. */
+const MAX_CHAIN = 100
+
+/** The last of the runs that go on from a run, as far as it has begun. */
+export async function lastOf(
+  host: Pick<RunHost, 'get'>,
+  first: RunRecord,
+  viewer: Viewer,
+): Promise<RunRecord> {
+  let record = first
+  for (let count = 0; record.continuedBy && count < MAX_CHAIN; count++) {
+    const next = await host.get(record.continuedBy, viewer).catch(ignoring('run_not_found'))
+    if (next === undefined) break
+    record = next
+  }
+  return record
+}

@@ -1,0 +1,108 @@
+/**
+ * The result of a run as the result of a tool (MCP, tools, tool result).
+ *
+ * @module
+ */
+
+import type { ContentPart, RunResult } from '../../agents/contract.ts'
+import { isObject } from '../../base/validation.ts'
+import { ANY, isAddress } from '../encoders/parts.ts'
+import type { Fields } from './rpc.ts'
+
+/** The result of a call, without its envelope. */
+export interface ToolResult {
+  readonly content: readonly object[]
+  readonly structuredContent?: object
+  readonly isError?: true
+}
+
+/** A text as the whole of a result. */
+export function textResult(text: string): ToolResult {
+  return { content: [textBlock(text)] }
+}
+
+/** A failure that the model of the client may mend, or tell of. */
+export function failed(text: string): ToolResult {
+  return { ...textResult(text), isError: true }
+}
+
+/** The member of `structured` that holds what a tool has returned, where a run is no more than its call. */
+export const RETURNED = 'servable/returned'
+
+/** What a run has said, and what it has made. `base` is the address of the service, for files that it stores. */
+export function resultOf({ text, structured, artifacts = [], runId }: RunResult, base: string): ToolResult {
+  if (structured && RETURNED in structured) return returned(structured[RETURNED])
+  const made = artifacts.flatMap(({ parts }) => parts)
+  return {
+    content: [
+      // What is said beside the structured output is left out, as in every answer of it.
+      ...(structured ? [textBlock(JSON.stringify(structured))] : text ? [textBlock(text)] : []),
+      ...made.map((part, at) => blockOf(part, `urn:servable:run:${runId}:${at}`, base)),
+    ],
+    ...(structured && isObject(structured) && { structuredContent: structured }),
+  }
+}
+
+/** What a tool has returned: content of MCP as it is, text, or JSON. Of the call it decides nothing else. */
+function returned(value: unknown): ToolResult {
+  if (typeof value === 'string') return textResult(value)
+  if (isContent(value)) return { content: value }
+  const { content, structuredContent, isError } = Object(value) as Fields
+  if (isContent(content))
+    return {
+      content,
+      ...(isObject(structuredContent) && { structuredContent }),
+      ...(isError === true && { isError }),
+    }
+  return {
+    ...textResult(JSON.stringify(value) ?? 'null'),
+    ...(isObject(value) && { structuredContent: value }),
+  }
+}
+
+/** The texts that each type of block has. */
+const BLOCKS: ReadonlyMap<unknown, string> = new Map([
+  ['text', 'text'],
+  ['image', 'data mimeType'],
+  ['audio', 'data mimeType'],
+  ['resource_link', 'uri name'],
+])
+
+function isContent(value: unknown): value is object[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isBlock)
+}
+
+/** A client refuses a result with any other block. */
+function isBlock(block: unknown): boolean {
+  const { type, resource } = Object(block) as Fields
+  if (type === 'resource') return hasTexts(resource, 'uri text') || hasTexts(resource, 'uri blob')
+  const names = BLOCKS.get(type)
+  return names !== undefined && hasTexts(block, names)
+}
+
+function hasTexts(value: unknown, names: string): boolean {
+  return names.split(' ').every(name => typeof Object(value)[name] === 'string')
+}
+
+function textBlock(text: string): Fields {
+  return { type: 'text', text }
+}
+
+function blockOf(part: ContentPart, uri: string, base: string): Fields {
+  if (part.type === 'text') return textBlock(part.text)
+  if (part.type === 'data') return textBlock(JSON.stringify(part.data) ?? '')
+  const { type, data, mimeType = ANY } = part
+  const name = 'filename' in part ? part.filename : undefined
+  const blob = isAddress(data)
+    ? /^data:[^,]{0,500};base64,/i.test(data) && data.slice(data.indexOf(',') + 1)
+    : data
+  if (blob === false)
+    return { type: 'resource_link', uri: addressOf(data, base), name: name ?? type, mimeType }
+  if (type !== 'file') return { type, data: blob, mimeType }
+  const path = name === undefined ? '' : `/${name.replace(/[^\w.-]/g, '_')}`
+  return { type: 'resource', resource: { uri: uri + path, mimeType, blob } }
+}
+
+function addressOf(address: string, base: string): string {
+  return URL.canParse(address, base) ? new URL(address, base).href : address
+}

@@ -1,0 +1,203 @@
+/**
+ * What is offered as tools, looked up at each request.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { fitOf } from '../../agents/misfit.ts'
+import { ServableError } from '../../base/errors.ts'
+import { misfit, validate } from '../../base/validation.ts'
+import type { Catalog } from '../../http/catalog.ts'
+import type { JsonSchema } from '../../http/json-schema.ts'
+import type { AskedRun } from '../../http/runs/start-run.ts'
+import type { Target } from '../../runs/target.ts'
+import { idText } from '../encoders/conversation.ts'
+import { findNamed, namesOf } from '../encoders/named.ts'
+import type { Fields } from './rpc.ts'
+
+/** Whether a call may become a task: never, where it takes long, or always. */
+export type TaskSupport = 'forbidden' | 'optional' | 'required'
+
+/** What clients are told of a tool, as hints (MCP, tool annotations). */
+export interface ToolAnnotations {
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+/** How a servable is offered. */
+export interface McpTool {
+  /** The servable: `support`, `team/desk` or `workflow/onboard`. A bare name is that of an agent before all others. */
+  readonly of: string
+  /** Default: that of the servable, with `_` for what is no letter, digit, `_` or `-`. At most 64 characters. */
+  readonly name?: string | undefined
+  /** A name for people. */
+  readonly title?: string | undefined
+  /** Default: the servable's. A model chooses by it. */
+  readonly description?: string | undefined
+  /**
+   * A schema of the arguments, which the run gets as one `data` part: JSON Schema, or one that offers it. Default: a text `input` and
+   * a `sessionId`.
+   */
+  readonly input?: unknown
+  /** Default: `{ openWorldHint: true }`. */
+  readonly annotations?: ToolAnnotations | undefined
+  /** Default: `optional`. Without `tasks` no call is a task. */
+  readonly taskSupport?: TaskSupport | undefined
+}
+
+/** A tool as it is offered now. */
+export interface Offered extends Pick<McpTool, 'title' | 'annotations'> {
+  readonly name: string
+  readonly description: string | undefined
+  /** Of the arguments; undefined for a text and a session. */
+  readonly input: unknown
+  readonly inputSchema: JsonSchema
+  /** Of structured results. */
+  readonly outputSchema: JsonSchema | undefined
+  readonly target: Target
+  readonly taskSupport: TaskSupport
+}
+
+/** Tools beside those of servables. */
+export interface MoreTools {
+  /** The names that are known from the beginning. */
+  readonly names: readonly string[]
+  list(): Promise<readonly Offered[]>
+}
+
+/** The tools of a service. */
+export interface Offer extends Pick<MoreTools, 'list'> {
+  /** The names that are asked for and not served now. */
+  missing(): readonly string[]
+  /** Those of servables. */
+  own(): readonly Offered[]
+  find(name: string): Promise<Offered | undefined>
+}
+
+const NO_NAME = /[^\w-]/g
+
+/** A name that every model's API takes. */
+export function toolName(name: string): string {
+  return name.replace(NO_NAME, '_').slice(0, 64)
+}
+
+/** The arguments of a servable that takes text. */
+const TEXT_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    input: { type: 'string', description: 'What to do, in plain language' },
+    sessionId: {
+      type: 'string',
+      description:
+        'Goes on with a conversation: the same text in each call of it. Or a text that an answer of this tool named.',
+    },
+  },
+  required: ['input'],
+}
+
+/** Gives the JSON Schema of a schema; null where it has none. */
+export type ToJsonSchema = (schema: unknown) => JsonSchema | null
+
+/** Gives the schemas that clients are shown: of objects, each made once. */
+export function objectSchemas(toJsonSchema: ToJsonSchema): (schema: unknown) => JsonSchema | undefined {
+  const known = new WeakMap<object, JsonSchema | undefined>()
+  const shown = (schema: unknown) => {
+    try {
+      const { type, ...rest } = Object(toJsonSchema(schema)) as JsonSchema
+      return type === 'object' ? { type, ...rest } : undefined
+    } catch {
+      // JSON Schema cannot say it.
+      return undefined
+    }
+  }
+  return schema => {
+    if (Object(schema) !== schema) return undefined
+    const key = schema as object
+    if (!known.has(key)) known.set(key, shown(schema))
+    return known.get(key)
+  }
+}
+
+/** Any arguments. */
+export const ANY_INPUT: JsonSchema = { type: 'object' }
+
+/** Offers servables, and what there is beside them. Throws `invalid_options` for two of one name. */
+export function createOffer(
+  tools: true | readonly (string | McpTool)[],
+  catalog: Catalog,
+  {
+    more,
+    schemaOf,
+  }: { readonly more: MoreTools | undefined; readonly schemaOf: ReturnType<typeof objectSchemas> },
+): Offer {
+  const asOffered = (tool: string | McpTool) => {
+    const { of, name, input, taskSupport, ...told } =
+      typeof tool === 'string' ? ({ of: tool } as McpTool) : tool
+    return {
+      ...{ annotations: { openWorldHint: true }, ...told, of, input },
+      name: name ?? toolName(of),
+      inputSchema: input === undefined ? TEXT_SCHEMA : (schemaOf(input) ?? ANY_INPUT),
+      taskSupport: taskSupport ?? 'optional',
+    }
+  }
+  const named = tools === true ? undefined : tools.map(asOffered)
+  const names = [...(named ?? []).map(({ name }) => name), ...(more?.names ?? [])]
+  const twice = names.find((name, at) => names.indexOf(name) < at)
+  if (twice !== undefined)
+    throw new ServableError(
+      'invalid_options',
+      `\`mcp\`: two tools are named \`${twice}\`: give one of \`mcp.tools\` a \`name\``,
+    )
+  const offered = (tool: ReturnType<typeof asOffered>): Offered[] => {
+    const target = findNamed(catalog, tool.of)
+    if (target === undefined) return []
+    const { description, output } = target.servable
+    return [{ ...tool, target, description: tool.description ?? description, outputSchema: schemaOf(output) }]
+  }
+  const all = () => named ?? namesOf(catalog).map(asOffered)
+  const own = () => all().flatMap(offered)
+  const others = async () => (await more?.list()) ?? []
+  return {
+    own,
+    missing: () => all().flatMap(tool => (offered(tool).length > 0 ? [] : tool.of)),
+    async list() {
+      const seen = new Set<string>()
+      // The first of a name has it.
+      return [...own(), ...(await others())].filter(({ name }) => !seen.has(name) && seen.add(name))
+    },
+    async find(wanted) {
+      const isWanted = ({ name }: { readonly name: string }) => name === wanted
+      return all().filter(isWanted).flatMap(offered)[0] ?? (await others()).find(isWanted)
+    },
+  }
+}
+
+/** A tool as lists show it. */
+export function specOf({
+  name,
+  title,
+  description,
+  inputSchema,
+  outputSchema,
+  annotations,
+}: Offered): object {
+  return { name, title, description, inputSchema, outputSchema, annotations }
+}
+
+const ArgumentsSchema = v.object({
+  input: v.pipe(v.string('must be text'), v.nonEmpty('must not be empty')),
+  sessionId: v.optional(idText),
+})
+
+/** What a call asks for. Throws `invalid_body`. */
+export async function askedOf({ input, target }: Offered, args: Fields): Promise<AskedRun> {
+  if (input === undefined) return { target, ...validate(ArgumentsSchema, args, 'invalid_body', 'arguments') }
+  const fit = await fitOf(args, input)
+  if ('misfit' in fit) throw misfit('arguments', `do not fit: ${fit.misfit}`)
+  // Direct tools read their arguments themselves.
+  const data = target.scope ? args : JSON.parse(JSON.stringify(fit.value))
+  return { target, input: [{ type: 'data', data }] }
+}

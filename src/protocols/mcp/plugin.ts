@@ -1,0 +1,180 @@
+/**
+ * An MCP server as a plugin: the entry `servable/mcp`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { shownSchema } from '../../agents/misfit.ts'
+import { ServableError } from '../../base/errors.ts'
+import { checkOptions, func, path, record, strings } from '../../base/schemas.ts'
+import { asPlugin, type BuiltInMounted, type Core } from '../../core/built-in.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import type { Route } from '../../http/context.ts'
+import { joinPath } from '../../http/router.ts'
+import { VERSION } from '../../http/version.ts'
+import type { DirectTools } from './direct-tools.ts'
+import { mcpEndpoint } from './endpoint.ts'
+import {
+  ANY_INPUT,
+  createOffer,
+  type McpTool,
+  type Offer,
+  objectSchemas,
+  type ToJsonSchema,
+} from './offer.ts'
+import type { McpAuth, McpTasks } from './request.ts'
+import { problemError } from './rpc.ts'
+import { createSeal } from './seal.ts'
+import { SessionCalls } from './sessions.ts'
+
+export { toJsonSchema } from '../../http/json-schema.ts'
+export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
+export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
+export type { McpTool, TaskSupport, ToJsonSchema, ToolAnnotations } from './offer.ts'
+export type { McpAuth, McpTasks } from './request.ts'
+export { type McpTasksOptions, mcpTasks } from './tasks.ts'
+
+/** What is offered, and to whom. */
+export interface McpOptions {
+  /**
+   * What is offered as tools: `true` for all that is served, or names such as `support`, `team/desk`, `workflow/onboard`. Names are
+   * looked up at each request. Default: nothing, so that nothing is offered by accident.
+   */
+  readonly tools?: true | readonly (string | McpTool)[] | undefined
+  /** Tools that clients call without an agent: `directTools({ toolkits, toolServers })`. Default: none. */
+  readonly directTools?: DirectTools | undefined
+  /** Lets calls that take long become tasks: `mcpTasks()`. Default: a call ends with its connection. */
+  readonly tasks?: McpTasks | undefined
+  /**
+   * Gives the JSON Schema of a schema. Default: plain JSON Schema, and what libraries such as zod and ArkType offer themselves. For
+   * valibot give `toJsonSchema` of this entry.
+   */
+  readonly toJsonSchema?: ToJsonSchema | undefined
+  /** The path of the endpoint, whatever the handler's `prefix`. Default: `/mcp`. */
+  readonly path?: string | undefined
+  /** What clients show of the service. Default: `servable`, and its version. */
+  readonly name?: string | undefined
+  readonly version?: string | undefined
+  readonly title?: string | undefined
+  /** What models are told of the service as a whole. */
+  readonly instructions?: string | undefined
+  /** Where tokens come from, and what they must allow: `mcpAuth({ … })`. Default: the middleware of the handler decides. */
+  readonly auth?: McpAuth | undefined
+  /**
+   * The hosts under which the endpoint is reached, such as `tools.example.com`; any other is refused, but for loopback names. Default:
+   * programs may use any, and pages that of `publicUrl`. Without one, pages may use any in production, unless they come from this machine.
+   */
+  readonly allowedHosts?: readonly string[] | undefined
+  /**
+   * Signs the state that clients carry of calls that wait. The same in all processes. Default: none, and the state of a call that
+   * belongs to nobody is as safe as the id of its run.
+   */
+  readonly secret?: string | undefined
+}
+
+const NAME = 'mcp'
+
+const text = v.optional(v.string('must be text'))
+
+const ToolSchema = v.union(
+  [
+    v.string(),
+    v.strictObject({
+      of: v.string('must be the name of a servable'),
+      name: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(/^[\w-]{1,64}$/, 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -'),
+        ),
+      ),
+      title: text,
+      description: text,
+      input: v.optional(v.unknown()),
+      annotations: v.optional(record),
+      taskSupport: v.optional(
+        v.picklist(['forbidden', 'optional', 'required'], 'must be `forbidden`, `optional` or `required`'),
+      ),
+    }),
+  ],
+  'must be a name, or an object with `of`',
+)
+
+const OptionsSchema = v.strictObject({
+  tools: v.optional(v.union([v.literal(true), v.array(ToolSchema)], 'must be true or an array of names')),
+  directTools: v.optional(record),
+  tasks: v.optional(record),
+  toJsonSchema: v.optional(func),
+  path: v.optional(path),
+  name: text,
+  version: text,
+  title: text,
+  instructions: text,
+  auth: v.optional(record),
+  allowedHosts: v.optional(strings),
+  secret: v.optional(v.pipe(v.string(), v.minLength(32, 'must have at least 32 characters'))),
+})
+
+/**
+ * Serves agents, teams and workflows as tools to clients of MCP: `POST /mcp`, Streamable HTTP of 2025-03-26 to 2026-07-28. Throws
+ * `invalid_options`.
+ */
+export function mcp(options: McpOptions): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  const { tools, directTools: direct } = options
+  if (tools === undefined && direct === undefined)
+    throw new ServableError(
+      'invalid_options',
+      '`mcp` offers nothing: name agents in `mcp.tools`, or give `true` for all',
+    )
+  return asPlugin({
+    name: NAME,
+    ...(direct && { catalog: () => direct.catalog(NAME) }),
+    mount: core => mountMcp(core, options),
+  })
+}
+
+function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
+  const { tools = [], directTools: direct, tasks, auth, instructions, secret } = options
+  const allowedHosts = options.allowedHosts?.map(host => host.toLowerCase())
+  const { name = 'servable', version = VERSION, title } = options
+  const place = joinPath(options.path ?? '/mcp')
+  const guard = auth?.guard(place, core)
+  const { toJsonSchema = schema => shownSchema(schema) as ReturnType<ToJsonSchema> } = options
+  const offer = createOffer(tools, core.catalog, {
+    more: direct?.offeredBy(core.catalogOf(NAME)),
+    schemaOf: objectSchemas(toJsonSchema),
+  })
+  const toError = async (problem: Response) => {
+    const answer = await problemError(problem)
+    return guard?.challenge(answer) ?? answer
+  }
+  const endpoint = mcpEndpoint({
+    ...{ core, offer, tasks, guard, instructions, allowedHosts },
+    info: { name, version, title },
+    seal: createSeal(secret),
+    sessions: new SessionCalls(),
+  })
+  const decidesItself = guard?.decidesItself === true
+  const own = { part: NAME, decidesItself, hosts: allowedHosts, toError }
+  const routes: Route[] = [{ method: 'POST', path: place, ...own, endpoint }]
+  return {
+    base: { path: place, toError },
+    routes: [...routes, ...(guard?.routes ?? [])],
+    links: { mcp: place },
+    describe: build => build.routes(routes, 'MCP'),
+    begin: () => tellLacks(core, offer),
+  }
+}
+
+/** Tells the log what is not there yet, and what models cannot choose by. */
+function tellLacks({ log }: Core, offer: Offer): void {
+  const warn = (name: string, what: string) =>
+    log({ level: 'warn', event: 'mcp.tool', message: `The tool \`${name}\` ${what}` })
+  for (const of of offer.missing()) warn(of, 'is not offered: nothing of that name is served')
+  for (const { name, description, target, input, inputSchema, outputSchema } of offer.own()) {
+    if (!description) warn(name, 'has no description: models choose by it')
+    if ((target.servable.output && !outputSchema) || (input && inputSchema === ANY_INPUT))
+      warn(name, 'has a schema that is not shown: give `mcp` the `toJsonSchema` of `servable/mcp`')
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Chat Completions alone as a plugin: the entry `servable/openai/chat-completions`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { checkOptions } from '../../base/schemas.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
+
+export type { ModelOptions } from './routes.ts'
+
+const NAME = 'chat-completions'
+
+const OptionsSchema = v.strictObject(modelOptions)
+
+/**
+ * Serves agents, teams and workflows as models to clients of OpenAI's Chat Completions: `GET /v1/models` and
+ * `POST /v1/chat/completions`. Throws `invalid_options`.
+ */
+export function chatCompletions(options: ModelOptions = {}): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  return asPlugin({ name: NAME, mount: core => mountModels(core, options) })
+}

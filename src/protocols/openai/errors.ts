@@ -1,0 +1,58 @@
+/**
+ * Errors in OpenAI's form.
+ *
+ * @module
+ */
+
+import type { Problem } from '../../web/problem.ts'
+
+/** An error as OpenAI's clients read it. */
+export interface OpenAiError {
+  readonly message: string
+  readonly type: string
+  /** The field that is wrong. */
+  readonly param: string | null
+  readonly code: string
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  429: 'rate_limit_error',
+}
+
+/** The type and code of an error where what may be spent is used up. */
+const QUOTA = 'insufficient_quota'
+
+/** Makes an error. */
+export function errorOf(
+  message: string,
+  code: string,
+  status = 500,
+  param: string | null = null,
+): OpenAiError {
+  // What nobody mends by trying again soon has a name of its own there.
+  if (code === 'budget_exceeded') return { message, type: QUOTA, param, code: QUOTA }
+  const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
+  return { message, type, param, code }
+}
+
+/** The answer of a problem. */
+export async function toError(problem: Response): Promise<Response> {
+  const { status } = problem
+  const { code, detail, issues = [] } = (await problem.json()) as Problem
+  const isModel = /^(agent|team|workflow)_not_found$/.test(code)
+  const rename = (text: string) => text.replace(/\bclientTools\b/, 'tools')
+  const param = isModel ? 'model' : rename(issues[0]?.path ?? '') || null
+  const headers = new Headers(problem.headers)
+  headers.set('content-type', 'application/json')
+  // The SDKs would try 409 and 5xx twice more: a run that has failed would run again.
+  const mayPass = (status === 429 && code !== 'budget_exceeded') || status === 503 || code === 'session_busy'
+  if (!mayPass) headers.set('x-should-retry', 'false')
+  const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code
+  const error = errorOf(rename(detail), named, status, param)
+  return new Response(JSON.stringify({ error }), { status, headers })
+}
+
+/** The field whose error has a code of its own. */
+export const PREVIOUS = 'previous_response_id'

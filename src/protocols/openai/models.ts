@@ -1,0 +1,53 @@
+/**
+ * What is served, as models.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../base/errors.ts'
+import type { Catalog } from '../../http/catalog.ts'
+import type { Target } from '../../runs/target.ts'
+import { findNamed, namesOf } from '../encoders/named.ts'
+
+/** A model, as lists show it. */
+export interface Model {
+  readonly id: string
+  readonly object: 'model'
+  /** Seconds since 1970: when models were first asked for. */
+  readonly created: number
+  readonly owned_by: string
+}
+
+/** Most characters of a name in an error. */
+const MAX_SHOWN = 100
+
+/** The models of a service, looked up at each request. */
+export interface Models {
+  list(): Model[]
+  /** Throws as `resolve` does. */
+  get(id: string): Model
+  /** The servable of a model. Throws `agent_not_found`. */
+  resolve(id: string): Target
+}
+
+/** Offers servables by names, or without names all that is served. */
+export function createModels(catalog: Catalog, named: Readonly<Record<string, string>> | undefined): Models {
+  // Not when they are made: some runtimes have no time then.
+  let created: number | undefined
+  const find = (id: string) =>
+    findNamed(catalog, named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
+  const resolve = (id: string) => {
+    const target = find(id)
+    if (target !== undefined) return target
+    throw new ServableError('agent_not_found', `There is no model named \`${id.slice(0, MAX_SHOWN)}\``)
+  }
+  const get = (id: string): Model => {
+    created ??= Math.floor(Date.now() / 1000)
+    return { id, object: 'model', created, owned_by: resolve(id).kind }
+  }
+  return {
+    get,
+    resolve,
+    list: () => (named === undefined ? namesOf(catalog) : Object.keys(named)).filter(find).map(get),
+  }
+}

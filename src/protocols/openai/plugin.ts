@@ -1,0 +1,47 @@
+/**
+ * Chat Completions and Responses as a plugin: the entry `servable/openai`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { checkOptions, flag } from '../../base/schemas.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { responseRoutes } from './responses/routes.ts'
+import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
+
+/** How models are served, with responses. */
+export interface OpenAiOptions extends ModelOptions {
+  /**
+   * How responses tell of the tools that ran here: as calls of an MCP server, or not at all. Default: `mcp_call`. Chat Completions has
+   * no place for them.
+   */
+  readonly toolCalls?: 'mcp_call' | 'hidden' | undefined
+  /** Whether a response is kept where its request does not say, as long as runs are. Default: true, as OpenAI does. */
+  readonly store?: boolean | undefined
+}
+
+const NAME = 'openai'
+
+const OptionsSchema = v.strictObject({
+  ...modelOptions,
+  toolCalls: v.optional(v.picklist(['mcp_call', 'hidden'], 'must be `mcp_call` or `hidden`')),
+  store: v.optional(flag),
+})
+
+/**
+ * Serves agents, teams and workflows as models to clients of OpenAI's interface: `GET /v1/models`, `POST /v1/chat/completions` and
+ * `/v1/responses`. Throws `invalid_options`.
+ */
+export function openai(options: OpenAiOptions = {}): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  const { toolCalls = 'mcp_call', store = true } = options
+  return asPlugin({
+    name: NAME,
+    mount: core =>
+      mountModels(core, options, (models, route) =>
+        responseRoutes(core, models, { toolCalls, store }, route),
+      ),
+  })
+}

@@ -1,0 +1,277 @@
+/**
+ * A run in the words of Responses: as events, or as one object. The same events give the same again, with the same numbers.
+ *
+ * @module
+ */
+
+import type { InputRequest, RunEvent } from '../../../agents/contract.ts'
+import { sseData } from '../../../web/sse.ts'
+import { AnswerEncoder, type AnswerOptions, type End, type Spoken, textOf } from '../answer-encoder.ts'
+import type { Fields } from '../body.ts'
+import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
+import { type Asked, type Outcome, objectOf } from './object.ts'
+
+/** What a response is about, and who reads it. */
+export interface About extends Asked, AnswerOptions {
+  /** How calls of tools are told that ran here. */
+  readonly toolCalls: 'mcp_call' | 'hidden'
+  /** It is answered before it begins. */
+  readonly isQueued?: boolean
+  /** What was answered for this run. */
+  readonly answered: readonly InputRequest[]
+  /** The number of the last event that its reader has. Default: -1, for none. */
+  readonly after?: number | undefined
+}
+
+/** An item of the output. */
+type Item = { readonly id: string; readonly type: string } & Fields
+
+/** The item that is being said. */
+interface Open {
+  readonly type: Spoken
+  readonly id: string
+  readonly index: number
+  text: string
+}
+
+/** A call of a tool that runs here. */
+interface Call {
+  readonly name: string
+  args: string
+  /** The request for an approval of it, where that is answered. */
+  readonly approval?: InputRequest
+}
+
+/** The names of what is said. */
+const FORMS = {
+  message: {
+    prefix: 'msg',
+    part: 'content_part',
+    text: 'output_text',
+    index: 'content_index',
+    more: { logprobs: [] },
+    made: (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
+    item: (status: string, content: readonly object[]) => ({ role: 'assistant', status, content }),
+  },
+  reasoning: {
+    prefix: 'rs',
+    part: 'reasoning_summary_part',
+    text: 'reasoning_summary_text',
+    index: 'summary_index',
+    more: {},
+    made: (text: string) => ({ type: 'summary_text', text }),
+    item: (_: string, summary: readonly object[]) => ({ summary }),
+  },
+} as const
+
+/** See the module's head. */
+export class ResponseEncoder extends AnswerEncoder<About> {
+  readonly #output: Item[] = []
+  /** Calls of tools without an end. */
+  readonly #calls = new Map<string, Call>()
+  #sequence = 0
+  #open: Open | undefined
+  #outcome: Outcome
+
+  constructor(about: About) {
+    super(about)
+    this.#outcome = { status: about.isQueued ? 'queued' : 'in_progress' }
+    for (const request of about.answered) {
+      const { id, toolCallId = id, toolName: name = '', args = {} } = request
+      if (request.kind === 'approval')
+        this.#calls.set(toolCallId, { name, args: textOf(args), approval: request })
+    }
+  }
+
+  get answer(): object {
+    return objectOf(this.about, this.#outcome, this.#output)
+  }
+
+  begin(): string {
+    const response = this.answer
+    return this.#tell('created', { response }) + this.#tell('in_progress', { response })
+  }
+
+  protected say(type: Spoken, text: string): string {
+    const form = FORMS[type]
+    let before = ''
+    let open = this.#open
+    if (open?.type !== type) {
+      before = this.#close()
+      const index = this.#output.length
+      open = { type, id: this.#idAt(form.prefix, index), index, text: '' }
+      this.#open = open
+      const part = form.made('')
+      before +=
+        this.#add(this.#spoken(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
+    }
+    open.text += text
+    return before + this.#part(open, `${form.text}.delta`, { delta: text, ...form.more })
+  }
+
+  protected override more(event: RunEvent): string {
+    switch (event.type) {
+      case 'tool_call_start': {
+        const { id, name } = event.toolCall
+        // A run that goes on makes the call again that was approved.
+        if (!event.isClientTool && !this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
+        return ''
+      }
+      case 'tool_call_ready': {
+        const call = this.#calls.get(event.toolCallId)
+        // One that was approved may have been edited.
+        if (call !== undefined) call.args = textOf(event.args ?? {})
+        return ''
+      }
+      case 'tool_call_end':
+        return this.#ran(event)
+      default:
+        return ''
+    }
+  }
+
+  /** A tool that runs here is told once it has: before that it may turn out to need an approval. */
+  #ran({ toolCallId, result, error }: Extract<RunEvent, { type: 'tool_call_end' }>): string {
+    const call = this.#calls.get(toolCallId)
+    if (call === undefined) return ''
+    const { name, args, approval } = call
+    if (this.about.toolCalls === 'hidden') return ''
+    const output = error === undefined ? textOf(result ?? null) : null
+    this.grow(args + output)
+    this.#calls.delete(toolCallId)
+    const status = error === undefined ? 'completed' : 'failed'
+    const approval_request_id = approval ? approvalIdOf(runOfRequest(approval), toolCallId) : null
+    const item = { type: 'mcp_call', server_label: 'servable', name, arguments: args, output }
+    return this.#tellItem(
+      'mcp',
+      { ...item, error: error ?? null, status, approval_request_id },
+      { arguments: '', output: null, error: null, status: 'in_progress' },
+      {
+        'mcp_call.in_progress': {},
+        'mcp_call_arguments.done': { arguments: args },
+        [`mcp_call.${status}`]: {},
+      },
+    )
+  }
+
+  protected ask(
+    { id, kind, toolCallId = id, toolName: name }: InputRequest,
+    args: string,
+  ): string | undefined {
+    if (kind === 'question') return undefined
+    const { runId } = this.about
+    const call = { name, arguments: args }
+    if (kind === 'approval') {
+      const item = { type: 'mcp_approval_request', server_label: 'servable', ...call }
+      return this.#tellItem('mcpr', { ...item, id: approvalIdOf(runId, toolCallId) })
+    }
+    const item = { type: 'function_call', call_id: callIdOf(runId, toolCallId), ...call, status: 'completed' }
+    return this.#tellItem(
+      'fc',
+      item,
+      { arguments: '', status: 'in_progress' },
+      {
+        'function_call_arguments.delta': { delta: args },
+        'function_call_arguments.done': call,
+      },
+    )
+  }
+
+  /** Tells an item at once: how it begins, what is told of it in between, and the whole. */
+  #tellItem(
+    prefix: string,
+    whole: Fields & { readonly type: string },
+    first: object = {},
+    between: Readonly<Record<string, object>> = {},
+  ): string {
+    let told = this.#close()
+    const index = this.#output.length
+    const item = { id: this.#idAt(prefix, index), ...whole }
+    told += this.#add({ ...item, ...first })
+    for (const [name, fields] of Object.entries(between)) told += this.#at(index, name, fields)
+    return told + this.#done(index, item)
+  }
+
+  protected over(end: End): string {
+    const before = this.#close()
+    this.#outcome = this.#outcomeOf(end)
+    const { status } = this.#outcome
+    const told = this.#tell(status === 'cancelled' ? 'incomplete' : status, { response: this.answer })
+    return before + told + (told && 'data: [DONE]\n\n')
+  }
+
+  #outcomeOf(end: End): Outcome {
+    const { promptTokens, completionTokens, totalTokens } = this.usage
+    const common = {
+      afterMs: (end as RunEvent).at,
+      usage: {
+        input_tokens: promptTokens,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: completionTokens,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: totalTokens,
+      },
+    }
+    if (end.type === 'error')
+      return { ...common, status: 'failed', error: { code: end.code, message: end.error } }
+    if (end.finishReason === 'cancelled') return { ...common, status: 'cancelled' }
+    const { cut } = this
+    if (cut === undefined) return { ...common, status: 'completed' }
+    const reason = cut === 'length' ? 'max_output_tokens' : cut
+    return { ...common, status: 'incomplete', incomplete_details: { reason } }
+  }
+
+  #tell(name: string, fields: object): string {
+    const sequence_number = this.#sequence++
+    const { isStream, after = -1 } = this.about
+    if (!isStream || sequence_number <= after) return ''
+    const type = `response.${name}`
+    return `event: ${type}\n${sseData({ type, sequence_number, ...fields })}`
+  }
+
+  /** Tells something of an item. */
+  #at(output_index: number, name: string, fields?: object): string {
+    return this.#tell(name, { item_id: this.#output[output_index]?.id, output_index, ...fields })
+  }
+
+  #part({ type, index }: Open, name: string, fields: object): string {
+    return this.#at(index, name, { [FORMS[type].index]: 0, ...fields })
+  }
+
+  #add(item: Item): string {
+    return this.#tell('output_item.added', { output_index: this.#output.push(item) - 1, item })
+  }
+
+  #done(output_index: number, item: Item): string {
+    this.#output[output_index] = item
+    return this.#tell('output_item.done', { output_index, item })
+  }
+
+  /** Ends what is being said. */
+  #close(): string {
+    const open = this.#open
+    if (open === undefined) return ''
+    this.#open = undefined
+    const { type, index, text } = open
+    const form = FORMS[type]
+    const part = form.made(text)
+    return (
+      this.#part(open, `${form.text}.done`, { text, ...form.more }) +
+      this.#part(open, `${form.part}.done`, { part }) +
+      this.#done(index, this.#spoken(open, 'completed', [part]))
+    )
+  }
+
+  #spoken({ type, id }: Open, status: string, parts: readonly object[]): Item {
+    return { type, id, ...FORMS[type].item(status, parts) }
+  }
+
+  #idAt(prefix: string, index: number): string {
+    return idOf(prefix, this.about.runId, `_${index}`)
+  }
+}
+
+/** The run that has made a request: its id begins with it. */
+function runOfRequest({ id }: InputRequest): string {
+  return id.split('/', 1)[0] ?? ''
+}

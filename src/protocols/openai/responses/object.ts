@@ -1,0 +1,66 @@
+/**
+ * The response object, with every field that Open Responses demands.
+ *
+ * @module
+ */
+
+import type { ClientTool } from '../../../agents/contract.ts'
+import { isObject } from '../../../base/validation.ts'
+import type { AnswerOptions } from '../answer-encoder.ts'
+import type { Fields } from '../body.ts'
+import { idOf } from '../ids.ts'
+
+/** What was asked for. */
+export interface Asked extends AnswerOptions {
+  /** The body of the request, without nulls. */
+  readonly body: Fields
+  readonly clientTools: readonly ClientTool[] | undefined
+  /** The id of the response that this one goes on from. */
+  readonly previous: unknown
+  readonly isBackground: boolean
+  readonly isKept: boolean
+}
+
+/** How a response stands. */
+export interface Outcome {
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly error?: { readonly code: string; readonly message: string }
+  readonly incomplete_details?: { readonly reason: string }
+  readonly usage?: object
+  /** Milliseconds from the beginning of the run to its end. */
+  readonly afterMs?: number | undefined
+}
+
+/** Makes the object. What nobody here goes by has the defaults of OpenAI. */
+export function objectOf(asked: Asked, outcome: Outcome, output: readonly object[]): object {
+  const { runId, createdMs, model, body, clientTools = [], previous = null, isBackground, isKept } = asked
+  const { afterMs = 0, ...stands } = outcome
+  const { instructions = null, user = null, safety_identifier = null, prompt_cache_key = null } = body
+  const { metadata = {}, tool_choice = 'auto', conversation } = body
+  const seconds = (ms: number) => Math.floor(ms / 1000)
+  return {
+    ...{ id: idOf('resp', runId), object: 'response', created_at: seconds(createdMs) },
+    completed_at: stands.status === 'completed' ? seconds(createdMs + afterMs) : null,
+    ...{ error: null, incomplete_details: null, usage: null, ...stands },
+    ...{ model, output, previous_response_id: previous, instructions },
+    ...(conversation !== undefined && { conversation: { id: idIn(conversation) } }),
+    ...{ user, safety_identifier, prompt_cache_key, metadata, tool_choice },
+    ...{ store: isKept, background: isBackground, text: { format: formatIn(body) } },
+    tools: clientTools.map(({ name, description = null, parameters = null }) => ({
+      ...{ type: 'function', name, description, parameters, strict: false },
+    })),
+    ...{ truncation: 'disabled', service_tier: 'default', parallel_tool_calls: true, reasoning: null },
+    ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 },
+    ...{ max_output_tokens: null, max_tool_calls: null },
+  }
+}
+
+/** The id of a conversation: a text, or in an object. */
+export function idIn(conversation: unknown): unknown {
+  return isObject(conversation) ? conversation.id : conversation
+}
+
+/** The format that a request asks for. */
+export function formatIn({ text }: Fields): Fields {
+  return Object(text).format ?? { type: 'text' }
+}

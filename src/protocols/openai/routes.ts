@@ -1,0 +1,61 @@
+/**
+ * What Chat Completions and Responses share: their place, their errors, and the models.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { path } from '../../base/schemas.ts'
+import { isObject } from '../../base/validation.ts'
+import type { BuiltInMounted, Core } from '../../core/built-in.ts'
+import type { Endpoint, Route } from '../../http/context.ts'
+import { joinPath } from '../../http/router.ts'
+import { jsonReply } from '../../web/reply.ts'
+import { completeChat } from './chat/endpoint.ts'
+import { toError } from './errors.ts'
+import { createModels, type Models } from './models.ts'
+
+/** How models are served. */
+export interface ModelOptions {
+  /** The path of all routes, whatever the handler's `prefix`. Default: `/v1`. */
+  readonly path?: string | undefined
+  /**
+   * Which models are offered: names of servables, by the names that clients use: `{ 'gpt-5': 'helper', desk: 'team/desk' }`. Default:
+   * all that is served, by name. Of two with one name the team or workflow is `team/desk` or `workflow/desk`.
+   */
+  readonly models?: Readonly<Record<string, string>> | undefined
+}
+
+const names = v.custom<object>(
+  value => isObject(value) && Object.values(value).every(name => typeof name === 'string'),
+  'must be names by name',
+)
+
+/** The schemas of these options. */
+export const modelOptions: v.ObjectEntries = {
+  path: v.optional(path),
+  models: v.optional(names),
+}
+
+/** Makes a route below the path of the plugin. */
+export type MakeRoute = (method: Route['method'], path: string, endpoint: Endpoint) => Route
+
+/** Mounts the models and Chat Completions, and what else there is. */
+export function mountModels(
+  core: Core,
+  { path: basePath = '/v1', models: named }: ModelOptions,
+  more?: (models: Models, route: MakeRoute) => readonly Route[],
+): BuiltInMounted {
+  const models = createModels(core.catalog, named)
+  const part = 'openai'
+  const route: MakeRoute = (method, below, endpoint) => ({
+    ...{ method, path: joinPath(basePath, below), part, toError, endpoint },
+  })
+  const routes = [
+    route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),
+    route('GET', 'models/:id', (_, { params }) => jsonReply(models.get(params.id ?? ''))),
+    route('POST', 'chat/completions', completeChat(core, models)),
+    ...(more?.(models, route) ?? []),
+  ]
+  return { base: { path: basePath, toError }, routes, describe: build => build.routes(routes, 'OpenAI') }
+}

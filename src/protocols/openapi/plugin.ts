@@ -1,0 +1,70 @@
+/**
+ * The OpenAPI document and its page as a plugin: the entry `servable/openapi`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { checkOptions, flag, func, path } from '../../base/schemas.ts'
+import { asPlugin } from '../../core/built-in.ts'
+import type { Plugin } from '../../core/plugin.ts'
+import { joinPath } from '../../http/router.ts'
+import { checkSecurity, resolveSecurity, type SecurityOptions } from '../../http/security/security.ts'
+import { createDocument } from './document.ts'
+import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions } from './options.ts'
+import { docsRoutes } from './routes.ts'
+
+/** Options of the OpenAPI document: how the API is documented, and which security schemes the document states. */
+export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
+
+const OptionsSchema: v.GenericSchema<unknown> = v.pipe(
+  v.strictObject({
+    enabled: v.optional(flag),
+    title: v.optional(v.string()),
+    description: v.optional(v.string()),
+    version: v.optional(v.string()),
+    routePrefix: v.optional(path),
+    servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
+    docsPath: v.optional(path),
+    assets: v.optional(func),
+    specPath: v.optional(path),
+  }),
+  v.check(
+    ({ docsPath = DOCS_PATH, specPath = SPEC_PATH }) => docsPath !== specPath,
+    'must have a `docsPath` and a `specPath` that differ',
+  ),
+)
+
+/** Serves an OpenAPI document, and a page for it if `assets` are given. Throws `invalid_options`. */
+export function openapi(options: OpenApiOptions = {}): Plugin {
+  return openapiAs('openapi', options)
+}
+
+/** Checks the `swagger` option, whose `enabled` turns it on. Throws `invalid_options`. */
+export function checkSwagger(option: string, options: unknown): void {
+  checkOptions(option, v.looseObject({ enabled: flag }), options)
+  checkOptions(option, OptionsSchema, options)
+}
+
+/** The same plugin, with the name of an option for errors. */
+export function openapiAs(option: string, { securitySchemes, security, ...options }: OpenApiOptions): Plugin {
+  checkOptions(option, OptionsSchema, options)
+  checkSecurity({ securitySchemes, security })
+  const settings = resolveSwagger(options)
+  return asPlugin({
+    name: 'openapi',
+    mount(core) {
+      const { docsPath, specPath, assets } = settings
+      const resolved = resolveSecurity({ securitySchemes, security }, core.settings)
+      // The document is made later, so it includes what other plugins mount after this one.
+      const make = () => createDocument(core, settings, resolved)
+      return {
+        routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, make }),
+        links: {
+          ...(assets && { docs: joinPath(core.prefix, docsPath) }),
+          spec: joinPath(core.prefix, specPath),
+        },
+      }
+    },
+  })
+}

@@ -1,0 +1,24 @@
+import { ServableError } from '../../base/errors.ts'
+import type { Document } from '../../stores/store.ts'
+
+/** The place of a document in a list. */
+export type Cursor = Pick<Document, 'at' | 'id'>
+
+/** A cursor as clients see it: opaque, safe in a URL. */
+export function encodeCursor({ at, id }: Cursor): string {
+  return btoa(`${at} ${id}`).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** Reads a cursor back. Throws `invalid_query` for one that this service has not made. */
+export function decodeCursor(text: string): Cursor {
+  try {
+    const [, at, id] = /^(\d{1,16}(?:\.\d{1,6})?) ([\w-]{1,64})$/.exec(
+      atob(text.replaceAll('-', '+').replaceAll('_', '/')),
+    )!
+    return { at: Number(at), id: id! }
+  } catch (cause) {
+    throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of the previous page', {
+      cause,
+    })
+  }
+}

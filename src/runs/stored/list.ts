@@ -1,0 +1,17 @@
+import type { Reader } from '../../stores/store.ts'
+import type { RunPage, RunQuery, Viewer } from './host.ts'
+import { readPage } from './page.ts'
+import { partitionOf, RUNS, type StoredRun } from './record.ts'
+
+/** A page of an owner's runs, newest first. Throws `invalid_query` for a cursor that is none. */
+export function listRuns(
+  tx: Reader,
+  owner: Viewer,
+  { cursor, limit, since, until, ...filters }: RunQuery,
+): RunPage {
+  const tags: Record<string, string> = {}
+  for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
+  const filter = { partition: partitionOf(owner), tags, since }
+  const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, { cursor, limit, until })
+  return { runs: values.map(({ record }) => record), nextCursor: next }
+}

@@ -1,0 +1,168 @@
+/**
+ * A stored run at work in this process. It writes its log, and ends when its watchers leave, if the disconnect policy says so.
+ *
+ * @module
+ */
+
+import type { Servable } from '../../agents/contract.ts'
+import { isTerminal, isWaiting } from '../../agents/event.ts'
+import { patienceOf, type Store, type Transaction } from '../../stores/store.ts'
+import { eventToJson } from '../event-json.ts'
+import { numbersOf } from '../numbers.ts'
+import type { Run } from '../run.ts'
+import type { HostSettings } from './host.ts'
+import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
+import { isRunOf } from './record.ts'
+import { sealRun } from './retention.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+/** What a live run needs. */
+export interface LiveRunOptions {
+  readonly store: Store
+  readonly settings: HostSettings
+  /** The identity that owns the run. */
+  readonly owner: string | null
+  /** The model of what runs. */
+  readonly model: Servable['model']
+  /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
+  readonly keepMs: (isWaiting: boolean) => number
+  readonly isBackground: boolean
+  /** The worker whose run it is. */
+  readonly instance: string
+  /** It has a journal, so that another worker may take it over. */
+  readonly isJournalled: boolean
+  /** Its journal stays until the store is emptied. */
+  readonly keepsJournal: boolean
+  /** What the log has already, where its process died. */
+  readonly before?: (NonNullable<LogWriterOptions['before']> & { readonly length: number }) | undefined
+  /** Whose place it takes. */
+  readonly client?: string | undefined
+  /** Leaves the run to another worker; false where it cannot go on there. */
+  readonly leave: (tx: Transaction) => boolean
+  /** Told of an end that cannot be written, which is tried again until it can. */
+  readonly onStuck: (error: unknown) => void
+}
+
+/** A run under way and those who follow it. */
+export class LiveRun {
+  readonly watch: Watch
+  /** Resolves once the last event is stored. Never rejects. */
+  readonly ended: Promise<void>
+  readonly #writing: LogWriting
+  readonly #run: Run
+  readonly #options: LiveRunOptions
+  #isLeft = false
+  #hasEnded = false
+  #grace: ReturnType<typeof setTimeout> | undefined
+
+  constructor(run: Run, options: LiveRunOptions) {
+    this.#run = run
+    this.#options = options
+    this.watch = createWatch(options.settings.maxFollowers, {
+      onCount: count => this.#onFollowers(count),
+      // Whose end could not be written, others end.
+      tellsAll: () => !this.#hasEnded,
+    })
+    this.#writing = this.#work()
+    this.ended = this.#writing.ended.then(() => this.#end())
+  }
+
+  /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
+  async cancel(): Promise<void> {
+    this.stop()
+    await this.#writing.tried({ withinMs: patienceOf(this.#options.store) })
+  }
+
+  /** Cancels the run. With a reason, it fails. */
+  stop(why?: unknown): void {
+    if (why === undefined) this.#run.cancel()
+    else this.#run.fail(why)
+  }
+
+  /** Ends here what another worker may go on with. */
+  leave(): void {
+    if (!this.#options.isJournalled) return
+    this.#isLeft = true
+    this.#run.lose()
+  }
+
+  /** Resolves once the end is stored; rejects where it cannot be stored now, and once `signal` fires. */
+  tried(signal: AbortSignal): Promise<void> {
+    return this.#writing.tried({ signal })
+  }
+
+  /** Writes something with what the run has said, while it is at work. */
+  readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
+
+  #work(): LogWriting {
+    const {
+      store,
+      settings,
+      owner,
+      keepMs,
+      client,
+      onStuck,
+      model,
+      instance,
+      isJournalled,
+      keepsJournal,
+      before,
+      leave,
+    } = this.#options
+    const { approvals, notices, measure, costOf } = settings
+    const { id } = this.#run
+    return writeLog(this.#run, {
+      store,
+      log: id,
+      watch: this.watch,
+      maxBytes: settings.maxBytes,
+      maxLength: settings.maxLength,
+      working: settings.working,
+      gatherMs: settings.gatherMs,
+      files: settings.files?.of({ runId: id, owner }),
+      onStuck,
+      before,
+      length: before?.length,
+      ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
+      encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
+      finish: (tx, event, result, told) => {
+        if (this.#isLeft && leave(tx)) return
+        const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
+        const keptMs = keepMs(waiting !== undefined)
+        const json = eventToJson(event)
+        const durationMs = result?.durationMs ?? this.#run.durationMs
+        const numbers = measure ? numbersOf(told, durationMs, model, costOf) : undefined
+        const end = {
+          event,
+          json,
+          result,
+          keepMs: keptMs,
+          waiting,
+          approvals,
+          notices,
+          instance,
+          keepsJournal,
+        }
+        sealRun(tx, id, { ...end, numbers })
+      },
+    })
+  }
+
+  /** When the last follower has left, the disconnect policy decides. */
+  #onFollowers(count: number): void {
+    const { disconnect } = this.#options.settings
+    this.#stopGrace()
+    if (this.#hasEnded || count > 0 || this.#options.isBackground || disconnect === 'continue') return
+    if (disconnect === 'cancel') this.#run.cancel()
+    else this.#grace = setTimeout(this.#run.cancel, disconnect.graceMs)
+  }
+
+  #end(): void {
+    this.#hasEnded = true
+    this.#stopGrace()
+  }
+
+  #stopGrace(): void {
+    if (this.#grace !== undefined) clearTimeout(this.#grace)
+  }
+}

@@ -1,0 +1,385 @@
+/**
+ * The run host over a store of this process: for a server, or for a single run.
+ *
+ * @module
+ */
+
+import type { Answer, FinishEvent } from '../../agents/contract.ts'
+import { sessionOf } from '../../agents/memory.ts'
+import { ServableError } from '../../base/errors.ts'
+import { sizeOf } from '../../stores/size.ts'
+import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
+import { admitRun, type KeyUse, reserveKey, useOfKey } from '../admission.ts'
+import { admitted } from '../admit.ts'
+import { eventToJson } from '../event-json.ts'
+import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from '../feedback.ts'
+import type { Asking } from '../waiting/asking.ts'
+import { answerRun, giveUpRun, resumeRun } from '../waiting/continuing.ts'
+import { checkEdits } from '../waiting/edits.ts'
+import {
+  type AnsweredBy,
+  type AnsweredRun,
+  askedOf,
+  recordIn,
+  tooManyWaiting,
+  WAITING,
+  type WaitingRun,
+  waitingIn,
+} from '../waiting/waiting.ts'
+import type { EndedRun } from './ended-run.ts'
+import type {
+  Follower,
+  HostSettings,
+  IdempotencyKey,
+  ResumedRun,
+  ResumeRequest,
+  RunHost,
+  RunPage,
+  RunQuery,
+  StartRequest,
+  Viewer,
+} from './host.ts'
+import { type Asked, askedIn, inputNotKept, putAsked } from './journal.ts'
+import { listRuns } from './list.ts'
+import { finishUnattended, LocalWork, type LocalWorkOptions } from './local-work.ts'
+import { LogFollower } from './log-follower.ts'
+import { type EventQuery, type LogPage, readLogPage } from './log-page.ts'
+import { newRun } from './new-run.ts'
+import {
+  type FoundRun,
+  KEYS,
+  partitionOf,
+  RUNS,
+  type RunRecord,
+  type StoredRun,
+  toDocument,
+} from './record.ts'
+import { forgetRun, runKeepMsOf, sealRun } from './retention.ts'
+import { createSweeper } from './sweeper.ts'
+
+/** What the local host needs. */
+export interface LocalHostOptions extends LocalWorkOptions {
+  /** Nothing is left of the state when its process dies. */
+  readonly isVolatile?: boolean
+}
+
+/** Makes the host. Runs that a dead process left unfinished are failed with `interrupted` at the first call. */
+export function createLocalHost(options: LocalHostOptions): RunHost {
+  return new LocalHost(options)
+}
+
+/** A run that began now, or the one that there was. */
+interface BegunRun {
+  readonly run: StoredRun
+  readonly isNew: boolean
+  readonly isJournalled: boolean
+}
+
+class LocalHost implements RunHost {
+  readonly #store: Store
+  readonly #settings: HostSettings
+  readonly #options: LocalHostOptions
+  readonly #here: LocalWork
+  readonly #work: LocalWork['kept']
+  readonly #sweep: () => Soon<void>
+  #lastAt = 0
+
+  constructor(options: LocalHostOptions) {
+    const { store, settings, retention } = options
+    this.#options = options
+    this.#store = store
+    this.#settings = settings
+    this.#here = new LocalWork(options)
+    this.#work = this.#here.kept
+    this.#sweep = createSweeper(store, retention, settings)
+  }
+
+  async start(request: StartRequest): Promise<RunRecord> {
+    await this.#work.look()
+    await this.#sweep()
+    const id = request.options.runId ?? crypto.randomUUID()
+    const { admit } = this.#settings
+    if (admit === undefined || (await this.#isKnown(id, request)))
+      return (await this.#begin(id, request)).run.record
+    const { target, input, options, client = partitionOf(request.owner) } = request
+    const { run } = await admitted(
+      admit,
+      { id, target, input, options, client },
+      () => this.#begin(id, request),
+      ({ isNew }) => isNew,
+    )
+    return run.record
+  }
+
+  /** Whether a run of this id or key is there: nobody is asked for it again. */
+  #isKnown(id: string, { key }: StartRequest): Soon<boolean> {
+    return this.#store.read(tx => {
+      const runId = (key && useOfKey(tx, key))?.runId ?? id
+      return this.#work.lookUp(tx, runId) !== undefined
+    })
+  }
+
+  #begin(id: string, request: StartRequest): Promise<BegunRun> {
+    // Strictly later than the one before, so that a list goes on where it was while runs come.
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
+    const at = this.#lastAt
+    return this.#work.begin(id, async () => {
+      const begun = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))
+      if (begun.isNew) this.#here.launch(begun.run, request, begun.isJournalled)
+      return begun
+    })
+  }
+
+  async get(id: string, viewer: Viewer): Promise<RunRecord> {
+    await this.#work.look(id)
+    await this.#expire()
+    return this.#store.read(tx => recordIn(tx, this.#work.find(tx, id, viewer)))
+  }
+
+  async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    const { status } = await this.#store.read(tx => this.#work.find(tx, id, viewer).record)
+    // A run that has ended is a log like any other: reading it takes nobody's place.
+    const watch = status === 'running' ? this.#work.get(id)?.watch : undefined
+    return new LogFollower({
+      store: this.#store,
+      log: id,
+      after,
+      watch,
+      isKept: tx => tx.get(RUNS, id) !== undefined,
+      look: () => this.#work.look(),
+    })
+  }
+
+  async events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return readLogPage(tx, id, query)
+    })
+  }
+
+  wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
+    return this.#work.held(id, async () => {
+      const gone = new AbortController()
+      try {
+        const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
+        const ended = this.#ended(follower, signal, gone.signal)
+        await Promise.race([ended, this.#work.get(id)?.tried(gone.signal) ?? ended])
+        return await this.get(id, viewer)
+      } finally {
+        gone.abort()
+      }
+    })
+  }
+
+  /** Resolves once the run has ended, or the one who waits has left. */
+  async #ended(follower: Follower, ...signals: readonly AbortSignal[]): Promise<void> {
+    const leave = () => follower.leave()
+    for (const signal of signals) signal.addEventListener('abort', leave)
+    try {
+      if (signals.some(({ aborted }) => aborted)) leave()
+      await follower.next()
+    } finally {
+      for (const signal of signals) signal.removeEventListener('abort', leave)
+      leave()
+    }
+  }
+
+  async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    await this.#work.look()
+    await this.#expire()
+    return this.#store.read(tx => listRuns(tx, owner, query))
+  }
+
+  async find(ref: string): Promise<readonly FoundRun[]> {
+    const runs = await this.#work.findAll(ref)
+    return runs.map(({ record, owner }) => ({ ...record, owner }))
+  }
+
+  async cancel(id: string, viewer: Viewer): Promise<RunRecord> {
+    await this.#work.begun(id)
+    const before = await this.get(id, viewer)
+    if (before.status === 'cancelled') return before
+    return this.#work.held(id, async () => {
+      if (before.status === 'running' || this.#work.get(id) !== undefined) {
+        await this.#work.end(id, {
+          stop: live => live.cancel(),
+          conclude: tx => finishUnattended(tx, id, CANCELLED, this.#options),
+        })
+      } else if (before.requests) {
+        await this.#store.write(tx => giveUpRun(tx, this.#work.lookUp(tx, id), CANCELLED, this.#options))
+        this.#settings.notices?.send()
+      }
+      const after = await this.get(id, viewer)
+      if (after.status === 'cancelled') return after
+      throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
+    })
+  }
+
+  async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
+    await this.#sweep()
+    const { notices, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
+    const { target, options } = asked
+    await this.#store.write(tx => {
+      if (client !== undefined && tx.count(WAITING, client) >= maxWaitingPerOwner) {
+        throw tooManyWaiting(maxWaitingPerOwner)
+      }
+      this.#put(tx, { id, at: tx.now, target, options, owner, event }, { ...asked, client })
+    })
+    notices?.send()
+  }
+
+  async record(run: EndedRun): Promise<void> {
+    await this.#sweep()
+    await this.#store.write(tx => this.#put(tx, run))
+    this.#settings.notices?.send()
+  }
+
+  /** Writes a run that has ended, or waits, and was not stored until now. */
+  #put(
+    tx: Transaction,
+    { id, at, event, result, numbers, ...asked }: EndedRun,
+    waiting?: WaitingRun['waiting'],
+  ): void {
+    const { target, owner } = asked
+    const { approvals, notices } = this.#settings
+    const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked })
+    tx.put(RUNS, toDocument(run), { thing: id })
+    const keepMs = runKeepMsOf({ ...target, owner }, this.#options, waiting !== undefined)
+    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices })
+  }
+
+  async asking(id: string): Promise<Asking | undefined> {
+    await this.#work.begun(id)
+    await this.#expire()
+    return this.#store.read(tx => this.#work.lookUp(tx, id) && this.#settings.approvals?.asking(tx, id))
+  }
+
+  async answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by: AnsweredBy = {},
+  ): Promise<AnsweredRun> {
+    if (by.change === undefined) {
+      await this.#work.begun(id)
+      await this.#work.look(id)
+      await this.#expire()
+    }
+    await checkEdits(answers, this.#settings.targetOf, () =>
+      this.#store.read(tx => this.#work.find(tx, id, viewer) && waitingIn(tx, id)),
+    )
+    return this.#store.write(tx => {
+      return answerRun(tx, this.#work.find(tx, id, viewer), { answers, next, by }, this.#options)
+    })
+  }
+
+  async resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.write(tx => {
+      return resumeRun(tx, this.#work.find(tx, id, viewer), request, this.#options)
+    })
+  }
+
+  async asked(id: string, viewer: Viewer): Promise<Asked> {
+    await this.#work.look(id)
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      const asked = askedIn(tx, id)
+      if (asked?.isKept === true) return asked
+      // What it was asked with is there as long as the run waits, and after that until the run leaves.
+      const waiting = waitingIn(tx, id)
+      if (waiting && !waiting.hasExpired) return askedOf(waiting)
+      throw inputNotKept()
+    })
+  }
+
+  async lookAfter(): Promise<void> {
+    await this.#work.lookAfter()
+    await this.#expire()
+  }
+
+  #expire(): Soon<void> {
+    const { approvals, notices } = this.#settings
+    return approvals?.expireRuns(this, {
+      store: this.#store,
+      notices,
+      keepMs: what => runKeepMsOf(what, this.#options),
+    })
+  }
+
+  /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
+  #reserve(
+    tx: Transaction,
+    { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
+    request: StartRequest,
+  ): BegunRun {
+    const { key } = request
+    const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
+    if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
+    const session = sessionOf(this.#settings.memory, request.target, request.options)
+    const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
+    this.#work.recovery.enlist(tx)
+    admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
+    const isJournalled = putAsked(tx, id, request, {
+      resumes: !this.#options.isVolatile && request.target.servable.resume === true,
+      keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
+    })
+    if (key) reserveKey(tx, key, id)
+    // A store that is far away then knows that there is no such log, and the first event asks nothing.
+    if (this.#store.isFar) tx.length(id)
+    return { run, isNew: true, isJournalled }
+  }
+
+  /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
+  #runOfKey(tx: Transaction, key: IdempotencyKey): StoredRun | undefined {
+    const kept = tx.get<KeyUse>(KEYS, key.id)?.value
+    const run = kept && this.#lookUpOrForget(tx, kept.runId)
+    return useOfKey(tx, key) && run
+  }
+
+  /** A run as it is by now; one that is gone makes room for another one of its id. */
+  #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
+    const run = this.#work.lookUp(tx, id)
+    const gone = run === undefined && !this.#options.leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
+    if (gone !== undefined) forgetRun(tx, gone.value, this.#settings.files)
+    return run
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    const { files, notices } = this.#settings
+    await this.#store.write(tx => {
+      forgetRun(tx, this.#findEnded(tx, id, viewer), files)
+      notices?.forgetIn(tx, id)
+    })
+  }
+
+  async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    await this.#work.look(id)
+    if (given !== undefined) {
+      return this.#store.write(tx => {
+        this.#findEnded(tx, id, viewer)
+        return putFeedback(tx, { id, partition: '' }, given, { thing: id })
+      })
+    }
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return feedbackIn(tx, id)
+    })
+  }
+
+  #findEnded(tx: Reader, id: string, viewer: Viewer): StoredRun {
+    const run = this.#work.find(tx, id, viewer)
+    if (run.record.status === 'running') throw stillAtWork()
+    return run
+  }
+}
+
+const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }

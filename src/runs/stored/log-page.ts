@@ -1,0 +1,65 @@
+/**
+ * A page of a run's log, for clients that do not follow it.
+ *
+ * @module
+ */
+
+import type { RunEvent } from '../../agents/contract.ts'
+import type { LogEntry, Reader } from '../../stores/store.ts'
+
+/** Most events of a page. */
+export const MAX_EVENTS = 1000
+
+/** Most characters of the events of a page, as JSON. One event may be longer. */
+const MAX_LENGTH = 1_048_576
+
+/** Entries that are read at once. */
+const BATCH = 64
+
+/** Which events to read. */
+export interface EventQuery {
+  /** The id of the event after which to begin; 0 begins with the first one. */
+  readonly after: number
+  /** 1 to 1,000. */
+  readonly limit: number
+}
+
+/** A part of a log. */
+export interface LogPage {
+  readonly entries: readonly LogEntry[]
+  /** The last entry is the last one of the log. */
+  readonly ended: boolean
+}
+
+/** A page of the events of a run, as clients read it. */
+export interface RunEventPage {
+  readonly events: readonly { readonly id: number; readonly event: RunEvent }[]
+  /** The `after` of the next page. */
+  readonly next: number
+  /** The run has ended, and there is no next page. */
+  readonly ended: boolean
+}
+
+/** Reads a page of a log. */
+export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuery): LogPage {
+  const entries: LogEntry[] = []
+  let last = after
+  let length = 0
+  while (entries.length < limit) {
+    const batch = tx.read(log, last, Math.min(BATCH, limit - entries.length))
+    for (const entry of batch) {
+      length += entry.data.length
+      if (length > MAX_LENGTH && entries.length > 0) return { entries, ended: false }
+      entries.push(entry)
+      last = entry.seq
+    }
+    if (batch.length < BATCH) break
+  }
+  return { entries, ended: tx.isSealed(log) && tx.length(log) <= last }
+}
+
+/** A {@link RunEventPage} as JSON. The entries are JSON already. */
+export function pageToJson({ entries, ended }: LogPage, { after }: EventQuery): string {
+  const events = entries.map(({ seq, data }) => `{"id":${seq},"event":${data}}`)
+  return `{"events":[${events.join()}],"next":${entries.at(-1)?.seq ?? after},"ended":${ended}}`
+}

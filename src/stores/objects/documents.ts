@@ -1,0 +1,231 @@
+/**
+ * The documents of a Durable Object. Writing a document writes one row, unless its text is too long for a row. It writes one
+ * row more if its collection is so large that its lists need an index.
+ *
+ * @module
+ */
+
+import { splitChunks } from '../sql/chunks.ts'
+import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
+import type { Document, Filter, Found, ListQuery, Position, SearchQuery, Tags } from '../store.ts'
+import { isOf, type Tables } from './tables.ts'
+
+/**
+ * Collections with more documents than this get an index for their lists. Reading this many costs as much as writing a
+ * quarter of a row.
+ */
+const MAX_UNINDEXED = 256
+
+const COLUMNS = 'id, partition, at, expires, tags, parts, value'
+
+/** The documents, within a transaction. */
+export class ObjectDocuments {
+  readonly #tables: Tables
+
+  constructor(tables: Tables) {
+    this.#tables = tables
+  }
+
+  get<T>(collection: string, id: string): Document<T> | undefined {
+    const [row] = this.#select(`collection = ? AND id = ? AND part = 0`, collection, id)
+    return row && this.#toDocument<T>(collection, row)
+  }
+
+  put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
+    this.#tables.make('object_documents')
+    const [first = '', ...rest] = splitChunks(JSON.stringify(value))
+    const [before] = this.#tables.all(
+      'SELECT partition, at, parts FROM object_documents WHERE collection = ? AND id = ? AND part = 0',
+      collection,
+      id,
+    )
+    if (before !== undefined) this.#deleteParts(collection, id, Number(before.parts))
+    else if (this.#isLarge(collection)) this.#tables.index(collection)
+    const place = [collection, id] as const
+    const content = [expiresAt ?? null, JSON.stringify(tags), rest.length, first] as const
+    if (before?.partition === partition && before.at === at) {
+      // SQLite does not write an index if the statement names none of its columns.
+      this.#tables.all(
+        'UPDATE object_documents SET expires = ?, tags = ?, parts = ?, value = ? WHERE collection = ? AND id = ? AND part = 0',
+        ...content,
+        ...place,
+      )
+    } else {
+      this.#tables.all(
+        'INSERT OR REPLACE INTO object_documents (collection, id, part, partition, at, expires, tags, parts, value) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)',
+        ...place,
+        partition,
+        at,
+        ...content,
+      )
+    }
+    for (const [index, data] of rest.entries()) {
+      this.#tables.all(
+        'INSERT INTO object_documents (collection, id, part, value) VALUES (?, ?, ?, ?)',
+        ...place,
+        index + 1,
+        data,
+      )
+    }
+  }
+
+  delete(collection: string, id: string): void {
+    if (!this.#tables.has('object_documents')) return
+    this.#tables.all('DELETE FROM object_documents WHERE collection = ? AND id = ?', collection, id)
+  }
+
+  list<T>(collection: string, { limit, ...query }: ListQuery): Document<T>[] {
+    return this.#newest(COLUMNS, collection, query, limit).map(row => this.#toDocument<T>(collection, row))
+  }
+
+  search<T>(collection: string, { limit, looks, tags = {}, ...query }: SearchQuery): Found<T> {
+    const { where, values } = having(tags)
+    const isPlain = where === ''
+    const most = isPlain ? Math.min(looks, limit + 1) : looks
+    const rows = this.#newest(COLUMNS, collection, query, most, { where, values, limit: limit + 1 })
+    const documents = rows.slice(0, limit).map(row => this.#toDocument<T>(collection, row))
+    if (rows.length > limit) return { documents, next: placeOf(rows[limit - 1]) }
+    if (isPlain && rows.length < looks) return { documents, next: undefined }
+    const [last] = this.#newest('at, id', collection, query, 1, { offset: looks - 1 })
+    return { documents, next: placeOf(last) }
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const rows = this.#select(
+      `${isOf(collection)} AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
+      prefix,
+      `${prefix}\u{10ffff}`,
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
+    const rows = this.#select(
+      `${isOf(collection)}${partition === undefined ? '' : ' AND partition = ?'} ORDER BY at, id LIMIT ?`,
+      ...(partition === undefined ? [] : [partition]),
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  expired<T>(collection: string, now: number, limit: number): Document<T>[] {
+    const rows = this.#select(`${isOf(collection)} AND expires <= ? ORDER BY expires LIMIT ?`, now, limit)
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  count(collection: string, partition?: string): number {
+    if (partition === undefined) return this.#count(isOf(collection))
+    return this.#count(`${isOf(collection)} AND partition = ?`, partition)
+  }
+
+  countMatching(collection: string, { looks, tags = {}, ...query }: Filter): number {
+    const { where, values } = having(tags)
+    return this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
+  }
+
+  /** Whether other collections than these have documents. */
+  holdsBeside(collections: readonly string[]): boolean {
+    if (!this.#tables.has('object_documents')) return false
+    const others = collections.map(() => '?').join(', ')
+    const sql = `SELECT 1 FROM object_documents WHERE collection NOT IN (${others}) LIMIT 1`
+    return this.#tables.all(sql, ...collections).length > 0
+  }
+
+  /** The newest documents of a partition. With a condition, at most `among.limit` documents that meet it. */
+  #newest(
+    columns: string,
+    collection: string,
+    { partition, since, after }: Pick<SearchQuery, 'partition' | 'since' | 'after'>,
+    limit: number,
+    { where = '', values = [], limit: most = limit, offset = 0 }: Among = {},
+  ): SqlRow[] {
+    if (!this.#tables.has('object_documents')) return []
+    const inner =
+      `SELECT ${where === '' ? columns : COLUMNS} FROM object_documents WHERE ${isOf(collection)} AND partition = ?` +
+      (since === undefined ? '' : ' AND at >= ?') +
+      (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
+      ' ORDER BY at DESC, id DESC LIMIT ? OFFSET ?'
+    const bound = [
+      partition,
+      ...(since === undefined ? [] : [since]),
+      ...(after === undefined ? [] : [after.at, after.id]),
+      limit,
+      offset,
+    ]
+    if (where === '') return this.#tables.all(inner, ...bound)
+    const outer = `SELECT ${columns} FROM (${inner}) WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`
+    return this.#tables.all(outer, ...bound, ...values, most)
+  }
+
+  #count(where: string, ...values: SqlValue[]): number {
+    if (!this.#tables.has('object_documents')) return 0
+    const [row] = this.#tables.all(`SELECT COUNT(*) AS n FROM object_documents WHERE ${where}`, ...values)
+    return Number(row?.n ?? 0)
+  }
+
+  #select(where: string, ...values: SqlValue[]): SqlRow[] {
+    if (!this.#tables.has('object_documents')) return []
+    return this.#tables.all(`SELECT ${COLUMNS} FROM object_documents WHERE ${where}`, ...values)
+  }
+
+  /** Whether a collection needs an index and has none yet. */
+  #isLarge(collection: string): boolean {
+    if (this.#tables.isIndexed(collection)) return false
+    const [row] = this.#tables.all(
+      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM object_documents WHERE ${isOf(collection)} LIMIT ?)`,
+      MAX_UNINDEXED,
+    )
+    return Number(row?.n) >= MAX_UNINDEXED
+  }
+
+  #deleteParts(collection: string, id: string, parts: number): void {
+    if (parts === 0) return
+    this.#tables.all(
+      'DELETE FROM object_documents WHERE collection = ? AND id = ? AND part > 0',
+      collection,
+      id,
+    )
+  }
+
+  #toDocument<T>(collection: string, row: SqlRow): Document<T> {
+    const id = String(row.id)
+    const rest =
+      row.parts === 0
+        ? []
+        : this.#tables.all(
+            'SELECT value FROM object_documents WHERE collection = ? AND id = ? AND part > 0 ORDER BY part',
+            collection,
+            id,
+          )
+    return {
+      id,
+      partition: String(row.partition),
+      at: Number(row.at),
+      tags: JSON.parse(String(row.tags)) as Tags,
+      ...(row.expires !== null && { expiresAt: Number(row.expires) }),
+      value: JSON.parse([row, ...rest].map(({ value }) => String(value)).join('')) as T,
+    }
+  }
+}
+
+/** Which of the newest documents to return. */
+interface Among {
+  readonly where?: string
+  readonly values?: readonly SqlValue[]
+  readonly limit?: number
+  readonly offset?: number
+}
+
+/** The condition that a document has all of the tags. */
+function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
+  const all = Object.entries(tags)
+  return {
+    where: all.map(() => 'json_extract(tags, ?) = ?').join(' AND '),
+    values: all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+  }
+}
+
+function placeOf(row: SqlRow | undefined): Position | undefined {
+  return row && { at: Number(row.at), id: String(row.id) }
+}

@@ -1,0 +1,126 @@
+/**
+ * Rows as statements give and take them, and the answers that they are.
+ *
+ * @module
+ */
+
+import type { Answers, Ask, Asks, Versioned } from '../remote/far.ts'
+import type { Document, LogEntry, Position, Tags } from '../store.ts'
+import { isDigested, restored, storedKey } from './text.ts'
+
+/** Rows as one array for each of their members; undefined where there is none. */
+export function columns<T>(
+  items: readonly T[],
+  toRow: (item: T) => Readonly<Record<string, unknown>>,
+): object | undefined {
+  if (items.length === 0) return undefined
+  const all: Record<string, unknown[]> = {}
+  for (const item of items) {
+    for (const [name, value] of Object.entries(toRow(item))) {
+      all[name] ??= []
+      all[name].push(value)
+    }
+  }
+  return all
+}
+
+type DocumentRow = readonly [
+  id: string,
+  partition: string,
+  at: number,
+  expires: number | null,
+  tags: Tags,
+  value: string,
+  version: string,
+]
+
+type LogRow = readonly [
+  version: string,
+  last: number,
+  sealed: boolean,
+  entries: readonly (readonly [number, string])[] | null,
+]
+
+/** The answer to a question. */
+export function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
+  switch (ask.what) {
+    case 'get':
+      return json === null ? undefined : toVersioned(json as DocumentRow)
+    case 'count':
+    case 'countMatching':
+      return Number(json)
+    case 'log':
+      return toLog(json as LogRow | null)
+    case 'search':
+      return toFound(json as Parameters<typeof toFound>[0], ask)
+    default:
+      return ((json ?? []) as readonly DocumentRow[]).map(toVersioned)
+  }
+}
+
+function toFound(
+  [rows, last]: readonly [readonly DocumentRow[] | null, PlaceRow | null],
+  { limit }: Asks['search'],
+): Answers['search'] {
+  const found = (rows ?? []).map(toVersioned)
+  const documents = found.slice(0, limit)
+  const end = found.length > limit ? documents.at(-1)?.document : placeOf(last)
+  return { documents, next: end && { at: end.at, id: end.id } }
+}
+
+/** Begins a value that has the keys of its document, since they are not stored as they were. No JSON begins so. */
+const WITH_KEYS = '#'
+
+/** The place of a document as {@link placeOf} reads it. */
+export const PLACE: string = `json_build_array(at, id, CASE WHEN left(value, 1) = '${WITH_KEYS}' THEN value END)`
+
+type PlaceRow = readonly [at: number, id: string, kept: string | null]
+
+function placeOf(row: PlaceRow | null): Position | undefined {
+  if (row === null) return undefined
+  const [at, id, kept] = row
+  return { at, id: kept === null ? restored(id) : withKeys(kept).id }
+}
+
+function withKeys(value: string): Pick<Document, 'id' | 'partition' | 'tags' | 'value'> {
+  return JSON.parse(value.slice(WITH_KEYS.length))
+}
+
+/** A document as it is stored. */
+export function toRow({ id, partition, at, expiresAt, tags, value }: Document): object {
+  const keys = { id: storedKey(id), partition: storedKey(partition), tags: storedTags(tags) }
+  const isWhole = ![keys.id, keys.partition, ...Object.values(keys.tags)].some(isDigested)
+  return {
+    ...{ ...keys, at, expires: expiresAt ?? null },
+    value: isWhole ? JSON.stringify(value) : WITH_KEYS + JSON.stringify({ id, partition, tags, value }),
+  }
+}
+
+function toVersioned([id, partition, at, expires, tags, value, version]: DocumentRow): Versioned {
+  const kept = value.startsWith(WITH_KEYS)
+    ? withKeys(value)
+    : {
+        ...{ id: restored(id), partition: restored(partition), tags: mapTags(tags, restored) },
+        value: JSON.parse(value),
+      }
+  return { version, document: { ...kept, at, ...(expires !== null && { expiresAt: expires }) } }
+}
+
+function toLog(row: LogRow | null): Answers['log'] {
+  if (row === null) return { version: undefined, length: 0, isSealed: false, entries: [] }
+  const [version, length, isSealed, entries] = row
+  return {
+    ...{ version, length, isSealed },
+    entries: (entries ?? []).map(([seq, data]): LogEntry => ({ seq, data: restored(data) })),
+  }
+}
+
+/** Tags as they are stored. */
+export function storedTags(tags: Tags): Tags {
+  return mapTags(tags, storedKey)
+}
+
+/** Names of tags are letters and digits. */
+function mapTags(tags: Tags, toText: (text: string) => string): Tags {
+  return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, toText(value)]))
+}

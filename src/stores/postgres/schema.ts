@@ -1,0 +1,316 @@
+/**
+ * The tables, and the functions that read and write them. All stand in a schema of their own, and are always named with it.
+ *
+ * @module
+ */
+
+import { INDEXED_TAGS, nameOfTagIndex } from '../sql/migrations.ts'
+import type { PostgresDriver } from './driver.ts'
+import { wrong } from './options.ts'
+
+/** A name as PostgreSQL writes it. */
+export function quoted(schema: string): string {
+  return `"${schema}"`
+}
+
+/** The value of a tag, as its index has it. */
+export function tagColumn(tag: string): string {
+  return `(tags->>'${tag}')`
+}
+
+/** A document as {@link toVersioned} of `rows.ts` reads it. */
+export const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
+
+/** What a version of the schema adds. */
+export interface Migration {
+  readonly statements: (s: string) => readonly string[]
+  /** The oldest version of the schema that still works beside it: its processes go on while a newer version is deployed. */
+  readonly oldest: number
+}
+
+/**
+ * What each version of the schema adds. A released one never changes. Columns and functions are only added, and a function that
+ * changes gets a new name, so that older processes go on.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    oldest: 1,
+    statements: s => [
+      `CREATE SEQUENCE ${s}.versions`,
+      `CREATE TABLE ${s}.documents (
+        collection text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        partition text COLLATE "C" NOT NULL,
+        at float8 NOT NULL,
+        expires float8,
+        tags jsonb NOT NULL,
+        value text NOT NULL,
+        version bigint NOT NULL,
+        PRIMARY KEY (collection, id)
+      )`,
+      `CREATE INDEX documents_by_partition ON ${s}.documents (collection, partition, at DESC, id DESC)`,
+      `CREATE INDEX documents_by_age ON ${s}.documents (collection, at, id)`,
+      `CREATE INDEX documents_by_expiry ON ${s}.documents (collection, expires) WHERE expires IS NOT NULL`,
+      ...INDEXED_TAGS.map(
+        tag =>
+          `CREATE INDEX ${nameOfTagIndex(tag).toLowerCase()} ON ${s}.documents (collection, partition, ${tagColumn(tag)} COLLATE "C", at DESC, id DESC)
+            WHERE ${tagColumn(tag)} IS NOT NULL`,
+      ),
+      `CREATE TABLE ${s}.logs (
+        log text COLLATE "C" PRIMARY KEY,
+        version bigint NOT NULL,
+        last bigint NOT NULL,
+        sealed boolean NOT NULL,
+        watched timestamptz
+      ) WITH (fillfactor = 50)`,
+      `CREATE TABLE ${s}.entries (
+        log text COLLATE "C" NOT NULL,
+        seq bigint NOT NULL,
+        data text NOT NULL,
+        PRIMARY KEY (log, seq)
+      )`,
+      `CREATE TABLE ${s}.commits (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`,
+      `CREATE INDEX commits_by_age ON ${s}.commits (at)`,
+      `CREATE TABLE ${s}.workers (
+        instance text PRIMARY KEY,
+        seen timestamptz NOT NULL,
+        suspected timestamptz,
+        gone timestamptz
+      )`,
+      `CREATE INDEX workers_by_end ON ${s}.workers (gone)`,
+      lookFunction(s),
+      commitFunction(s),
+      watchFunction(s),
+    ],
+  },
+]
+
+/** Milliseconds for a migration: others may be at it, and an index of a large table takes its time. */
+const MIGRATE_MS = 60_000
+
+/**
+ * Every part of a function finds its rows by an index, however few rows a table had when its plan was made. For a table of a million rows
+ * PostgreSQL would compile the function at each call, which takes a second and more, and plan it at each call, which takes a millisecond.
+ */
+const BY_INDEX =
+  'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan'
+
+/** A member of the given JSON, as an array. */
+function column(path: string, type: string): string {
+  return `ARRAY(SELECT jsonb_array_elements_text(g #> '{${path}}'))::${type}[]`
+}
+
+/** Answers questions for documents, logs and counts. What it reads is of one moment, since it is `STABLE`. */
+function lookFunction(s: string): string {
+  return `CREATE FUNCTION ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
+    DECLARE
+      g jsonb := given::jsonb;
+    BEGIN
+      RETURN json_build_array(
+        extract(epoch FROM clock_timestamp()) * 1000,
+        (SELECT json_agg((
+            SELECT ${DOCUMENT} FROM ${s}.documents d WHERE d.collection = x.c AND d.id = x.i
+          ) ORDER BY x.n)
+          FROM unnest(${column('get,collection', 'text')}, ${column('get,id', 'text')}) WITH ORDINALITY AS x(c, i, n)),
+        (SELECT json_agg((
+            SELECT json_build_array(l.version::text, l.last, l.sealed, CASE WHEN x.m > 0 THEN (
+              SELECT json_agg(json_build_array(e.seq, e.data) ORDER BY e.seq) FROM ${s}.entries e
+                WHERE e.log = x.l AND e.seq > x.a AND e.seq <= x.a + x.m
+            ) END) FROM ${s}.logs l WHERE l.log = x.l
+          ) ORDER BY x.n)
+          FROM unnest(${column('log,log', 'text')}, ${column('log,after', 'bigint')}, ${column('log,limit', 'bigint')})
+            WITH ORDINALITY AS x(l, a, m, n)),
+        (SELECT json_agg(CASE WHEN x.p IS NULL
+            THEN (SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c)
+            ELSE (SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c AND d.partition = x.p)
+          END ORDER BY x.n)
+          FROM unnest(${column('count,collection', 'text')}, ${column('count,partition', 'text')}) WITH ORDINALITY AS x(c, p, n))
+      );
+    END $$`
+}
+
+/**
+ * Writes a commit if all that was seen is as it was, and gives the versions of its logs, by their names; null if anything has changed.
+ * Who touches the same documents and logs waits for the other: each locks the rows of all of them, in one order, and then the names of
+ * those that have none. A commit that was written before is not written again.
+ */
+function commitFunction(s: string): string {
+  return `CREATE FUNCTION ${s}.commit_1(given text) RETURNS json LANGUAGE plpgsql ${BY_INDEX} AS $$
+    DECLARE
+      g jsonb := given::jsonb;
+      own uuid := (g->>'id')::uuid;
+      touched text[] := ${column('logs', 'text')} COLLATE "C";
+      seen_c text[] := ${column('seen,collection', 'text')};
+      seen_i text[] := ${column('seen,id', 'text')};
+      puts_c text[] := ${column('puts,collection', 'text')};
+      puts_i text[] := ${column('puts,id', 'text')};
+      gone_c text[] := ${column('gone,collection', 'text')};
+      gone_i text[] := ${column('gone,id', 'text')};
+      versions json;
+      heard bigint[];
+    BEGIN
+      PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
+      PERFORM FROM ${s}.documents d
+        JOIN unnest(seen_c || puts_c || gone_c, seen_i || puts_i || gone_i) AS x(c, i) ON d.collection = x.c AND d.id = x.i
+        ORDER BY d.collection, d.id FOR NO KEY UPDATE OF d;
+      PERFORM FROM ${s}.logs WHERE log = ANY(touched) ORDER BY log FOR NO KEY UPDATE;
+      -- What is not there has no row to lock. Whoever deletes without having read needs no lock for it.
+      PERFORM pg_advisory_xact_lock(key) FROM (
+        SELECT DISTINCT hashtextextended(name, 0) AS key FROM (
+          SELECT '${s} document ' || length(x.c) || ' ' || x.c || x.i AS name
+            FROM unnest(seen_c || puts_c, seen_i || puts_i) AS x(c, i)
+            WHERE NOT EXISTS (SELECT FROM ${s}.documents d WHERE d.collection = x.c AND d.id = x.i)
+          UNION ALL SELECT '${s} log ' || x.l FROM unnest(touched) AS x(l)
+            WHERE NOT EXISTS (SELECT FROM ${s}.logs l WHERE l.log = x.l)
+        ) names ORDER BY key
+      ) keys;
+      IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
+        RETURN (SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched));
+      END IF;
+      IF EXISTS (
+        SELECT FROM unnest(seen_c, seen_i, ${column('seen,version', 'bigint')}) AS x(c, i, v)
+          LEFT JOIN ${s}.documents d ON d.collection = x.c AND d.id = x.i
+          WHERE x.v IS DISTINCT FROM d.version
+      ) OR EXISTS (
+        SELECT FROM unnest(${column('heads,log', 'text')}, ${column('heads,version', 'bigint')},
+            ${column('heads,last', 'bigint')}, ${column('heads,sealed', 'boolean')}) AS x(l, v, n, e)
+          LEFT JOIN ${s}.logs l ON l.log = x.l
+          WHERE x.v IS DISTINCT FROM l.version OR (x.n IS NOT NULL AND (x.n, x.e) <> (coalesce(l.last, 0), coalesce(l.sealed, false)))
+      ) THEN
+        RETURN NULL;
+      END IF;
+      INSERT INTO ${s}.commits (id) VALUES (own);
+      IF g ? 'gone' THEN
+        DELETE FROM ${s}.documents d
+          USING unnest(gone_c, gone_i) AS x(c, i)
+          WHERE d.collection = x.c AND d.id = x.i;
+      END IF;
+      IF g ? 'puts' THEN
+        INSERT INTO ${s}.documents AS d (collection, id, partition, at, expires, tags, value, version)
+          SELECT x.*, nextval('${s}.versions') FROM unnest(
+            puts_c, puts_i, ${column('puts,partition', 'text')},
+            ${column('puts,at', 'float8')}, ${column('puts,expires', 'float8')}, ${column('puts,tags', 'jsonb')},
+            ${column('puts,value', 'text')}) AS x
+          ON CONFLICT (collection, id) DO UPDATE SET partition = excluded.partition, at = excluded.at,
+            expires = excluded.expires, tags = excluded.tags, value = excluded.value, version = excluded.version;
+      END IF;
+      IF g ? 'deleted' THEN
+        DELETE FROM ${s}.entries WHERE log = ANY(${column('deleted', 'text')});
+        DELETE FROM ${s}.logs WHERE log = ANY(${column('deleted', 'text')});
+      END IF;
+      IF g ? 'grown' THEN
+        INSERT INTO ${s}.entries (log, seq, data) SELECT * FROM unnest(
+          ${column('entries,log', 'text')}, ${column('entries,seq', 'bigint')}, ${column('entries,data', 'text')});
+        WITH written AS (
+          INSERT INTO ${s}.logs AS l (log, version, last, sealed)
+            SELECT x.l, nextval('${s}.versions'), x.n, x.e FROM unnest(
+              ${column('grown,log', 'text')}, ${column('grown,last', 'bigint')}, ${column('grown,sealed', 'boolean')}) AS x(l, n, e)
+            ON CONFLICT (log) DO UPDATE SET last = excluded.last, sealed = excluded.sealed
+            RETURNING log, version, watched
+        )
+        SELECT json_object_agg(log, version::text),
+            array_agg(hashtextextended(log, 0)) FILTER (WHERE watched > clock_timestamp())
+          INTO versions, heard FROM written;
+      END IF;
+      -- A notification has at most 8,000 bytes.
+      PERFORM pg_notify(${channelText(s)}, string_agg(key::text, ' '))
+        FROM unnest(heard) WITH ORDINALITY AS x(key, n) GROUP BY n / 300;
+      IF g ? 'calls' THEN
+        PERFORM pg_notify(${channelText(s)}, x) FROM unnest(${column('calls', 'text')}) AS x;
+      END IF;
+      RETURN coalesce(versions, '{}');
+    END $$`
+}
+
+/** Says for a while that a log is followed elsewhere, and gives the word that tells of it. */
+function watchFunction(s: string): string {
+  return `CREATE FUNCTION ${s}.watch_1(given text, seconds float8) RETURNS text LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO ${s}.logs AS l (log, version, last, sealed, watched)
+        VALUES (given, nextval('${s}.versions'), 0, false, clock_timestamp() + seconds * interval '1 second')
+        ON CONFLICT (log) DO UPDATE SET watched = excluded.watched;
+      RETURN hashtextextended(given, 0)::text;
+    END $$`
+}
+
+/** The channel on which processes tell each other what has changed: it has the name of the schema. */
+function channelText(s: string): string {
+  return `'${s.slice(1, -1)}'`
+}
+
+/** What is known of a schema. */
+export interface SchemaState {
+  /** The version that it has; 0 where there is none. */
+  readonly version: number
+  /** The oldest version that still works with it. */
+  readonly oldest: number
+}
+
+/** Looks at a schema, and changes nothing. */
+export async function schemaState(driver: PostgresDriver, schema: string): Promise<SchemaState> {
+  const s = quoted(schema)
+  const [found] = await driver.query('SELECT to_regclass($1::text) IS NOT NULL AS is', [
+    `${s}.schema_versions`,
+  ])
+  if (found?.is !== true) return { version: 0, oldest: 0 }
+  const [row] = await driver.query(
+    `SELECT coalesce(max(version), 0) AS version, coalesce(max(oldest), 0) AS oldest FROM ${s}.schema_versions`,
+    [],
+  )
+  return { version: Number(row?.version), oldest: Number(row?.oldest) }
+}
+
+/**
+ * Brings the schema to the newest version. Of several processes one does it, and the others wait. The role needs `CREATE` on the
+ * database for a new schema, and must own the schema for a newer version. Throws `invalid_options`.
+ */
+export async function migrate(
+  driver: PostgresDriver,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  if (isCurrent(await schemaState(driver, schema), migrations.length)) return
+  const s = quoted(schema)
+  const steps = migrations.map(({ statements, oldest }, index) => {
+    const written = statements(s).map(statement => `EXECUTE $step$${statement}$step$;`)
+    return `IF done < ${index + 1} THEN
+      ${written.join('\n')}
+      INSERT INTO ${s}.schema_versions VALUES (${index + 1}, ${oldest});
+    END IF;`
+  })
+  // One statement is one transaction, behind poolers too.
+  await driver.query(
+    `DO $migrate$ DECLARE done int; BEGIN
+      PERFORM pg_advisory_xact_lock(hashtextextended('servable schema ${schema}', 0));
+      IF to_regnamespace('${s}') IS NULL THEN CREATE SCHEMA ${s}; END IF;
+      CREATE TABLE IF NOT EXISTS ${s}.schema_versions (version int NOT NULL, oldest int NOT NULL);
+      SELECT coalesce(max(version), 0) INTO done FROM ${s}.schema_versions;
+      ${steps.join('\n')}
+    END $migrate$`,
+    [],
+    { timeoutMs: MIGRATE_MS },
+  )
+}
+
+/** Throws `invalid_options` for a schema that this version cannot use as it is. */
+export async function checkSchema(
+  driver: PostgresDriver,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const state = await schemaState(driver, schema)
+  if (isCurrent(state, migrations.length)) return
+  throw wrong(
+    `the schema \`${schema}\` has version ${state.version}, and this version of servable needs ${migrations.length}. ` +
+      'Run `npx servable store migrate` with a role that may change it',
+  )
+}
+
+/** Whether a schema can be used as it is. A newer one can, unless it says otherwise. Throws `invalid_options`. */
+function isCurrent({ version, oldest }: SchemaState, own: number): boolean {
+  if (oldest <= own) return version >= own
+  throw wrong(
+    `a newer version of servable has written the schema: it needs version ${oldest}, and this one knows ${own}. ` +
+      'Start the newer version again, or give `schema` a new name',
+  )
+}

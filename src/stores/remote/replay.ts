@@ -1,0 +1,287 @@
+/**
+ * A store over a remote one, in which works stay synchronous. A work first runs on the known answers, and its other questions
+ * are noted and answered with a guess. Then all answers are fetched as of one moment, and the work runs again, until it asks
+ * nothing new. Its writes are one commit, which counts only if everything that the work read is unchanged. Otherwise the work
+ * runs again.
+ *
+ * @module
+ */
+
+import { deferred } from '../../base/wake.ts'
+import { Snapshot } from '../snapshot.ts'
+import { FAR_PATIENCE_MS, type Reader, type Store, type Transaction } from '../store.ts'
+import type { Commit, Far, LogHead, Version } from './far.ts'
+import { Pass } from './pass.ts'
+import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
+
+/** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
+const MAX_PASSES = 64
+
+/** Most waiting works. Further works fail with `state_unavailable` at once. */
+const MAX_WAITING = 10_000
+
+/** Most works of one commit. */
+const MAX_GATHERED = 256
+
+/** Most logs that are remembered. */
+const MAX_HEADS = 10_000
+
+/** Milliseconds between two tries. */
+const RETRY_MS = 5
+const MAX_RETRY_MS = 100
+
+/** Reads and writes of a remote store. */
+export interface Replay extends Pick<Store, 'read' | 'write'> {
+  read<T>(work: (tx: Reader) => T, patienceMs?: number): Promise<T>
+  write<T>(work: (tx: Transaction) => T, patienceMs?: number): Promise<T>
+  /** Fails waiting works and all later calls with `state_unavailable`. */
+  close(): void
+}
+
+/** Makes it. */
+export function createReplay(far: Far): Replay {
+  const store = new ReplayStore(far)
+  return {
+    read: (work, patienceMs) => store.read(work, patienceMs),
+    write: (work, patienceMs) => store.write(work, patienceMs),
+    close: () => store.close(),
+  }
+}
+
+/** A work that is read. */
+interface Reading {
+  /** The time at which it fails. */
+  readonly until: number
+  /** Why it fails then. */
+  failure: unknown
+}
+
+/** A work that waits to be written. */
+interface Waiting extends Reading {
+  readonly work: Work
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** Its commit is on its way: only the store can say whether it is written. */
+  isSent: boolean
+}
+
+/** Works that ran without a guess. */
+interface Played {
+  readonly pass: Pass
+  readonly outcomes: readonly Outcome[]
+}
+
+class ReplayStore {
+  readonly #far: Far
+  readonly #waiting: Waiting[] = []
+  /** The logs that commits have seen or written, as they were left. Whoever appends to one asks nothing. */
+  readonly #heads = new Map<string, LogHead>()
+  #isWriting = false
+  #isClosed = false
+
+  constructor(far: Far) {
+    this.#far = far
+  }
+
+  read<T>(work: (tx: Reader) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+    const { promise, resolve, reject } = deferred<T>()
+    const reading: Reading = { until: performance.now() + patienceMs, failure: new Error(LATE) }
+    onLate(promise, patienceMs, () => reject(unavailable(reading.failure)))
+    this.#read(work, reading).then(resolve, reject)
+    return promise
+  }
+
+  async #read<T>(work: (tx: Reader) => T, reading: Reading): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const [outcome] = (await this.#play([work])).outcomes
+        return given(outcome) as T
+      } catch (error) {
+        if (!(error instanceof Unreached)) throw error
+        if (!mayPass(error.cause)) throw error.cause
+        if (this.#isClosed || performance.now() >= reading.until) throw unavailable(error.cause)
+        reading.failure = error.cause
+      }
+      await pause(tries)
+    }
+  }
+
+  write<T>(work: (tx: Transaction) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+    if (this.#isClosed) return Promise.reject(unavailable(new Error('The store is closed')))
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(unavailable(new Error('Too many writes are waiting')))
+    }
+    const { promise, resolve, reject } = deferred<T>()
+    const until = performance.now() + patienceMs
+    const failure = new Error(LATE)
+    const waiting: Waiting = {
+      ...{ work, until, resolve: resolve as Waiting['resolve'], reject },
+      ...{ failure, isSent: false },
+    }
+    this.#waiting.push(waiting)
+    onLate(promise, patienceMs, () => {
+      if (!waiting.isSent) reject(unavailable(waiting.failure))
+    })
+    if (!this.#isWriting) void this.#writeAll()
+    return promise
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /**
+   * Writes one commit after another. A work sees the writes of the works before it, in lists and counts too. Works are
+   * written in the order of the calls.
+   */
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    // Works of the same turn share a commit.
+    await undefined
+    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, MAX_GATHERED))
+    this.#isWriting = false
+  }
+
+  /** Runs works and writes their changes, until that succeeds or their patience ends. Never rejects. */
+  async #settle(given: readonly Waiting[]): Promise<void> {
+    let batch = given
+    for (let tries = 0; batch.length > 0; tries++) {
+      const failure = await this.#try(batch)
+      if (failure === undefined) return
+      if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
+      for (const waiting of batch) waiting.failure = failure.cause
+      batch = this.#patient(batch, failure.cause)
+      if (batch.length > 0) await pause(tries)
+    }
+  }
+
+  /** Why nothing was written. Undefined if it was written and all works are settled. */
+  async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
+    try {
+      const works = batch.map(({ work }) => work)
+      const by = this.#far.instance
+      const { pass, outcomes } = await this.#play(works, new Snapshot([], [], this.#heads))
+      // Whoever was told that it failed is not written any more.
+      if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
+      // A work without reads and writes asks whether the store can be written.
+      const writes = pass.hasWritten || pass.asks.length === 0
+      const isWritten = !writes || (await this.#commit(pass.commit({ id: crypto.randomUUID(), by }), batch))
+      if (!isWritten) return new Unreached(new Error('The data changed during every attempt'))
+      for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+      return undefined
+    } catch (error) {
+      return error instanceof Unreached ? error : new Unreached(error)
+    }
+  }
+
+  /** Another try would fail too. But a single work may have been too large for the others, so each is tried alone. */
+  async #refuse(batch: readonly Waiting[], failure: unknown): Promise<void> {
+    if (batch.length === 1) batch[0]?.reject(failure)
+    else for (const waiting of batch) await this.#settle([waiting])
+  }
+
+  #hasLate(batch: readonly Waiting[]): boolean {
+    const now = performance.now()
+    return batch.some(({ until }) => until <= now)
+  }
+
+  /** The works that still have patience. All others fail. */
+  #patient(batch: readonly Waiting[], failure: unknown): readonly Waiting[] {
+    const now = performance.now()
+    const isLate = ({ until }: Waiting) => this.#isClosed || until <= now
+    for (const waiting of batch) if (isLate(waiting)) waiting.reject(unavailable(failure))
+    return batch.filter(waiting => !isLate(waiting))
+  }
+
+  /** Repeats the same commit while its outcome is unknown. Throws {@link Unreached}. */
+  async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
+    for (const waiting of batch) waiting.isSent = true
+    for (let tries = 0; ; tries++) {
+      try {
+        const committed = await this.#far.commit(commit)
+        this.#remember(commit, committed?.logs)
+        for (const waiting of batch) waiting.isSent = committed !== undefined
+        return committed !== undefined
+      } catch (error) {
+        if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
+      }
+      await pause(tries)
+    }
+  }
+
+  /** Remembers how a commit left its logs. Of one that was not written, nothing is known any more. */
+  #remember({ seen, logs }: Commit, versions: ReadonlyMap<string, Version> | undefined): void {
+    for (const { log, version, head } of seen.logs) {
+      if (versions === undefined || head?.isSealed) this.#heads.delete(log)
+      else if (head !== undefined) this.#heads.set(log, { version, ...head })
+    }
+    for (const { log, isDeleted, entries, isSealed } of logs) {
+      const before = isDeleted ? 0 : this.#heads.get(log)?.length
+      const version = versions?.get(log)
+      this.#heads.delete(log)
+      if (isSealed || before === undefined || version === undefined) continue
+      this.#heads.set(log, { version, length: before + entries.length, isSealed })
+    }
+    for (const [oldest] of this.#heads) {
+      if (this.#heads.size <= MAX_HEADS) return
+      this.#heads.delete(oldest)
+    }
+  }
+
+  /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
+  async #play(works: readonly Work[], known = new Snapshot()): Promise<Played> {
+    const now = this.#far.now()
+    let snapshot = known
+    for (let passes = 0; passes < MAX_PASSES; passes++) {
+      const pass = new Pass(snapshot, now)
+      const outcomes = works.map(work => pass.attempt(work))
+      // A work without questions still confirms that the store can be reached.
+      const isReached = passes > 0 || pass.hasWritten
+      if (!pass.hasMissed && isReached) return { pass, outcomes }
+      const { asks } = pass
+      snapshot = new Snapshot(asks, await this.#look(asks))
+    }
+    throw new Unreached(new Error('A transaction reads other data in every attempt'))
+  }
+
+  async #look(asks: Parameters<Far['look']>[0]): ReturnType<Far['look']> {
+    try {
+      return await this.#far.look(asks)
+    } catch (error) {
+      throw new Unreached(error)
+    }
+  }
+}
+
+/** The store could not be reached. The class separates this from errors of works. */
+class Unreached extends Error {
+  constructor(cause: unknown) {
+    super('The store could not be reached', { cause })
+  }
+}
+
+function settle({ resolve, reject }: Waiting, outcome: Outcome | undefined): void {
+  if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
+  else resolve(outcome?.value)
+}
+
+function given(outcome: Outcome | undefined): unknown {
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  return outcome?.value
+}
+
+/** Why a work fails whose time is over. */
+const LATE = 'The state did not answer in time'
+
+/** Calls `late` after so many milliseconds, unless the promise is settled by then. */
+function onLate(promise: Promise<unknown>, ms: number, late: () => void): void {
+  const timer = setTimeout(late, ms)
+  const settled = () => clearTimeout(timer)
+  promise.then(settled, settled)
+}
+
+/** Waits longer and longer, with randomness so that two processes differ. */
+function pause(tries: number): Promise<void> {
+  const ms = Math.min(RETRY_MS * 2 ** tries, MAX_RETRY_MS) * (0.5 + Math.random())
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

@@ -1,0 +1,168 @@
+/**
+ * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed. If it is lost to this
+ * process, it closes at once, so that other processes go on with what was at work here.
+ *
+ * @module
+ */
+
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isServableError } from '../../base/errors.ts'
+import { createPatient, isLost } from '../remote/patient.ts'
+import { type SqlStore, sqlStore } from '../sql/sql.ts'
+import type { SqlDriver } from '../sql/sql-driver.ts'
+import type { Store } from '../store.ts'
+import { atExit } from './at-exit.ts'
+import { openDatabase } from './driver.ts'
+import { explain, isBusy } from './explain.ts'
+import { type Files, filesOf } from './files.ts'
+import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
+
+/** An open file. */
+interface Opened {
+  readonly store: SqlStore
+  /** Undefined in memory. */
+  readonly files?: Files
+  close(): void
+  /** Closes it, and leaves everything beside it as it is. */
+  leave(): void
+}
+
+/** Why the store is lost to this process, and whether it can be opened again. */
+interface Loss {
+  readonly error: unknown
+  isOver(): boolean
+}
+
+/** Milliseconds after a commit in which further writes are gathered. */
+const GATHER_MS = 3
+
+/**
+ * Makes the store. Its first use throws `invalid_options` if the file cannot be opened. A relative path is one of the folder in which the
+ * process is now.
+ */
+export function sqliteStore(given: string): Store {
+  const isShared = given !== ':memory:'
+  const path = isShared ? resolve(given) : given
+  // The id stays the same when the file reopens, so its running work stays its own. After a loss it is another one's.
+  let instance: string = crypto.randomUUID()
+  let opened: Opened | undefined
+  let loss: Loss | undefined
+  const wakes: ((why: unknown) => void)[] = []
+  let forget = () => {}
+  const open = (): Opened => {
+    if (opened !== undefined) return opened
+    if (loss?.isOver() === false) throw loss.error
+    try {
+      opened = isShared ? openFile(path, instance) : openMemory()
+    } catch (error) {
+      throw loss && isServableError(error) ? loss.error : error
+    }
+    loss = undefined
+    if (isShared) forget = atExit(close)
+    return opened
+  }
+  const use = <T>(isWrite: boolean, work: (store: SqlStore) => T): T => {
+    const { files, store } = open()
+    try {
+      files?.check(isWrite)
+      return work(store)
+    } catch (error) {
+      if (isLost(error)) lose(error)
+      throw error
+    }
+  }
+  const lose = (error: unknown) => {
+    forget()
+    try {
+      opened?.leave()
+    } catch {
+      // Nobody holds its lock any more, even if the file of the lock cannot be removed.
+    }
+    loss = { error, isOver: opened?.files?.leave() ?? (() => false) }
+    opened = undefined
+    instance = crypto.randomUUID()
+    queueMicrotask(() => {
+      for (const wake of wakes) wake(error)
+    })
+  }
+  const { read, write, flush } = createPatient(
+    {
+      read: work => use(false, store => store.read(work)),
+      commit: works => use(true, store => store.commit(works)),
+    },
+    { gatherMs: GATHER_MS },
+  )
+  const close = () => {
+    flush()
+    forget()
+    opened?.close()
+    opened = undefined
+  }
+  return {
+    get instance() {
+      return instance
+    },
+    isShared,
+    isAlive: other => (isShared ? open().store.isAlive(other) : other === instance),
+    read,
+    write,
+    onLost: wake => void wakes.push(wake),
+    close,
+  }
+}
+
+function openMemory(): Opened {
+  const driver = openDatabase(':memory:')
+  return { store: sqlStore(driver), close: driver.close, leave: driver.close }
+}
+
+/** Opens a file and checks that it can be written. On failure it closes the file and leaves no files beside it. */
+function openFile(path: string, instance: string): Opened {
+  let driver: SqlDriver | undefined
+  let lock: Lock | undefined
+  try {
+    driver = openDatabase(path)
+    lock = holdLock(path, instance)
+    const store = sqlStore(driver, lock)
+    checkWritable(store)
+    return closing(path, { store, driver, lock })
+  } catch (error) {
+    driver?.close()
+    lock?.release()
+    throw explain(path, error)
+  }
+}
+
+/** Throws if the file cannot be written. A file that another process is writing passes. */
+function checkWritable(store: SqlStore): void {
+  try {
+    store.transact(() => {})
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    store.read(() => {})
+  }
+}
+
+function closing(
+  path: string,
+  { store, driver, lock }: { readonly store: SqlStore; readonly driver: SqlDriver; readonly lock: Lock },
+): Opened {
+  const leave = () => {
+    driver.close()
+    lock.release()
+  }
+  const close = () => {
+    leave()
+    tidy(path)
+  }
+  return { store, files: filesOf(path), close, leave }
+}
+
+/**
+ * The last process to close the database removes its write-ahead log. If two processes close it at the same instant, each may
+ * leave the log to the other.
+ */
+function tidy(path: string): void {
+  if (existsSync(`${path}-wal`) && !removeDeadLocks(path)) openDatabase(path).close()
+}

@@ -1,0 +1,172 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { BUILT } from '../../../src/features/console/built.ts'
+import { takesGzip } from '../../../src/features/console/files.ts'
+import { webConsole } from '../../../src/features/console/plugin.ts'
+import {
+  bearerAuth,
+  bearerIdentity,
+  createHandler,
+  type HandlerOptions,
+  platform,
+} from '../../../src/index.ts'
+
+const ORIGIN = 'http://127.0.0.1'
+const html = { accept: 'text/html' }
+
+function served(console = webConsole(), options: HandlerOptions = {}) {
+  const logged: { event: string }[] = []
+  const handler = createHandler({
+    registry: false,
+    production: false,
+    logger: entry => void logged.push(entry),
+    ...options,
+    plugins: [console],
+  })
+  const get = (path: string, headers: HeadersInit = {}, ip: string | undefined = '127.0.0.1') =>
+    handler(new Request(ORIGIN + path, { headers }), platform({ ip }))
+  return { get, logged }
+}
+
+describe('the page', () => {
+  it('allows nothing but what the service serves', async () => {
+    const response = await served().get('/api/console', html)
+    expect(response.status).toBe(200)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
+    expect(policy).not.toContain('unsafe')
+    for (const name of ['x-content-type-options', 'referrer-policy', 'cross-origin-opener-policy'])
+      expect(response.headers.get(name)).toBeTruthy()
+  })
+
+  it('names its files by relative addresses, so that it works below any prefix', async () => {
+    for (const prefix of ['/api', '/a/b', '/']) {
+      const { get } = served(webConsole(), { prefix })
+      const below = prefix === '/' ? '' : prefix
+      const page = await (await get(`${below}/console`, html)).text()
+      const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(match => match[1]!)
+      expect(addresses).toHaveLength(3)
+      for (const address of addresses) {
+        const { pathname } = new URL(address, `${ORIGIN}${below}/console`)
+        expect((await get(pathname)).status).toBe(200)
+      }
+    }
+  })
+
+  it('shows a title as text', async () => {
+    const page = await (
+      await served(webConsole({ title: '<b>"A" & B</b>' })).get('/api/console', html)
+    ).text()
+    expect(page).not.toContain('<b>')
+    expect(page).toContain('<title>&#60;b&#62;&#34;A&#34; &#38; B&#60;/b&#62;</title>')
+  })
+
+  it('is let through authentication without data, which only the known get', async () => {
+    const { get } = served(webConsole(), { middleware: [bearerAuth({ tokens: { secret: 'ada' } })] })
+    const page = await get('/api/console', html)
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain('data-asks-first')
+    expect((await get(`/api/console/assets/${BUILT.script}`)).status).toBe(200)
+    expect((await get('/api/console', { accept: 'application/json' })).status).toBe(401)
+    expect((await get('/api/console/config')).status).toBe(401)
+    const config = await get('/api/console/config', { authorization: 'Bearer secret' })
+    expect(await config.json()).toMatchObject({ identity: { id: 'ada', scopes: [] }, listsRuns: true })
+  })
+})
+
+describe('its files', () => {
+  it('are compressed for those who take that, and kept by their name', async () => {
+    const { get } = served()
+    const path = `/api/console/assets/${BUILT.script}`
+    const [plain, packed, refused] = await Promise.all([
+      get(path),
+      get(path, { 'accept-encoding': 'br, gzip' }),
+      get(path, { 'accept-encoding': 'gzip;q=0, br' }),
+    ])
+    expect(packed.headers.get('content-encoding')).toBe('gzip')
+    const unpacked = packed.body!.pipeThrough(new DecompressionStream('gzip'))
+    expect(await new Response(unpacked).text()).toBe(await plain.text())
+    expect(refused.headers.get('content-encoding')).toBe(null)
+    for (const { headers } of [plain, packed, refused]) {
+      expect(headers.get('cache-control')).toContain('immutable')
+      expect(headers.get('vary')).toBe('accept-encoding')
+      expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    }
+  })
+
+  it('have 69 KiB at most without the charts, compressed', () => {
+    const sizes = Object.entries(BUILT.files).map(
+      ([name, { text }]) => [name, gzipSync(text).length] as const,
+    )
+    expect(sizes.find(([name]) => name.startsWith('charts-'))).toBeDefined()
+    const own = sizes.filter(([name]) => !name.startsWith('charts-'))
+    expect(own.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(69 * 1024)
+  })
+
+  it.each(['nothing.js', '__proto__', 'constructor', '..%2Fconfig'])('are no others: %s', async name => {
+    expect((await served().get(`/api/console/assets/${name}`)).status).toBe(404)
+  })
+
+  it.each([
+    ['gzip', true],
+    ['GZIP;q=0.5', true],
+    ['*', true],
+    ['*;q=0', false],
+    ['gzip;q=0', false],
+    ['gzip; q=0.000, *', false],
+    ['br', false],
+    ['', false],
+    [null, false],
+  ])('accept-encoding: %s', (text, takes) => {
+    expect(takesGzip(text)).toBe(takes)
+  })
+})
+
+describe('who may use it', () => {
+  it('is nobody in production, unless there is an `authenticate`', async () => {
+    const { get, logged } = served(webConsole(), { production: true })
+    expect((await get('/api/console', html)).status).toBe(404)
+    expect((await get('/api/console/config')).status).toBe(404)
+    expect(logged.map(({ event }) => event)).toContain('console.off')
+  })
+
+  it('is whom `authenticate` finds', async () => {
+    const console = webConsole({ authenticate: bearerIdentity({ tokens: { operates: 'operator' } }) })
+    const { get } = served(console, { production: true })
+    expect((await get('/api/console', html)).status).toBe(200)
+    expect((await get('/api/console/config')).status).toBe(401)
+    const config = await get('/api/console/config', { authorization: 'Bearer operates' })
+    expect(config.headers.get('cache-control')).toBe('no-store')
+    expect(await config.json()).toMatchObject({ production: true, identity: null, prefix: '/api' })
+  })
+
+  it('is told whom the middleware has found', async () => {
+    const tokens = { one: { id: 'ada', scopes: ['operator'] }, two: 'bob' }
+    const console = webConsole({
+      authenticate: (_, identity) => (identity?.scopes?.includes('operator') ? identity : undefined),
+    })
+    const { get } = served(console, { production: true, middleware: [bearerAuth({ tokens })] })
+    const config = await get('/api/console/config', { authorization: 'Bearer one' })
+    expect(await config.json()).toMatchObject({ identity: { id: 'ada', scopes: ['operator'] } })
+    expect((await get('/api/console/config', { authorization: 'Bearer two' })).status).toBe(401)
+  })
+
+  it('is only this machine without it', async () => {
+    const { get } = served()
+    expect((await get('/api/console/config')).status).toBe(200)
+    for (const headers of [{ host: 'other.example' }, { 'x-forwarded-for': '192.0.2.1' }])
+      expect((await get('/api/console/config', headers as HeadersInit)).status).toBe(403)
+    expect((await get('/api/console/config', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    for (const ip of ['', '192.168.1.7']) expect((await get('/api/console/config', {}, ip)).status).toBe(403)
+  })
+})
+
+it.each([
+  [{ authenticate: 'yes' }, 'authenticate'],
+  [{ title: '' }, 'title'],
+  [{ title: 'x'.repeat(101) }, 'title'],
+  [{ titel: 'x' }, 'titel'],
+])('wrong options name the field: %j', (options, field) => {
+  expect(() => webConsole(options as object)).toThrow(field)
+})

@@ -1,0 +1,247 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { definitionOf, type Typed } from '../../../console/admin/definition.ts'
+import { type Inbox, inboxAfter, placed } from '../../../console/approvals/inbox.ts'
+import { factsOf } from '../../../console/cards/card.ts'
+import { askedOf, filtersOf, queryOf } from '../../../console/runs/filters.ts'
+import { columnsOf, merged, tookMs } from '../../../console/runs/numbers.ts'
+import { saidOf } from '../../../console/sessions/said.ts'
+import { age, typedValue, visible } from '../../../console/text.ts'
+import { ROW, windowOf } from '../../../console/window.ts'
+import type { RunSummary } from '../../../src/client/index.ts'
+import type { Waiting } from '../../../src/features/approvals/inbox.ts'
+import { Agent, agentCard } from '../../../src/index.ts'
+import { codePoint } from '../../code-point.ts'
+
+describe('the window of a long list', () => {
+  it('has all rows that are seen, and few others', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.nat(5000), fc.nat(20_000), (top, height, count) => {
+        const { from, to } = windowOf({ top, height }, count)
+        expect(from).toBeGreaterThanOrEqual(0)
+        expect(to).toBeLessThanOrEqual(count)
+        expect(to).toBeGreaterThanOrEqual(from)
+        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / ROW) + 18)
+        const first = Math.floor(top / ROW)
+        const last = Math.ceil((top + height) / ROW) - 1
+        for (const row of [first, last]) {
+          if (row < count && row >= first) expect(row >= from && row < to).toBe(true)
+        }
+      }),
+    )
+  })
+})
+
+describe('filters of runs', () => {
+  it('are what the address says, without what the service would refuse', () => {
+    const filters = filtersOf(
+      new URLSearchParams('kind=agent&status=broken&name=helper&view=json&sessionId=&since=never'),
+    )
+    expect(filters).toEqual({ kind: 'agent', name: 'helper' })
+  })
+
+  it('have times by the clock of the reader', () => {
+    const { since, until } = askedOf(filtersOf(new URLSearchParams('since=2026-01-01T12:30')))
+    expect(since).toEqual(new Date(2026, 0, 1, 12, 30))
+    expect(until).toBeUndefined()
+  })
+
+  it('come back from the address as they were', () => {
+    const filter = fc.record(
+      {
+        kind: fc.constantFrom('agent' as const, 'team' as const, 'workflow' as const),
+        status: fc.constantFrom('running' as const, 'failed' as const),
+        name: fc.string({ minLength: 1 }),
+        sessionId: fc.string({ minLength: 1 }),
+        since: fc.constant('2026-01-01T12:30'),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(filter, filters => {
+        expect(filtersOf(new URLSearchParams(queryOf(filters)))).toEqual(filters)
+      }),
+    )
+  })
+})
+
+const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
+  id,
+  kind: 'agent',
+  name: 'helper',
+  status: 'completed',
+  createdAt: '2026-01-01T12:00:00.000Z',
+  updatedAt: '2026-01-01T12:00:03.200Z',
+  ...more,
+})
+
+describe('numbers of runs', () => {
+  it('are shown where a run has them', () => {
+    const titles = (runs: readonly RunSummary[]) => columnsOf(runs).map(({ title }) => title)
+    expect(titles([])).toEqual([])
+    expect(titles([run('a', { status: 'running' })])).toEqual([])
+    expect(titles([run('a')])).toEqual(['Took'])
+    const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 1003 }
+    const measured = run('b', { durationMs: 158, firstTextMs: 20, usage, cost: 0.0123, toolCalls: 0 })
+    const columns = columnsOf([run('a'), measured])
+    expect(columns.map(({ of }) => of(measured))).toEqual(['158 ms', '20 ms', '1,003', '$0.0123', '0'])
+  })
+
+  it('derive how long a run took from its record', () => {
+    expect(tookMs(run('a'))).toBe(3200)
+    expect(tookMs(run('a', { durationMs: 7 }))).toBe(7)
+    expect(tookMs(run('a', { status: 'input_required' }))).toBeUndefined()
+  })
+})
+
+describe('a list that is read again', () => {
+  it('begins with what is new, and keeps the rest in its place', () => {
+    const before = [run('b', { status: 'running' }), run('a')]
+    const after = merged(before, [run('c'), run('b')])
+    expect(after.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      'c completed',
+      'b completed',
+      'a completed',
+    ])
+  })
+
+  it('has each run once', () => {
+    const ids = fc.uniqueArray(fc.string({ maxLength: 2 }))
+    fc.assert(
+      fc.property(ids, ids, (old, fresh) => {
+        const all = merged(
+          old.map(id => run(id)),
+          fresh.map(id => run(id)),
+        ).map(({ id }) => id)
+        expect(all).toHaveLength(new Set(all).size)
+        expect(new Set(all)).toEqual(new Set([...old, ...fresh]))
+      }),
+    )
+  })
+})
+
+const waiting = (id: string): Waiting => ({
+  request: { id, kind: 'approval', toolName: 'pay', digest: id },
+  run: { id: 'run', kind: 'agent', name: 'payer' },
+  createdAt: '2026-01-01T12:00:00.000Z',
+})
+
+describe('the inbox', () => {
+  it('follows what comes and goes', () => {
+    let inbox: Inbox = new Map()
+    const ids = () => [...inbox.keys()]
+    inbox = inboxAfter(inbox, { type: 'all', approvals: [waiting('a'), waiting('b')], hasMore: false })
+    inbox = inboxAfter(inbox, { type: 'added', approval: waiting('c') })
+    inbox = inboxAfter(inbox, { type: 'removed', id: 'a' })
+    expect(ids()).toEqual(['b', 'c'])
+    inbox = inboxAfter(inbox, { type: 'all', approvals: [waiting('d')], hasMore: false })
+    expect(ids()).toEqual(['d'])
+  })
+
+  it('moves nothing that is shown', () => {
+    const ids = fc.uniqueArray(fc.string({ maxLength: 2 }))
+    fc.assert(
+      fc.property(ids, ids, (old, fresh) => {
+        const inbox: Inbox = new Map(fresh.map(id => [id, waiting(id)]))
+        const all = placed(old.map(waiting), [inbox]).map(({ request }) => request.id)
+        expect(all.slice(0, old.length)).toEqual(old)
+        expect(all.slice(old.length)).toEqual(fresh.filter(id => !old.includes(id)))
+      }),
+    )
+  })
+})
+
+describe('the facts of a card', () => {
+  const agent = new Agent({ name: 'shout', register: false, description: 'Says it louder', run: String })
+  const card = agentCard(agent, { url: 'https://agents.example.com' })
+
+  it('are read from a card as it is sent', () => {
+    const { name, capabilities, skills, addresses } = factsOf({ ...card })
+    expect(name).toBe('shout')
+    expect(capabilities).toContain('streaming')
+    expect(skills.map(({ id }) => id)).toEqual(['shout'])
+    expect(addresses.length).toBeGreaterThan(0)
+    for (const { url, how } of addresses) expect(`${url} ${how}`).toMatch(/^https:\S+ (JSONRPC|HTTP\+JSON)/)
+  })
+
+  it('are empty where a card is none', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), value => {
+        expect(factsOf({ ...value, skills: value.skills, name: 1 }).name).toBe('')
+      }),
+    )
+  })
+})
+
+describe('the definition of a tool server', () => {
+  const typed: Typed = {
+    name: ' weather ',
+    transport: 'http',
+    url: 'https://tools.example.com/mcp ',
+    headers: 'authorization: Bearer a:b\n\n x-team : one',
+    command: 'ignored',
+    args: '',
+    env: '',
+    autoConnect: true,
+    needsApproval: ' refund, pay ',
+  }
+
+  it('has what its transport needs', () => {
+    expect(definitionOf(typed)).toEqual({
+      name: 'weather',
+      transport: 'http',
+      autoConnect: true,
+      url: 'https://tools.example.com/mcp',
+      headers: { authorization: 'Bearer a:b', 'x-team': 'one' },
+      needsApproval: ['refund', 'pay'],
+    })
+    const program = {
+      ...typed,
+      transport: 'stdio',
+      command: 'x',
+      args: 'a b\nc',
+      env: 'A=1=2',
+      needsApproval: '*',
+    } as const
+    expect(definitionOf(program)).toEqual({
+      name: 'weather',
+      transport: 'stdio',
+      autoConnect: true,
+      command: 'x',
+      args: ['a b', 'c'],
+      env: { A: '1=2' },
+      needsApproval: true,
+    })
+  })
+})
+
+describe('texts', () => {
+  it('show what cannot be seen, and mean the same as JSON', () => {
+    expect(visible('a\u202eb\u{e0041}\n')).toBe('a\\u202eb\\udb40\\udc41\n')
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: codePoint }), value => {
+        const text = JSON.stringify(value)
+        const shown = visible(text)
+        expect(shown).not.toMatch(/\p{Cf}/u)
+        expect(JSON.stringify(JSON.parse(shown))).toBe(JSON.stringify(JSON.parse(text)))
+      }),
+    )
+  })
+
+  it('are typed as JSON, or else as they are', () => {
+    expect(['7', '{"a":1}', 'Oslo', '"7"'].map(typedValue)).toEqual([7, { a: 1 }, 'Oslo', '7'])
+  })
+
+  it('say how long ago something was', () => {
+    const texts = [-5, 900, 59_999, 60_000, 7_200_000, 90_000_000].map(age)
+    expect(texts).toEqual(['0 s', '0 s', '59 s', '1 min', '2 h', '1 d'])
+  })
+
+  it('name the parts of a message that are no text', () => {
+    const file = { type: 'file', data: 'eA==', mimeType: 'text/plain', filename: 'a.txt' } as const
+    const image = { type: 'image', data: 'eA==' } as const
+    expect(saidOf([{ type: 'text', text: 'look' }, file, image, { type: 'data', data: { a: 1 } }])).toBe(
+      'look\n[a.txt]\n[image]\n{"a":1}',
+    )
+  })
+})

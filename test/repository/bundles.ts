@@ -1,0 +1,222 @@
+/** Bundles of Workers that use some of the parts: the price list, with its limits. */
+import { gzipSync } from 'node:zlib'
+import { build, type Metafile } from 'esbuild'
+import { AS_DEPLOYED } from '../runtimes/as-deployed.ts'
+import { root } from '../runtimes/process.ts'
+
+/** A Worker. */
+export interface Bundle {
+  readonly name: string
+  /** Its imports, by entry. */
+  readonly imports: Readonly<Record<string, readonly string[]>>
+  /** Members of the options. */
+  readonly options?: string
+  /** Code after the handler. */
+  readonly more?: string
+  /** Most KiB, gzipped. */
+  readonly limit: number
+}
+
+const CORE = 'src/core-entry.ts'
+const FULL = 'src/index.ts'
+const OBJECTS = { 'src/runtimes/cloudflare.ts': ['durableState', 'durableObjects'] } as const
+const IN_OBJECTS = {
+  options: 'state: durableState(),',
+  more: 'export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)',
+} as const
+
+const SMALL = ['cors', 'corrections', 'rateLimit', 'trustProxy', 'uploads'] as const
+const ROOMS = {
+  'src/features/small/tools.ts': ['tools'],
+  'src/features/files/plugin.ts': ['files'],
+  'src/features/sessions/plugin.ts': ['sessions'],
+  'src/features/approvals/plugin.ts': ['approvals'],
+  'src/features/queue/plugin.ts': ['queue'],
+  'src/features/guards/plugin.ts': ['guards'],
+  'src/features/budgets/plugin.ts': ['budgets'],
+  'src/features/keys/plugin.ts': ['callerKeys', 'keysAuth'],
+  'src/features/webhooks/plugin.ts': ['webhooks'],
+  'src/features/schedules/plugin.ts': ['schedules'],
+  'src/protocols/ai-sdk-ui/plugin.ts': ['aiSdkUi'],
+  'src/protocols/ag-ui/plugin.ts': ['agUi'],
+  'src/protocols/openai/plugin.ts': ['openai'],
+  'src/protocols/mcp/plugin.ts': ['mcp', 'mcpAuth', 'mcpTasks', 'directTools', 'toJsonSchema'],
+  'src/features/otel/plugin.ts': ['otel'],
+  'src/features/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
+  'src/features/admin/plugin.ts': ['admin'],
+  'src/protocols/openapi/plugin.ts': ['openapi'],
+  'src/features/console/plugin.ts': ['webConsole'],
+  'src/protocols/event-socket/gateway/plugin.ts': ['eventSocket'],
+  'src/protocols/a2a/plugin.ts': ['a2a'],
+  'src/features/logs/index.ts': ['runLog', 'auditLog'],
+} as const
+
+/** The core with one plugin. If the plugin stores data, the Worker has a state. */
+function withPlugin(name: string, entry: string, call: string, limit: number, keeps = false): Bundle {
+  const imported = [...new Set(call.match(/[A-Za-z]\w+(?=\()/g))]
+  const core = ['createHandler', ...(keeps ? ['memoryState'] : []), ...(entry === CORE ? imported : [])]
+  return {
+    name,
+    imports: { [CORE]: core, ...(entry !== CORE && { [entry]: imported }) },
+    options: `${keeps ? 'state: memoryState(), ' : ''}plugins: [${call}],`,
+    limit,
+  }
+}
+
+const ALL = [
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), queue(), guards({}),',
+  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(),',
+  'mcp({ tools: true, tasks: mcpTasks(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
+  'otel({ tracer: {} }), metrics(new MetricsExporter()), admin(), a2a(), eventSocket(), webConsole(), runLog(), auditLog()',
+].join(' ')
+
+/** The price list. */
+export const BUNDLES: readonly Bundle[] = [
+  { name: 'core', imports: { [CORE]: ['createHandler'] }, limit: 38.9 },
+  {
+    name: 'core, `memoryState()`',
+    imports: { [CORE]: ['createHandler', 'memoryState'] },
+    options: 'state: memoryState(),',
+    limit: 60.45,
+  },
+  {
+    name: 'core, Durable Objects',
+    imports: { [CORE]: ['createHandler'], ...OBJECTS },
+    ...IN_OBJECTS,
+    limit: 66.3,
+  },
+  withPlugin('`cors()`', CORE, 'cors(true)', 39.65),
+  withPlugin('`trustProxy()`', CORE, 'trustProxy(1)', 39.6),
+  withPlugin('`rateLimit()`', CORE, 'rateLimit()', 40.8),
+  withPlugin('`uploads()`', CORE, 'uploads()', 42.7),
+  withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 61.75, true),
+  withPlugin('`tools()`', 'src/features/small/tools.ts', 'tools()', 43.1),
+  withPlugin('`admin()`, `memoryState()`', 'src/features/admin/plugin.ts', 'admin()', 69.8, true),
+  withPlugin('`files()`, `memoryState()`', 'src/features/files/plugin.ts', 'files()', 69.65, true),
+  withPlugin(
+    '`approvals()`, `memoryState()`',
+    'src/features/approvals/plugin.ts',
+    'approvals()',
+    64.55,
+    true,
+  ),
+  withPlugin('`queue()`, `memoryState()`', 'src/features/queue/plugin.ts', 'queue()', 64.65, true),
+  withPlugin('`sessions()`, `memoryState()`', 'src/features/sessions/plugin.ts', 'sessions()', 68.1, true),
+  withPlugin('`aiSdkUi()`', 'src/protocols/ai-sdk-ui/plugin.ts', 'aiSdkUi()', 45.1),
+  withPlugin('`agUi()`', 'src/protocols/ag-ui/plugin.ts', 'agUi()', 45.15),
+  withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 44.15),
+  withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 48.4),
+  withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 48.3),
+  withPlugin('`guards()`', 'src/features/guards/plugin.ts', 'guards({})', 48.35),
+  withPlugin(
+    '`budgets()`, `memoryState()`',
+    'src/features/budgets/plugin.ts',
+    'budgets({ maxTokens: 1, windowMs: 1000, key: "all" })',
+    67.7,
+    true,
+  ),
+  {
+    name: '`callerKeys()`, `keysAuth()`, `memoryState()`',
+    imports: {
+      [CORE]: ['createHandler', 'memoryState'],
+      'src/features/keys/plugin.ts': ['callerKeys', 'keysAuth'],
+    },
+    options:
+      '...(keys => ({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] }))(callerKeys()),',
+    limit: 68.75,
+  },
+  withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 74.3, true),
+  withPlugin(
+    '`schedules()`, `memoryState()`',
+    'src/features/schedules/plugin.ts',
+    'schedules([])',
+    77.1,
+    true,
+  ),
+  withPlugin(
+    '`mcp()` with `mcpTasks()`',
+    'src/protocols/mcp/plugin.ts',
+    'mcp({ tools: true, tasks: mcpTasks() })',
+    49.2,
+  ),
+  withPlugin(
+    '`mcp()` with `mcpAuth()`',
+    'src/protocols/mcp/plugin.ts',
+    "mcp({ tools: true, auth: mcpAuth({ authorizationServers: [], resource: '' }) })",
+    49.45,
+  ),
+  withPlugin('`metrics()`', 'src/features/metrics/plugin.ts', 'metrics(new MetricsExporter())', 49.35),
+  withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 52),
+  withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 134.4),
+  withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 59.3),
+  withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 99, true),
+  withPlugin('`otel()`', 'src/features/otel/plugin.ts', 'otel({ tracer: {} })', 45.45),
+  withPlugin('`runLog()`', 'src/features/logs/index.ts', 'runLog()', 39.5),
+  withPlugin('`auditLog()`', 'src/features/logs/index.ts', 'auditLog()', 40.4),
+  {
+    name: '`remoteAgent()`, with the official client',
+    imports: { [CORE]: ['createHandler'], 'src/adapters/a2a-client/index.ts': ['remoteAgent'] },
+    more: "export const remote = remoteAgent({ url: 'https://a.example' })",
+    limit: 84.05,
+  },
+  {
+    name: 'core, Durable Objects, `eventSocket()`',
+    imports: {
+      [CORE]: ['createHandler'],
+      ...OBJECTS,
+      'src/protocols/event-socket/gateway/plugin.ts': ['eventSocket'],
+    },
+    ...IN_OBJECTS,
+    options: `${IN_OBJECTS.options} plugins: [eventSocket()],`,
+    limit: 86.15,
+  },
+  {
+    name: 'core, Durable Objects, `a2a()`',
+    imports: { [CORE]: ['createHandler'], ...OBJECTS, 'src/protocols/a2a/plugin.ts': ['a2a'] },
+    ...IN_OBJECTS,
+    options: `${IN_OBJECTS.options} plugins: [a2a()],`,
+    limit: 103.95,
+  },
+  {
+    name: 'every plugin, Durable Objects',
+    imports: { [CORE]: ['createHandler', ...SMALL], ...OBJECTS, ...ROOMS },
+    ...IN_OBJECTS,
+    options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
+    limit: 361.25,
+  },
+  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 151.2 },
+  {
+    name: '`createHandler` of `servable`, Durable Objects',
+    imports: { [FULL]: ['createHandler'], ...OBJECTS },
+    ...IN_OBJECTS,
+    limit: 158.9,
+  },
+]
+
+/** The result of bundling a Worker. */
+export interface Bundled {
+  readonly code: string
+  readonly kib: number
+  readonly metafile: Metafile
+}
+
+/** Bundles a Worker as a deploy does. */
+export async function bundle({ imports, options = '', more = '' }: Bundle): Promise<Bundled> {
+  const lines = Object.entries(imports).map(
+    ([entry, names]) => `import { ${names.join(', ')} } from './${entry}'`,
+  )
+  const contents = [
+    ...lines,
+    `const handler = createHandler({ agents: {}, ${options} })`,
+    'export default { fetch: handler }',
+    more,
+  ].join('\n')
+  const { outputFiles, metafile } = await build({
+    ...AS_DEPLOYED,
+    stdin: { contents, resolveDir: root, loader: 'ts' },
+    minify: true,
+    metafile: true,
+  })
+  const code = outputFiles[0]?.text ?? ''
+  return { code, kib: gzipSync(code, { level: 9 }).byteLength / 1024, metafile }
+}

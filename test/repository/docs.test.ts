@@ -1,0 +1,227 @@
+/** The script that checks the documentation. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import {
+  anchorsOf,
+  deadLinks,
+  linksOf,
+  optionsOf,
+  rowsOf,
+  statusesOf,
+  unindexed,
+  wrongCodes,
+  wrongOptions,
+  wrongPlaces,
+} from '../../.ci/docs.ts'
+
+const never = () => false
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string) => readFile(join(root, path), 'utf8')
+
+describe('linksOf', () => {
+  it('finds links, pictures, references and tags', () => {
+    const page = [
+      'See [one](one.md), ![two](two.svg) and [three](<three.md> "Title").',
+      '[four]: four.md',
+      '<source srcset="dark.svg"><img alt="five" src="five.svg">',
+    ].join('\n')
+    expect(linksOf(page)).toEqual(['one.md', 'two.svg', 'three.md', 'four.md', 'dark.svg', 'five.svg'])
+  })
+
+  it('leaves out other sites, code and footnotes', () => {
+    const page = [
+      '[a](https://example.com) [b](mailto:a@example.com) `[c](c.md)`',
+      '```ts',
+      "const link = '[d](d.md)'",
+      '```',
+      '[^1]: A note.',
+    ].join('\n')
+    expect(linksOf(page)).toEqual([])
+  })
+})
+
+describe('anchorsOf', () => {
+  it('makes anchors of headings as GitHub does', () => {
+    const page =
+      "# What's `new`?\n\n## A [link](x.md) here\n\n## Same\n\n## Same\n\n```sh\n# no heading\n```\n"
+    expect([...anchorsOf(page)]).toEqual(['whats-new', 'a-link-here', 'same', 'same-1'])
+  })
+})
+
+describe('deadLinks', () => {
+  it('follows links from the folder of their page', () => {
+    const pages = new Map([
+      ['README.md', '[docs](docs/one.md#first) [code](src/index.ts)'],
+      ['docs/one.md', '# First\n\n[back](../README.md) [here](#first)'],
+    ])
+    expect(deadLinks(pages, path => path === 'src/index.ts')).toEqual([])
+  })
+
+  it('names pages that are not there, and headings that are not', () => {
+    const pages = new Map([
+      ['docs/one.md', '# First\n\n[gone](gone.md) [up](../gone) [other](two.md#third) [here](#second)'],
+      ['docs/two.md', '# Second'],
+    ])
+    expect(deadLinks(pages, never)).toEqual([
+      'docs/one.md: nothing is at `gone.md`',
+      'docs/one.md: nothing is at `../gone`',
+      'docs/one.md: no heading for `two.md#third`',
+      'docs/one.md: no heading for `#second`',
+    ])
+  })
+})
+
+describe('unindexed', () => {
+  it('names pages of docs that the index does not link to', () => {
+    const pages = new Map([
+      ['docs/README.md', '[one](one.md#part)'],
+      ['docs/one.md', ''],
+      ['docs/two.md', ''],
+      ['docs/decisions/0001-one.md', ''],
+      ['README.md', ''],
+    ])
+    expect(unindexed(pages)).toEqual(['docs/README.md: does not name docs/two.md'])
+  })
+
+  it('names none while there is no index', () => {
+    expect(unindexed(new Map([['docs/one.md', '']]))).toEqual([])
+  })
+})
+
+describe('rowsOf', () => {
+  it('reads cells, of which one may hold a bar', () => {
+    expect(rowsOf('| a | b |\n|---|---:|\n| `x` | y \\| z |\n| | w |\n')).toEqual([
+      ['a', 'b'],
+      ['`x`', 'y \\| z'],
+      ['', 'w'],
+    ])
+  })
+})
+
+describe('the codes of errors', () => {
+  const errors = "const CODES = {\n  missing: [\n    'gone',\n  ],\n  failed: ['broken'],\n} as const\n"
+  const statuses = statusesOf(errors, "const STATUS = {\n  missing: [404, 'x'],\n  failed: [500, 'y'],\n}\n")
+
+  it('are read from the sources', () => {
+    expect([...statuses]).toEqual([
+      ['gone', '404'],
+      ['broken', '500'],
+    ])
+  })
+
+  it('are on the page with their status, and no others', () => {
+    expect(wrongCodes('| `gone` | 404 | x | y |\n| `broken` | 500 | x | y |\n', statuses)).toEqual([])
+    expect(wrongCodes('| `gone` | 410 | x | y |\n| `old` | 400 | x | y |\n', statuses)).toEqual([
+      'docs/errors.md: needs a row of `gone` with the status 404',
+      'docs/errors.md: needs a row of `broken` with the status 500',
+      'docs/errors.md: there is no code `old`',
+    ])
+  })
+})
+
+describe('options', () => {
+  const sources = [
+    `/** All of them. */
+export interface HandlerOptions extends CoreOptions {
+  /** Limits, with what they are for: 3 of them. */
+  readonly limits?: boolean | LimitOptions
+  /** The same once more. */
+  readonly others?: LimitOptions
+  /** A part of its own. */
+  readonly part?: { readonly name: string }
+}
+
+/** Most that there may be. */
+export interface LimitOptions {
+  /**
+   * Most bytes of a body; more is refused. A longer text, in more than one
+   * line. Default 1,048,576. It may be nested.
+   */
+  readonly maxBytes?: number
+  /** Where. Default \`/api\`. */
+  readonly path?: string
+}
+
+export type Setting = boolean | MoreOptions
+
+/** More. */
+export interface MoreOptions {
+  readonly more?: boolean
+}
+`,
+    `export interface CoreOptions {
+  /** Who may call. Default: off, and a \`0\` is none. */
+  readonly cors?: Setting
+  readonly test?: (value: string) => boolean
+}
+`,
+  ]
+  const options = optionsOf(sources, { HandlerOptions: '' })
+
+  it('are read from the sources, with those of nested types, which are told once', () => {
+    expect(options).toEqual([
+      { name: 'cors', default: 'off' },
+      { name: 'cors.more', default: undefined },
+      { name: 'test', default: undefined },
+      { name: 'limits', default: undefined },
+      { name: 'limits.maxBytes', default: '1,048,576' },
+      { name: 'limits.path', default: '`/api`' },
+      { name: 'others', default: undefined },
+      { name: 'part', default: undefined },
+      { name: 'part.name', default: undefined },
+    ])
+  })
+
+  it('are missed where their type has another name', () => {
+    expect(() => optionsOf(sources, { OtherOptions: '' })).toThrow('There is no `OtherOptions`')
+  })
+
+  it('are on the page with their defaults', () => {
+    const row = (name: string, value: string) => `| \`${name}\` | ${value} | what it does |\n`
+    const page = options.map(option => row(option.name, option.default ?? 'none')).join('')
+    expect(wrongOptions(page, options)).toEqual([])
+    expect(wrongOptions(page.replace('1,048,576', '2,000,000'), options)).toEqual([
+      'docs/options.md: the default of `limits.maxBytes` is 1,048,576',
+    ])
+    expect(wrongOptions(page.replace(row('part.name', 'none'), row('part.name', '')), options)).toEqual([
+      'docs/options.md: needs a row of `part.name` with its default',
+    ])
+    expect(wrongOptions('', options)).toHaveLength(options.length)
+  })
+})
+
+describe('wrongPlaces', () => {
+  const page = '| `web/` | `web/sse.ts` |\n\n`a2a/task.ts`, `test/repository/wall.test.ts` and `turn.ts`'
+  const sources = ['src/web/sse.ts', 'src/protocols/a2a/task.ts', 'src/base/errors.ts']
+
+  it('names folders without a row', () => {
+    expect(wrongPlaces(page, sources, () => true)).toEqual(['docs/architecture.md: needs a row of `a2a/`'])
+    expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources, () => true)).toEqual([])
+  })
+
+  it('names files that are not there', () => {
+    expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources.slice(0, 1), never)).toEqual([
+      'docs/architecture.md: there is no `a2a/task.ts`',
+      'docs/architecture.md: there is no `test/repository/wall.test.ts`',
+    ])
+  })
+})
+
+describe('the pages', () => {
+  it('name every code of an error', async () => {
+    const statuses = statusesOf(await read('src/base/errors.ts'), await read('src/web/problem.ts'))
+    expect(statuses.size).toBeGreaterThan(50)
+    expect(wrongCodes(await read('docs/errors.md'), statuses)).toEqual([])
+  })
+
+  it('name every option', async () => {
+    const files = (await readdir(join(root, 'src'), { recursive: true })).filter(file => file.endsWith('.ts'))
+    const options = optionsOf(await Promise.all(files.map(file => read(`src/${file}`))))
+    expect(options.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['prefix', 'runs.maxBytes', 'a2a.push.secret', 'gateway.limits.pingInterval']),
+    )
+    expect(wrongOptions(await read('docs/options.md'), options)).toEqual([])
+  })
+})

@@ -1,0 +1,357 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url))
+
+interface Module {
+  /** Path below src, such as `agents/agent.ts`. */
+  readonly path: string
+  readonly text: string
+  /** What is left at run time: no types and no comments. */
+  readonly code: string
+}
+
+interface Import {
+  readonly from: string
+  /** A path below src, or the name of a package. */
+  readonly to: string
+}
+
+/** The doors of `src`, the top floor first: a door imports the ones below it. */
+const DOORS = [
+  'entries',
+  'command',
+  'runtimes',
+  'protocols',
+  'client',
+  'features',
+  'core',
+  'adapters',
+  'http',
+  'runs',
+  'agents',
+  'stores',
+  'web',
+  'base',
+]
+
+/** The folder at the first level of `src`. The files there are the entries. */
+function doorOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : 'entries'
+}
+
+/** Doors whose folders are parts that know nothing of each other. */
+const OF_PARTS = ['protocols', 'features', 'adapters']
+
+/** The door and, in a door of parts, the folder there: `features/queue`. */
+function roomOf(path: string): string {
+  const door = doorOf(path)
+  const [, part = '', file] = path.split('/')
+  return OF_PARTS.includes(door) && file !== undefined ? `${door}/${part}` : door
+}
+
+/** Where Node's interfaces are known: the runtimes, the command, and stores on files and sockets. */
+const OF_NODE = /^(runtimes|command|stores\/(sqlite|postgres))\//
+
+const pages = fileURLToPath(new URL('../../console/', import.meta.url))
+
+const modules = await readModules()
+const core = modules.filter(({ path }) => !OF_NODE.test(path))
+
+async function readModules(): Promise<Module[]> {
+  const paths = await readdir(source, { recursive: true })
+  const typescript = paths.map(path => path.replaceAll('\\', '/')).filter(path => path.endsWith('.ts'))
+  return Promise.all(typescript.toSorted().map(readModule))
+}
+
+async function readModule(path: string): Promise<Module> {
+  // The code of the page, as text.
+  const text = path === 'features/console/built.ts' ? '' : await readFile(join(source, path), 'utf8')
+  const tsconfigRaw = { compilerOptions: { target: 'es2024', verbatimModuleSyntax: true } } as const
+  const { code } = await transform(text, { loader: 'ts', legalComments: 'none', tsconfigRaw })
+  return { path, text, code }
+}
+
+/** Every import of `text`, of `import`, `export … from` and `import(…)`. */
+function importsIn(path: string, text: string): Import[] {
+  const specifiers = [
+    ...text.matchAll(/^(?:import|export)\s[^'"]*?from\s*['"]([^'"]+)['"]/gm),
+    ...text.matchAll(/^import\s*['"]([^'"]+)['"]/gm),
+    ...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g),
+  ].map(match => match[1]!)
+  return specifiers.map(specifier => ({ from: path, to: resolve(path, specifier) }))
+}
+
+function resolve(path: string, specifier: string): string {
+  return specifier.startsWith('.') ? posix.join(dirname(path), specifier) : specifier
+}
+
+const isOwn = (path: string) => path.endsWith('.ts')
+const imports = modules.flatMap(({ path, text }) => importsIn(path, text))
+const inner = imports.filter(({ to }) => isOwn(to))
+const show = ({ from, to }: Import) => `${from} → ${to}`
+
+/** Imports between parts of one door, and imports that pass `core` on their way down. */
+const PARTS: Record<string, readonly string[]> = {
+  'protocols/a2a': ['protocols/encoders', 'features/webhooks'],
+  'protocols/ag-ui': ['protocols/encoders'],
+  'protocols/ai-sdk-ui': ['protocols/encoders'],
+  'protocols/mcp': ['protocols/encoders'],
+  'protocols/openai': ['protocols/encoders'],
+  'protocols/signing': ['protocols/a2a'],
+  'adapters/model-agent': ['adapters/frameworks'],
+  'adapters/a2a-client': ['adapters/frameworks'],
+}
+
+/** Rooms that know less than their floor lets them. */
+const ONLY: Record<string, readonly string[]> = {
+  entries: ['protocols', 'features', 'core', 'http', 'runs', 'agents', 'stores', 'web', 'base'],
+  agents: ['base'],
+  stores: ['base'],
+  'adapters/frameworks': ['agents', 'base'],
+  'protocols/event-socket': ['core', 'http', 'runs', 'agents', 'stores', 'web', 'base'],
+  // Types alone: see below.
+  client: ['features', 'http', 'runs', 'agents', 'web', 'base'],
+}
+
+/** Whether a module may import another. */
+function mayImport({ from, to }: Import): boolean {
+  const [room, known] = [roomOf(from), roomOf(to)]
+  const [door, below] = [doorOf(from), doorOf(to)]
+  if (room === known || PARTS[room]?.includes(known)) return true
+  if (ONLY[room] !== undefined) return ONLY[room].includes(below)
+  // A feature or a protocol stands on the core. It knows no adapter, and a protocol no feature.
+  if (below === 'adapters') return door === 'runtimes'
+  if (below === 'features' && door === 'protocols') return false
+  return DOORS.indexOf(door) < DOORS.indexOf(below)
+}
+
+/** The packages that a room may know. */
+const PACKAGES: Record<string, readonly string[]> = {
+  base: ['valibot'],
+  runs: ['valibot'],
+  core: ['valibot'],
+  http: ['itty-router', 'valibot', '@valibot/to-json-schema'],
+  'protocols/openapi': ['valibot', '@valibot/to-json-schema'],
+  'protocols/ai-sdk-ui': ['valibot', 'ai'],
+  'protocols/signing': ['valibot', 'jose'],
+  'features/schedules': ['valibot', 'croner'],
+  'features/otel': ['valibot', '@opentelemetry/api'],
+  client: ['eventsource-parser'],
+  'adapters/mcp-client': ['valibot', '@modelcontextprotocol/client'],
+  'adapters/model-agent': ['ai'],
+  'adapters/a2a-client': ['valibot', '@a2a-js/sdk', '@a2a-js/sdk/client'],
+}
+
+describe('the rooms of src', () => {
+  it('are found, with the imports between them', () => {
+    expect(modules.length).toBeGreaterThan(30)
+    expect(inner.map(show)).toContain('core/handler.ts → http/router.ts')
+    expect(inner.map(show)).toContain('http/runs/start-run.ts → runs/run.ts')
+    const paths = new Set(modules.map(({ path }) => path))
+    expect(inner.filter(({ to }) => !paths.has(to)).map(show)).toEqual([])
+  })
+
+  it('stand behind a dozen doors', () => {
+    expect([...new Set(modules.map(({ path }) => doorOf(path)))].toSorted()).toEqual(DOORS.toSorted())
+    const entries = modules.filter(({ path }) => doorOf(path) === 'entries').map(({ path }) => path)
+    expect(entries).toEqual(['core-entry.ts', 'handler.ts', 'index.ts', 'options.ts'])
+  })
+
+  it('know each other in one direction only', () => {
+    expect(inner.filter(each => !mayImport(each)).map(show)).toEqual([])
+  })
+
+  it('leave plugins to whoever gives them: durable state knows none', () => {
+    const ofWorkers = inner.filter(({ from }) => from.startsWith('runtimes/cloudflare'))
+    const known = new Set(ofWorkers.map(({ to }) => roomOf(to)))
+    expect([...known].toSorted()).toEqual([
+      'agents',
+      'base',
+      'core',
+      'http',
+      'runs',
+      'runtimes',
+      'stores',
+      'web',
+    ])
+  })
+
+  it('use a package in the room that is meant to know it', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const room = roomOf(from)
+      const isPart = /^(protocols|features)/.test(room)
+      const known = PACKAGES[room] ?? (isPart ? ['valibot'] : [])
+      return !isOwn(to) && !OF_NODE.test(from) && !known.includes(to)
+    })
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  it('know itty-router in one file', () => {
+    expect(imports.filter(({ to }) => to === 'itty-router').map(({ from }) => from)).toEqual([
+      'http/router.ts',
+    ])
+  })
+
+  it('keep the socket layer to itself: of HTTP it knows the platform alone', () => {
+    const known = inner.filter(
+      ({ from, to }) => from.startsWith('protocols/event-socket/socket/') && doorOf(to) === 'http',
+    )
+    expect(new Set(known.map(({ to }) => to))).toEqual(new Set(['http/platform.ts']))
+  })
+
+  it('leave the client to itself at run time: of the others it knows types', () => {
+    const ofClient = modules.filter(({ path }) => roomOf(path) === 'client')
+    const kept = ofClient.flatMap(({ path, code }) => importsIn(path, code))
+    expect(kept.map(show)).toContain('client/body.ts → eventsource-parser')
+    const wrong = kept.filter(({ to }) => (isOwn(to) ? roomOf(to) !== 'client' : to !== 'eventsource-parser'))
+    expect(wrong.map(show)).toEqual([])
+    const users = inner.filter(({ from, to }) => roomOf(to) === 'client' && roomOf(from) !== 'client')
+    // The command is a program of its own.
+    const others = users.filter(({ from }) => !from.startsWith('command/'))
+    expect(others.map(show)).toEqual([])
+  })
+
+  it('have no circles at run time', () => {
+    expect(circleIn(graphOf(({ code }) => code))).toBeUndefined()
+  })
+
+  it('have no circles of types either', () => {
+    const graph = graphOf(({ text }) => text)
+    // The one that is known: the bindings name the objects of their room, which know the bindings.
+    const bindings = 'runtimes/cloudflare/bindings.ts'
+    const beyond = graph.get(bindings)?.filter(to => !to.startsWith('runtimes/cloudflare/')) ?? []
+    expect(circleIn(new Map([...graph, [bindings, beyond]]))).toBeUndefined()
+  })
+})
+
+/** Most lines of a file. */
+const MAX_LINES = 400
+
+describe('the files of src and console', () => {
+  it(`have at most ${MAX_LINES} lines`, async () => {
+    const ofPages = (await readdir(pages, { recursive: true })).filter(path => /\.(tsx?|css)$/.test(path))
+    const read = async (path: string) => ({ path, text: await readFile(join(pages, path), 'utf8') })
+    const files = [
+      ...modules.map(({ path, text }) => ({ path: `src/${path}`, text })),
+      ...(await Promise.all(ofPages.map(read))).map(({ path, text }) => ({ path: `console/${path}`, text })),
+    ]
+    expect(files.length).toBeGreaterThan(modules.length + 10)
+    const long = files.filter(({ text }) => text.trimEnd().split('\n').length > MAX_LINES)
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+})
+
+/** Which modules each module imports, by what is looked at of it. */
+function graphOf(look: (module: Module) => string): Map<string, readonly string[]> {
+  const importsOf = (module: Module) => importsIn(module.path, look(module)).map(({ to }) => to)
+  return new Map(modules.map(module => [module.path, importsOf(module).filter(isOwn)]))
+}
+
+/** A circle of modules, if there is one. */
+function circleIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): readonly string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+    if (done.has(path)) return undefined
+    for (const next of graph.get(path) ?? []) {
+      const circle = visit(next, [...trail, path])
+      if (circle !== undefined) return circle
+    }
+    done.add(path)
+    return undefined
+  }
+  for (const path of graph.keys()) {
+    const circle = visit(path, [])
+    if (circle !== undefined) return circle
+  }
+  return undefined
+}
+
+describe('circleIn', () => {
+  it('finds a circle, and none where there is none', () => {
+    const line = new Map([
+      ['a', ['b', 'c']],
+      ['b', ['c']],
+      ['c', []],
+    ])
+    expect(circleIn(line)).toBeUndefined()
+    expect(circleIn(new Map([...line, ['c', ['a']]]))).toEqual(['a', 'b', 'c', 'a'])
+  })
+})
+
+describe('the core', () => {
+  it('names no runtime, but for the one file that asks for the environment', () => {
+    const names =
+      /(?<!(?<!globalThis)\.|[\w$'"`-])(Bun|Deno|process|Buffer|__dirname|require)\b(?!\s*:)|['"](node|cloudflare|bun):/
+    const naming = core.filter(({ code }) => names.test(code)).map(({ path }) => path)
+    expect(naming).toEqual(['base/environment.ts'])
+  })
+
+  it('does nothing that a Worker forbids while it is imported', async () => {
+    // Entries that bring a package which its user installs.
+    const brings = (path: string) =>
+      ['adapters/mcp-client', 'adapters/model-agent', 'adapters/a2a-client', 'protocols/signing'].includes(
+        roomOf(path),
+      )
+    const urlOf = ({ path }: Module) => pathToFileURL(join(source, path)).href
+    const urls = core.filter(({ path }) => !brings(path)).map(urlOf)
+    const optional = core.filter(({ path }) => brings(path)).map(urlOf)
+    const script = `
+      const forbid = (owner, name) => {
+        Object.defineProperty(owner, name, { value: () => { throw new Error('called while importing: ' + name) } })
+      }
+      const timers = ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask']
+      for (const name of [...timers, 'fetch', 'WebSocket', 'EventSource', 'BroadcastChannel']) forbid(globalThis, name)
+      for (const name of ['randomUUID', 'getRandomValues']) forbid(crypto, name)
+      const before = Reflect.ownKeys(globalThis).length
+      for (const url of ${JSON.stringify(urls)}) await import(url)
+      console.log(Reflect.ownKeys(globalThis).length - before)
+      // The client that this entry brings keeps globals of its own.
+      for (const url of ${JSON.stringify(optional)}) await import(url)
+    `
+    const run = promisify(execFile)
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script])
+    expect(stdout.trim()).toBe('0')
+  })
+})
+
+describe('the exports of src', () => {
+  it('have names', () => {
+    const wrong = modules.filter(({ code }) => /^export default\b|\bas default\b/m.test(code))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
+  it('are listed one by one', () => {
+    const wrong = modules.filter(({ text }) => /^export (type )?\*/m.test(text))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
+  const index = modules.find(({ path }) => path === 'index.ts')!
+  const exported = [...index.text.matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)'/gm)].flatMap(
+    ([, names, specifier]) =>
+      names!
+        .split(',')
+        .map(name => name.trim().replace(/^type /, ''))
+        .filter(Boolean)
+        .map(name => [name, resolve('index.ts', specifier!)] as const),
+  )
+
+  it('are re-exports only in the entry', () => {
+    expect(exported.length).toBeGreaterThan(50)
+    expect(index.text.match(/^export/gm)).toHaveLength(index.text.match(/^\}? ?.*from '/gm)?.length ?? 0)
+  })
+
+  it.each(exported)('say what they are for: %s', (name, path) => {
+    const { text } = modules.find(module => module.path === path)!
+    const declaration = new RegExp(
+      `\\*/\\nexport (declare |abstract |async )*(class|function\\*?|const|let|interface|type) ${name}\\b`,
+    )
+    expect(text).toMatch(declaration)
+  })
+})

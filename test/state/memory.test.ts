@@ -1,6 +1,0 @@
-import { describe } from 'vitest'
-import { memoryStore } from '../../src/state/memory.ts'
-import { here } from '../contracts/store/steps.ts'
-import { storeContract } from '../contracts/store.ts'
-
-describe('memoryStore', () => storeContract(() => here(memoryStore())))
