@@ -1,8 +1,8 @@
 // Checks README.md, bench/README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
 // It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
-// docs/options.md does not name with its default, an error code that docs/errors.md does not name with its status, a folder of
-// `src` without a row in docs/architecture.md, and a file that is named there and is not there.
+// docs/look-up/options.md does not name with its default, an error code that docs/look-up/errors.md does not name with its status, a folder of
+// `src` without a row in docs/why/architecture.md, and a file that is named there and is not there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import process from 'node:process'
@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url'
 export type Texts = ReadonlyMap<string, string>
 
 const INDEX = 'docs/README.md'
-const OPTIONS_PAGE = 'docs/options.md'
-const ERRORS_PAGE = 'docs/errors.md'
-const ARCHITECTURE_PAGE = 'docs/architecture.md'
+const OPTIONS_PAGE = 'docs/look-up/options.md'
+const ERRORS_PAGE = 'docs/look-up/errors.md'
+const ARCHITECTURE_PAGE = 'docs/why/architecture.md'
 
 /** A page without its code, since code has no links and headings. */
 function withoutCode(page: string): string {

@@ -1,4 +1,4 @@
-// The table of docs/runtimes.md: which contract holds on which runtime, counted from the reports of the tests.
+// The table of docs/look-up/runtimes.md: which contract holds on which runtime, counted from the reports of the tests.
 //   node .ci/matrix.ts write <JSON report>…
 //   node .ci/matrix.ts check <JSON report>…
 // `check` fails if a cell has tests and the document has a dash, or the reverse, or if a note differs. It ignores the counts
@@ -19,7 +19,7 @@ interface Place {
   readonly names: readonly string[]
 }
 
-const path = 'docs/runtimes.md'
+const path = 'docs/look-up/runtimes.md'
 
 /** The first name of a test names the deployment. The first pattern that matches counts. */
 const deployments: Readonly<Record<string, RegExp>> = {
@@ -104,7 +104,7 @@ const shared =
   'No suite of its own: what it keeps is in the column PostgreSQL, and what Next.js may break in the column Next.js, Node.'
 const sticky = 'The connections of a socket are in one process, and requests come to any.'
 const served =
-  'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](schedules.md)).'
+  'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](../build/schedules.md)).'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -1,5 +1,5 @@
 /**
- * Which of a request's provider keys goes to which model (docs/authentication.md, "Send your own provider key"). That a header
+ * Which of a request's provider keys goes to which model (docs/run/authentication.md, "Send your own provider key"). That a header
  * comes before the body is decided in `http/key-headers.ts`.
  *
  * @module

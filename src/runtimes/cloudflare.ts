@@ -33,7 +33,7 @@ export interface DurableStateOptions {
   readonly metrics?: number
   /**
    * Number of objects that share the runs of clients without an identity. Each client always uses the same object. Each
-   * object allows its share of `runs.maxRunning`. `docs/workers-costs.md` says what load one object bears. Default: 1.
+   * object allows its share of `runs.maxRunning`. `docs/run/workers-costs.md` says what load one object bears. Default: 1.
    */
   readonly indexes?: number
 }

@@ -15,7 +15,7 @@ import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.t
 const run = promisify(execFile)
 const shown = fencesOf(['keys.md'])
 const DEV = 'http://127.0.0.1:8787'
-const page = await readFile(join(root, 'docs/keys.md'), 'utf8')
+const page = await readFile(join(root, 'docs/run/keys.md'), 'utf8')
 
 let folder: string
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../runtimes/process.ts'
 
@@ -61,24 +61,25 @@ const OF_FRAMEWORK = /^\/\/ framework-/
 
 /** A block of code. */
 export interface Fence {
-  /** Its path from `docs`: `a2a.md`, `../../README.md`. */
+  /** Its name, whatever folder of `docs` it is in: `a2a.md`. The first page is `../README.md`. */
   readonly page: string
   readonly language: string
   readonly text: string
 }
 
-async function fencesIn(page: string): Promise<Fence[]> {
-  const text = await readFile(join(root, 'docs', page), 'utf8')
+async function fencesIn(path: string): Promise<Fence[]> {
+  const page = path.startsWith('..') ? path : basename(path)
+  const text = await readFile(join(root, 'docs', path), 'utf8')
   const blocks = text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
   return [...blocks].map(([, language = '', code = '']) => ({ page, language, text: code }))
 }
 
-const files = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md')).sort()
+const files = (await readdir(join(root, 'docs'), { recursive: true }))
+  .filter(path => path.endsWith('.md') && !path.startsWith('why/decisions'))
+  .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */
-export const fences: readonly Fence[] = (
-  await Promise.all(['../../README.md', ...files].map(fencesIn))
-).flat()
+export const fences: readonly Fence[] = (await Promise.all(['../README.md', ...files].map(fencesIn))).flat()
 
 /** The blocks of these pages, but for snippets of frameworks. */
 export function fencesOf(pages: readonly string[]): Fence[] {

@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const shown = fencesOf(['resuming.md'])
 const [start = '', follow = '', resume = '', retry = ''] = commandsIn(shown)
 
-describe('docs/resuming.md', () => {
+describe('docs/build/resuming.md', () => {
   let folder: string
   let server: Awaited<ReturnType<typeof serve>>
   const type = async (command: string, env = {}): Promise<string> => {

@@ -79,7 +79,7 @@ describe('unindexed', () => {
       ['docs/README.md', '[one](one.md#part)'],
       ['docs/one.md', ''],
       ['docs/two.md', ''],
-      ['docs/decisions/0001-one.md', ''],
+      ['docs/why/decisions/0001-one.md', ''],
       ['README.md', ''],
     ])
     expect(unindexed(pages)).toEqual(['docs/README.md: does not name docs/two.md'])
@@ -114,9 +114,9 @@ describe('the codes of errors', () => {
   it('are on the page with their status, and no others', () => {
     expect(wrongCodes('| `gone` | 404 | x | y |\n| `broken` | 500 | x | y |\n', statuses)).toEqual([])
     expect(wrongCodes('| `gone` | 410 | x | y |\n| `old` | 400 | x | y |\n', statuses)).toEqual([
-      'docs/errors.md: needs a row of `gone` with the status 404',
-      'docs/errors.md: needs a row of `broken` with the status 500',
-      'docs/errors.md: there is no code `old`',
+      'docs/look-up/errors.md: needs a row of `gone` with the status 404',
+      'docs/look-up/errors.md: needs a row of `broken` with the status 500',
+      'docs/look-up/errors.md: there is no code `old`',
     ])
   })
 })
@@ -183,10 +183,10 @@ export interface MoreOptions {
     const page = options.map(option => row(option.name, option.default ?? 'none')).join('')
     expect(wrongOptions(page, options)).toEqual([])
     expect(wrongOptions(page.replace('1,048,576', '2,000,000'), options)).toEqual([
-      'docs/options.md: the default of `limits.maxBytes` is 1,048,576',
+      'docs/look-up/options.md: the default of `limits.maxBytes` is 1,048,576',
     ])
     expect(wrongOptions(page.replace(row('part.name', 'none'), row('part.name', '')), options)).toEqual([
-      'docs/options.md: needs a row of `part.name` with its default',
+      'docs/look-up/options.md: needs a row of `part.name` with its default',
     ])
     expect(wrongOptions('', options)).toHaveLength(options.length)
   })
@@ -194,17 +194,19 @@ export interface MoreOptions {
 
 describe('wrongPlaces', () => {
   const page = '| `web/` | `web/sse.ts` |\n\n`a2a/task.ts`, `test/repository/wall.test.ts` and `turn.ts`'
-  const sources = ['src/web/sse.ts', 'src/protocols/a2a/task.ts', 'src/base/errors.ts']
+  const sources = ['src/web/sse.ts', 'src/a2a/task.ts', 'src/errors.ts']
 
   it('names folders without a row', () => {
-    expect(wrongPlaces(page, sources, () => true)).toEqual(['docs/architecture.md: needs a row of `a2a/`'])
+    expect(wrongPlaces(page, sources, () => true)).toEqual([
+      'docs/why/architecture.md: needs a row of `a2a/`',
+    ])
     expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources, () => true)).toEqual([])
   })
 
   it('names files that are not there', () => {
     expect(wrongPlaces(`${page}\n| \`a2a/\` | tasks |`, sources.slice(0, 1), never)).toEqual([
-      'docs/architecture.md: there is no `a2a/task.ts`',
-      'docs/architecture.md: there is no `test/repository/wall.test.ts`',
+      'docs/why/architecture.md: there is no `a2a/task.ts`',
+      'docs/why/architecture.md: there is no `test/repository/wall.test.ts`',
     ])
   })
 })
@@ -213,7 +215,7 @@ describe('the pages', () => {
   it('name every code of an error', async () => {
     const statuses = statusesOf(await read('src/base/errors.ts'), await read('src/web/problem.ts'))
     expect(statuses.size).toBeGreaterThan(50)
-    expect(wrongCodes(await read('docs/errors.md'), statuses)).toEqual([])
+    expect(wrongCodes(await read('docs/look-up/errors.md'), statuses)).toEqual([])
   })
 
   it('name every option', async () => {
@@ -222,6 +224,6 @@ describe('the pages', () => {
     expect(options.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['prefix', 'runs.maxBytes', 'a2a.push.secret', 'gateway.limits.pingInterval']),
     )
-    expect(wrongOptions(await read('docs/options.md'), options)).toEqual([])
+    expect(wrongOptions(await read('docs/look-up/options.md'), options)).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const document = await readFile(join(root, 'docs/runtimes.md'), 'utf8')
+const document = await readFile(join(root, 'docs/look-up/runtimes.md'), 'utf8')
 
 type Test = readonly [file: string, ...names: string[]]
 
@@ -129,8 +129,8 @@ describe('matrix', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'servable-matrix-'))
-    await mkdir(join(folder, 'docs'))
-    await writeFile(join(folder, 'docs/runtimes.md'), document)
+    await mkdir(join(folder, 'docs/look-up'), { recursive: true })
+    await writeFile(join(folder, 'docs/look-up/runtimes.md'), document)
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
@@ -153,7 +153,9 @@ describe('matrix', () => {
   it('finds the document right, whatever the counts', async () => {
     await matrix('check', ONE_EACH)
     await matrix('write', [...ONE_EACH, ...on('runs', 'Node, in SQLite')])
-    expect(await readFile(join(folder, 'docs/runtimes.md'), 'utf8')).toMatch(/\| Stored runs \| 2 \| 1 \|/)
+    expect(await readFile(join(folder, 'docs/look-up/runtimes.md'), 'utf8')).toMatch(
+      /\| Stored runs \| 2 \| 1 \|/,
+    )
     await matrix('check', ONE_EACH)
   })
 
@@ -166,7 +168,9 @@ describe('matrix', () => {
   })
 
   it('says that the document has another cell', async () => {
-    await writeFile(join(folder, 'docs/runtimes.md'), document.replace(/(Client \|) \d+/, '$1 –'))
-    await expect(matrix('check', ONE_EACH)).rejects.toThrow('docs/runtimes.md is not what the reports say')
+    await writeFile(join(folder, 'docs/look-up/runtimes.md'), document.replace(/(Client \|) \d+/, '$1 –'))
+    await expect(matrix('check', ONE_EACH)).rejects.toThrow(
+      'docs/look-up/runtimes.md is not what the reports say',
+    )
   })
 })

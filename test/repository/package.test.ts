@@ -135,7 +135,7 @@ describe('the packed tarball', () => {
 
   test('has a README whose links lead to what is packed, as no repository is stated', async () => {
     const links = linksOf(await textIn(tarball, 'README.md'))
-    expect(links).toContain('docs/architecture-light.svg')
+    expect(links).toContain('docs/why/architecture-light.svg')
     for (const link of links) {
       const path = `package/${link.replace(/#.*/, '')}`
       expect(
@@ -203,8 +203,8 @@ describe('the tarball that is published', () => {
     expect(linksOf(text)).toEqual([])
     const at = 'https://git.example.com/some/one'
     const addresses = [...text.matchAll(/https:\/\/git\.example\.com\/some\/one\/[^)"\s]+/g)].map(String)
-    expect(addresses).toContain(`${at}/raw/HEAD/docs/architecture-dark.svg`)
-    expect(addresses).toContain(`${at}/tree/HEAD/docs/decisions`)
+    expect(addresses).toContain(`${at}/raw/HEAD/docs/why/architecture-dark.svg`)
+    expect(addresses).toContain(`${at}/tree/HEAD/docs/why/decisions`)
     const readme = await readFile(join(root, 'README.md'), 'utf8')
     const paths = addresses.map(address => address.replace(/^.*?\/HEAD\//, ''))
     expect(paths).toEqual(linksOf(readme))
@@ -215,7 +215,7 @@ describe('the tarball that is published', () => {
 
   test('has pages that link to each other, and to the repository for what is not packed', async () => {
     const links = linksOf(await textIn(packed.tarball, 'docs/README.md'))
-    expect(links).toContain('deploy.md')
+    expect(links).toContain('run/deploy.md')
     for (const link of links) expect(posix.normalize(`docs/${link}`)).not.toMatch(/^examples/)
   })
 

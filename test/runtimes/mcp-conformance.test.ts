@@ -38,7 +38,7 @@ describe.concurrent('Node, in memory', () => conformanceCases(nodeInMemory))
 describe.concurrent('workerd, in Durable Objects', ELSEWHERE, () => conformanceCases(workerd))
 
 it('the page about MCP names the scenarios that are not passed, and what they need', async () => {
-  const [, table = ''] = (await readFile(join(root, 'docs/mcp.md'), 'utf8')).split(
+  const [, table = ''] = (await readFile(join(root, 'docs/connect/mcp.md'), 'utf8')).split(
     '| revision | scenario | needs |',
   )
   const told: string[] = []

@@ -2,7 +2,7 @@
  * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example. Of HTTP, stored
  * runs and A2A it is asked what Next may change: requests, bodies, answers, streams, and clients that leave.
  *
- * Left out, for Next decides it before any route handler is asked (docs/deploy-next.md): paths with broken percent-encoding,
+ * Left out, for Next decides it before any route handler is asked (docs/run/deploy-next.md): paths with broken percent-encoding,
  * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
  * no memory to share in the Edge runtime.
  */

@@ -149,7 +149,7 @@ describe('the package in an empty project', () => {
   )
 
   it.each(['Node', 'Bun', 'Deno'])('has a client that becomes one file as the page says: %s', async name => {
-    const page = await readFile(join(root, 'docs/getting-started.md'), 'utf8')
+    const page = await readFile(join(root, 'docs/start/getting-started.md'), 'utf8')
     const rows = page.matchAll(/^\| (\w+) \| `(?:npx -y )?(\w+) ([^`]* [^`]*client\.js[^`]*)` \|$/gm)
     const [, , command = '', args = ''] = [...rows].find(([, runtime]) => runtime === name) ?? []
     const cwd = name.toLowerCase()

@@ -23,10 +23,10 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts it with the configuration of docs/metrics.md, each second. */
+/** Starts it with the configuration of docs/run/metrics.md, each second. */
 async function startPrometheus(target: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'servable-prometheus-'))
-  const docs = await readFile(join(root, 'docs/metrics.md'), 'utf8')
+  const docs = await readFile(join(root, 'docs/run/metrics.md'), 'utf8')
   const config = /```yaml\n([\s\S]*?)```/.exec(docs)?.[1] ?? ''
   const own = config.replace('15s', '1s').replace('127.0.0.1:8787', new URL(target).host)
   await writeFile(join(folder, 'prometheus.yml'), own)
@@ -121,7 +121,7 @@ needing('prometheus').describe('a real Prometheus', () => {
 
   it('answers every query of the dashboard', { timeout: 300_000 }, async () => {
     const prometheus = await startPrometheus(server().url)
-    const { panels } = JSON.parse(await readFile(join(root, 'docs/grafana-dashboard.json'), 'utf8'))
+    const { panels } = JSON.parse(await readFile(join(root, 'docs/run/grafana-dashboard.json'), 'utf8'))
     const expressions: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
       targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '1m')),
     )

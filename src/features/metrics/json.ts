@@ -1,5 +1,5 @@
 /**
- * Metrics as JSON (docs/metrics.md, "Read the JSON").
+ * Metrics as JSON (docs/run/metrics.md, "Read the JSON").
  *
  * @module
  */

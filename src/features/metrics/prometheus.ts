@@ -16,7 +16,7 @@ export type TextFormat = 'prometheus' | 'openmetrics'
 
 type Type = 'counter' | 'gauge' | 'histogram'
 
-/** The series of docs/metrics.md, by the part of their names after `service_agent_`. */
+/** The series of docs/run/metrics.md, by the part of their names after `service_agent_`. */
 const SERIES: readonly [name: string, type: Type, help: string, value: (stats: Stats) => number][] = [
   ['runs_total', 'counter', 'Runs that have ended.', stats => stats.runs],
   ['errors_total', 'counter', 'Runs that failed.', stats => stats.errors],

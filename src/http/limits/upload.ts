@@ -1,5 +1,5 @@
 /**
- * Files with a run (docs/uploads.md).
+ * Files with a run (docs/build/uploads.md).
  *
  * @module
  */

@@ -72,7 +72,7 @@ export function stock(server: Server, options: Options = {}, nsp = '/service'): 
     reconnectionDelayMax: 50,
     ...options,
   })
-  // As docs/event-socket.md says: else it keeps an event of the turn in which its connection ended, and asks for it again.
+  // As docs/connect/event-socket.md says: else it keeps an event of the turn in which its connection ended, and asks for it again.
   socket.io.on('open', () => {
     socket.receiveBuffer = []
   })

@@ -14,7 +14,7 @@ describe('the table of scopes', () => {
       ([part, { GET, POST, PATCH, DELETE }]) =>
         `| \`${part}\` |${[GET, POST, PATCH, DELETE].map(scope => `${cell(scope)} |`).join('')}`,
     )
-    expect(readFileSync(join(root, 'docs/keys.md'), 'utf8')).toContain(rows.join('\n'))
+    expect(readFileSync(join(root, 'docs/run/keys.md'), 'utf8')).toContain(rows.join('\n'))
   })
 
   it('has all routes: a handler with another one does not start', () => {

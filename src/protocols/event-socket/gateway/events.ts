@@ -1,5 +1,5 @@
 /**
- * The events that the service sends to a client (docs/event-socket.md, "Events of the server"), for runs of every kind.
+ * The events that the service sends to a client (docs/connect/event-socket.md, "Events of the server"), for runs of every kind.
  *
  * @module
  */

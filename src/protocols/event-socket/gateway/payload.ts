@@ -1,5 +1,5 @@
 /**
- * The payloads that clients send (docs/event-socket.md, "Events of the client").
+ * The payloads that clients send (docs/connect/event-socket.md, "Events of the client").
  *
  * @module
  */
@@ -66,7 +66,7 @@ export function parseAnswersPayload(payload: unknown): AnswersPayload {
   return { ...rest, answers: answers.map(withoutBytes) }
 }
 
-/** The key in the `auth` of a handshake (docs/event-socket.md, "Decide who may connect"). Throws `invalid_body`. */
+/** The key in the `auth` of a handshake (docs/connect/event-socket.md, "Decide who may connect"). Throws `invalid_body`. */
 export function keyIn(auth: unknown): string | undefined {
   return validate(AuthSchema, auth, 'invalid_body', 'auth').apiKey
 }
