@@ -8,10 +8,11 @@ import { accept, follow, get, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 
 const settings = others()
 
-const entry = (runtime: string) => `test/runtimes/entries/a2a-client-${runtime}.ts`
+const entry = (runtime: string) => entryOf('a2a-client', runtime)
 
 type Start = (folder: string) => Promise<Runtime>
 

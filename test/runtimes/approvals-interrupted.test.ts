@@ -20,10 +20,11 @@ import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 
 type Start = (folder: string, SETTINGS?: string) => Promise<Runtime>
 
-const entry = (runtime: string) => `test/runtimes/entries/approvals-${runtime}.ts`
+const entry = (runtime: string) => entryOf('approvals', runtime)
 const onNode: Start = (folder, SETTINGS = 'usual') =>
   startNode(entry('node'), { env: { SETTINGS, DATABASE: join(folder, 'approvals.db') } })
 const onWorkerd: Start = (storage, SETTINGS = 'usual') =>

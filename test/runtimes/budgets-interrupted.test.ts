@@ -8,10 +8,11 @@ import { accept, as, own } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 
 type Start = (folder: string) => Promise<Runtime>
 
-const entry = (runtime: string) => `test/runtimes/entries/budgets-${runtime}.ts`
+const entry = (runtime: string) => entryOf('budgets', runtime)
 const onNode: Start = folder =>
   startNode(entry('node'), { env: { SETTINGS: 'many', DATABASE: join(folder, 'budgets.db') } })
 const onWorkerd: Start = storage => startWorkerd(entry('workerd'), { storage, env: { SETTINGS: 'many' } })

@@ -8,6 +8,7 @@ import process from 'node:process'
 import { type BuildOptions, build } from 'esbuild'
 import { once, RUN_FOLDER } from '../once.ts'
 import { AS_DEPLOYED } from './as-deployed.ts'
+import { isServer, listenerOf } from './listeners.ts'
 import { root } from './process.ts'
 
 const ENTRIES = 'test/runtimes/entries/'
@@ -17,8 +18,15 @@ async function bundled(entry: string, names: RegExp, options: BuildOptions): Pro
   const isOurs = entry.startsWith(ENTRIES) && names.test(basename(entry))
   if (!isOurs || process.env[RUN_FOLDER] === undefined) return undefined
   const folder = await once(`entries for ${options.platform ?? 'workerd'}`, async outdir => {
-    const files = (await readdir(join(root, ENTRIES))).filter(name => names.test(name))
-    await build({ ...options, entryPoints: files.map(name => ENTRIES + name), outdir, write: true })
+    const all = await readdir(join(root, ENTRIES))
+    // Some servers have a program of their own beside them.
+    const hasProgram = (name: string) =>
+      isServer(name) && all.includes(name.replace('-server.ts', '-node.ts'))
+    const files = all.filter(name => names.test(name) && !hasProgram(name)).map(name => ENTRIES + name)
+    const isNode = options.platform === 'node'
+    const entryPoints = await Promise.all(files.map(file => (isNode ? listenerOf(file, 'node') : file)))
+    const named = entryPoints.map((path, index) => ({ in: path, out: basename(files[index] ?? '', '.ts') }))
+    await build({ ...options, entryPoints: named, outdir, write: true })
   })
   return join(folder, `${basename(entry, '.ts')}.js`)
 }
@@ -33,7 +41,7 @@ export function workerEntry(entry: string): Promise<string | undefined> {
  * The tests of the packed library load the modules themselves.
  */
 export function nodeEntry(entry: string): Promise<string | undefined> {
-  return bundled(entry, /(^|-)node\.ts$/, {
+  return bundled(entry, /(^|-)(node|server)\.ts$/, {
     absWorkingDir: root,
     bundle: true,
     // What several of them import is a file of its own.

@@ -13,7 +13,7 @@ import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
 import { freePort, type Runtime, startNode } from './harness.ts'
 
-const NODE = 'test/runtimes/entries/console-node.ts'
+const NODE = 'test/runtimes/entries/console-server.ts'
 
 let browser: Browser
 beforeAll(async () => {

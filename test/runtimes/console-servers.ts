@@ -1,7 +1,8 @@
 /** The service of the console on the runtimes whose process reads its settings from the environment. */
 import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
+import { entryOf } from './listeners.ts'
 
-const entry = (runtime: string) => `test/runtimes/entries/console-${runtime}.ts`
+const entry = (runtime: string) => entryOf('console', runtime)
 
 /** Their names, and how each is started: `SETTINGS`, `DATABASE` and `PORT` count. */
 export const CONSOLES: readonly (readonly [string, (env: Record<string, string>) => Promise<Runtime>])[] = [

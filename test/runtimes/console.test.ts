@@ -28,7 +28,7 @@ describe('the dev server', () =>
   }))
 
 needing('chromium-headless-shell').describe('metrics', () => {
-  const server = served(() => startNode('test/runtimes/entries/console-node.ts'))
+  const server = served(() => startNode('test/runtimes/entries/console-server.ts'))
   const run = async (agent: string) => {
     const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
       method: 'POST',
@@ -78,7 +78,7 @@ needing('chromium-headless-shell').describe('metrics', () => {
 
 needing('chromium-headless-shell').describe('metrics with a token of their own', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'counted' } }),
+    startNode('test/runtimes/entries/console-server.ts', { env: { SETTINGS: 'counted' } }),
   )
 
   it('are shown to whoever gives it', async () => {

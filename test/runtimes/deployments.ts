@@ -1,8 +1,11 @@
 /** Servers with settings, each with its runtime's state in a folder of its own. */
 import { join } from 'node:path'
+import { describe } from 'vitest'
 import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
+import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 import type { PostgresServer } from './postgres/server.ts'
 
 /** Starts a service with some settings. */
@@ -25,7 +28,7 @@ export interface DenoNeeds {
 
 /** The deployments of the service whose entries begin with `name`. */
 export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: DenoNeeds = {}): Deployments {
-  const entry = (runtime: string) => `test/runtimes/entries/${name}-${runtime}.ts`
+  const entry = (runtime: string) => entryOf(name, runtime)
   const environment = (folder: string, SETTINGS: string) => ({
     env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },
   })
@@ -49,12 +52,30 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
   }
 }
 
+/**
+ * Runs a contract in full in memory, in SQLite and in Durable Objects, and `part` of it on Bun and on Deno: what a runtime of
+ * theirs can make differ. Without `part` they run all of it.
+ */
+export function everywhere(
+  { nodeInMemory, node, bun, deno, workerd }: Deployments,
+  contract: (deploy: Deploy, name: string) => void,
+  part: (deploy: Deploy, name: string) => void = contract,
+): void {
+  describe('Node, in memory', () => contract(nodeInMemory, 'Node, in memory'))
+  describe.each([
+    ['Node, in SQLite', node, contract],
+    ['workerd, in Durable Objects', workerd, contract],
+    ['Bun, in SQLite', bun, part],
+    ['Deno, in SQLite', deno, part],
+  ] as const)('%s', ELSEWHERE, (name, deploy, cases) => cases(deploy, name))
+}
+
 /** Deploys the service whose entries begin with `name` on Node, each in a PostgreSQL database of its own. */
 export function inPostgres(name: string, server: () => PostgresServer): Deploy {
   return async SETTINGS => {
     const DATABASE = await server().database()
     const env = { SETTINGS, DATABASE, LISTEN: DATABASE, MAX: '4' }
-    const runtime = await startNode(`test/runtimes/entries/${name}-node.ts`, { env })
+    const runtime = await startNode(entryOf(name, 'node'), { env })
     return { ...runtime, folder: server().folder }
   }
 }

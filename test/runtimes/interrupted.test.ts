@@ -88,7 +88,7 @@ async function expectClean(folder: string): Promise<void> {
 
 const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
   'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/runs-node.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
+    startNode('test/runtimes/entries/runs-server.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
   'workerd, in Durable Objects': storage =>
     startWorkerd('test/runtimes/entries/runs-workerd.ts', { storage }),
 }

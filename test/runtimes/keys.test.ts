@@ -5,25 +5,14 @@ import { keysContract } from '../contracts/keys.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { needing } from '../needing.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Deploy, deploymentsOf } from './deployments.ts'
+import { deploymentsOf, everywhere } from './deployments.ts'
 import { startNode } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
-const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('keys')
-
-const deployments: Readonly<Record<string, Deploy>> = {
-  'Node, in SQLite': node,
-  'Bun, in SQLite': bun,
-  'Deno, in SQLite': deno,
-  'workerd, in Durable Objects': workerd,
-}
-
-describe('Node, in memory', () => keysContract(nodeInMemory))
-
-describe.each(Object.entries(deployments))('%s', ELSEWHERE, (_, deploy) => keysContract(deploy))
+everywhere(deploymentsOf('keys'), keysContract)
 
 const start = (DATABASE: string) => (SETTINGS: string) =>
-  startNode('test/runtimes/entries/keys-node.ts', { env: { SETTINGS, DATABASE } })
+  startNode('test/runtimes/entries/keys-server.ts', { env: { SETTINGS, DATABASE } })
 
 describe('processes over one SQLite file', () =>
   processCases(async () => {

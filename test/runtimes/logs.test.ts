@@ -3,10 +3,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>
 
-const entry = (name: string) => `test/runtimes/entries/logs-${name}.ts`
+const entry = (name: string) => entryOf('logs', name)
 const servers: Readonly<Record<string, Start>> = {
   Node: env => startNode(entry('node'), { env }),
   Bun: env => startBun(entry('bun'), { env }),

@@ -25,7 +25,7 @@ import { type Runtime, startNode, startWorkerd } from './harness.ts'
 
 const starts: Readonly<Record<string, (folder: string, SETTINGS: string) => Promise<Runtime>>> = {
   'Node, in SQLite': (folder, SETTINGS) =>
-    startNode('test/runtimes/entries/mcp-node.ts', { env: { SETTINGS, DATABASE: join(folder, 'mcp.db') } }),
+    startNode('test/runtimes/entries/mcp-server.ts', { env: { SETTINGS, DATABASE: join(folder, 'mcp.db') } }),
   'workerd, in Durable Objects': (storage, SETTINGS) =>
     startWorkerd('test/runtimes/entries/mcp-workerd.ts', { storage, env: { SETTINGS } }),
 }

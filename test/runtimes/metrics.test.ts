@@ -32,7 +32,7 @@ describe('metrics that are kept', () => {
     [
       'in SQLite',
       (path: string) =>
-        startNode('test/runtimes/entries/metrics-node.ts', { env: { DATABASE: `${path}/metrics.db` } }),
+        startNode('test/runtimes/entries/metrics-server.ts', { env: { DATABASE: `${path}/metrics.db` } }),
     ],
     [
       'in Durable Objects',

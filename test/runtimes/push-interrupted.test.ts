@@ -52,7 +52,7 @@ async function expectTold(receiver: Receiver, paths: readonly string[]): Promise
 
 const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
   'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/a2a-node.ts', {
+    startNode('test/runtimes/entries/a2a-server.ts', {
       env: { DATABASE: join(folder, 'a2a.db'), SETTINGS: 'patient' },
     }),
   'workerd, in Durable Objects': storage =>

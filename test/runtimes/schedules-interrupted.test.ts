@@ -13,6 +13,7 @@ import { fileOf } from '../programs.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode } from './harness.ts'
+import { entryOf } from './listeners.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 const SETTINGS = 'others'
@@ -27,7 +28,7 @@ const serverOf =
   (runtime: Runtime): Server =>
   () => ({ ...runtime, folder })
 
-const entry = (name: string) => `test/runtimes/entries/schedules-${name}.ts`
+const entry = (name: string) => entryOf('schedules', name)
 
 /** Starts a process over a database. It is stopped after the test. */
 async function enter(DATABASE: string): Promise<Runtime> {

@@ -191,7 +191,7 @@ describe('tool servers that are kept', () => {
     const env = { DATABASE: `${folder.path}/admin.db` }
     const startOne = async () => {
       const running = {
-        ...(await startNode('test/runtimes/entries/admin-node.ts', { env })),
+        ...(await startNode('test/runtimes/entries/admin-server.ts', { env })),
         folder: folder.path,
       }
       return [running, () => running] as const

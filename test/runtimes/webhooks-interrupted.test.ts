@@ -14,12 +14,13 @@ import { fileOf } from '../programs.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { entryOf } from './listeners.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 const RUNS = 10
 const PATH = '/all?token=secret'
 
-const entry = (runtime: string) => `test/runtimes/entries/webhooks-${runtime}.ts`
+const entry = (runtime: string) => entryOf('webhooks', runtime)
 
 const starts: Readonly<Record<string, (folder: string, receiver: string) => Promise<Runtime>>> = {
   'Node, in SQLite': (folder, receiver) =>
