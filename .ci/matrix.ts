@@ -56,10 +56,10 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   'Stored runs': [/^runs$/, / > (stored runs|with )/],
   A2A: [/^a2a$/, / > A2A/],
   'Remote agents': [/^a2a-client$/, / > remote agents\b/],
-  'OpenAI’s interface': [/^openai(-clients)?$/, / > OpenAI’s interface\b/],
+  'OpenAI’s interface': [/^openai$/, / > OpenAI’s interface\b/],
   'AG-UI': [/^ag-ui$/, / > AG-UI\b/],
   'Chats of the AI SDK': [/^ai-sdk-ui$/, / > chats\b/],
-  'MCP server': [/^mcp(-clients)?$/, /^MCP | > MCP\b/],
+  'MCP server': [/^mcp$/, /^MCP | > MCP\b/],
   'Socket layer': [/^socket$/, NEVER],
   'Event socket': [/^gateway$/, /^the gateway | > the event socket\b/],
   'Model agents': [/^ai$/, /^a model-backed agent | > model-backed agents\b/],
@@ -225,13 +225,15 @@ function table(counts: ReadonlyMap<string, number>): string {
 const [command, ...files] = process.argv.slice(2)
 const document = readFileSync(path, 'utf8')
 const start = document.search(/^\|/m)
+// The table of `test/wide.ts` follows.
+const end = document.indexOf('\n## ', start)
 const made = table(count(files.map(file => JSON.parse(readFileSync(file, 'utf8')))))
 const withoutCounts = (text: string) => text.replace(/ \d+ (?=\|)/g, ' n ')
 
 if (command === 'write') {
-  writeFileSync(path, document.slice(0, start) + made)
+  writeFileSync(path, document.slice(0, start) + made + document.slice(end))
 } else if (command === 'check') {
-  if (withoutCounts(document.slice(start)) !== withoutCounts(made)) {
+  if (withoutCounts(document.slice(start, end)) !== withoutCounts(made)) {
     console.error(
       `${path} is not what the reports say (node .ci/matrix.ts write ${files.join(' ')}):\n${made}`,
     )

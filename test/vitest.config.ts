@@ -9,8 +9,11 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 /** Tests that use real servers, each with a port and a folder of its own. */
 const contracts = ['test/runtimes/**/*.test.ts', 'test/frameworks/**/*.test.ts']
 
+/** Tests that need an install of their own above 50 MB, or many minutes: `npm run test:wide`. */
+const wide = ['test/wide/*.test.ts']
+
 /** Files that are no unit tests: contracts, and what a run that was killed left behind. */
-const noUnits = [...contracts, 'test/.tmp/**']
+const noUnits = [...contracts, ...wide, 'test/.tmp/**']
 
 /** The words of tests that change or watch their whole process: its clock, globals, console, memory, folder or default registry. */
 const WHOLE_PROCESS =
@@ -46,7 +49,6 @@ const LONGEST = [
   'runtimes/socket',
   'runtimes/postgres-protocols',
   'runtimes/ai-sdk-ui',
-  'frameworks/copilotkit',
   'runs/local-host',
   'protocols/a2a/mutations',
   'protocols/a2a/broken-store',
@@ -55,11 +57,8 @@ const LONGEST = [
   'runtimes/example-folders',
   'runtimes/kills',
   'runtimes/write-lock',
-  'frameworks/langgraph',
-  'frameworks/mastra',
   'late/a2a',
   'runtimes/mcp',
-  'runtimes/mcp-clients',
   'runtimes/push-interrupted',
   'runtimes/a2a-interrupted',
   'runs/broken-store',
@@ -143,7 +142,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'contracts',
-          include: contracts,
+          include: process.env.WIDE === undefined ? contracts : wide,
           globalSetup: ['test/runtimes/setup.ts'],
           env: { VITEST_UNCOVERED: 'yes' },
           maxWorkers,

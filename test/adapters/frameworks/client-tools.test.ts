@@ -1,4 +1,4 @@
-/** Tools of the client for an agent of Mastra, at their limits. `test/frameworks/mastra.test.ts` has the package itself. */
+/** Tools of the client for an agent of Mastra, at their limits. `test/wide/mastra.test.ts` has the package itself. */
 import { describe, expect, it } from 'vitest'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import type { Answer, RunOptions } from '../../../src/index.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { testApprovals, testShown } from './approvals.ts'
-import { askerOf, testFramework } from './contract.ts'
+import { testApprovals, testShown } from '../frameworks/approvals.ts'
+import { askerOf, testFramework } from '../frameworks/contract.ts'
 
 const framework = testFramework('openai-agents', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'openai', tools: ['get_weather'] },

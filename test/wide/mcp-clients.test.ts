@@ -11,9 +11,9 @@ import { longCalls, longFate, shortCases, type Traits, wayCases } from '../contr
 import { served } from '../contracts/served.ts'
 import type { Connect, Place, SigningIn, Tasks } from '../frameworks/mcp-clients/way.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
+import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
+import { freePort, type Runtime, startBun, startDeno, startNode } from '../runtimes/harness.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Deploy, deploymentsOf } from './deployments.ts'
-import { freePort, type Runtime, startBun, startDeno, startNode } from './harness.ts'
 
 /** What `mcp-clients/clients.ts` exports. */
 interface Clients {

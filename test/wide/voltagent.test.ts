@@ -1,5 +1,5 @@
-import { testApprovals, testShown } from './approvals.ts'
-import { testFramework } from './contract.ts'
+import { testApprovals, testShown } from '../frameworks/approvals.ts'
+import { testFramework } from '../frameworks/contract.ts'
 
 const framework = testFramework('voltagent', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },

@@ -7,8 +7,8 @@ import { leaving, type Traits, wayCases } from '../contracts/openai-clients/ways
 import { served } from '../contracts/served.ts'
 import type { Sdk, Way } from '../frameworks/openai-clients/way.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
+import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Deploy, deploymentsOf } from './deployments.ts'
 
 /** What `openai-clients/clients.ts` exports. */
 interface Clients {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { answererOf, testApprovals, testShown } from './approvals.ts'
-import { testClientTools } from './client-tools.ts'
-import { askerOf, testFramework } from './contract.ts'
+import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
+import { testClientTools } from '../frameworks/client-tools.ts'
+import { askerOf, testFramework } from '../frameworks/contract.ts'
 
 const framework = testFramework('mastra', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Agent, createHandler, textOf, tool } from '../../src/index.ts'
 import { openai } from '../../src/protocols/openai/plugin.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
+import { type Installed, install } from '../frameworks/served-framework.ts'
 import { fences } from '../pages/pages.ts'
-import { type Installed, install } from './served-framework.ts'
 
 const NAME = /^\/\/ (framework-openai-[\w-]+\.ts)\n/
 

@@ -8,8 +8,8 @@ import { TOKEN } from '../contracts/a2a-clients/client.ts'
 import { startService } from '../contracts/a2a-clients/service.ts'
 import { strandsCases } from '../contracts/a2a-clients/strands.ts'
 import { served } from '../contracts/served.ts'
-import type { Adk, AiSdk, Strands } from './a2a-clients/way.ts'
-import { type Installed, install } from './served-framework.ts'
+import type { Adk, AiSdk, Strands } from '../frameworks/a2a-clients/way.ts'
+import { type Installed, install } from '../frameworks/served-framework.ts'
 
 /** What `a2a-clients/clients.ts` exports. */
 interface Clients {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answererOf, testApprovals, testShown } from './approvals.ts'
-import { askerOf, testFramework } from './contract.ts'
+import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
+import { askerOf, testFramework } from '../frameworks/contract.ts'
 
 const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
