@@ -46,7 +46,7 @@ export const SHOWN = 'examples/shown.ts'
 function runnable(snippet: string): string {
   return snippet
     .replaceAll("'servable'", "'../src/index.ts'")
-    .replaceAll("'servable/adapters'", "'../src/adapters/index.ts'")
+    .replaceAll("'servable/adapters'", "'../src/adapters/frameworks/index.ts'")
     .replaceAll("'http://127.0.0.1:4000/v1'", "globalThis.process.env.OPENAI_BASE_URL ?? ''")
     .replaceAll("'http://127.0.0.1:3000/api/agents/helper/ag-ui'", "globalThis.process.env.HELPER_URL ?? ''")
 }

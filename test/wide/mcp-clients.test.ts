@@ -77,10 +77,10 @@ describe('once more on Node', () => {
   })
 })
 
-describe('Bun', ELSEWHERE, () => smokeCases(() => startBun('test/runtimes/entries/mcp-clients-bun.ts')))
+describe('Bun', ELSEWHERE, () => smokeCases(() => startBun('test/runtimes/entries/mcp-clients-server.ts')))
 
 describe('Deno', ELSEWHERE, () =>
-  smokeCases(() => startDeno('test/runtimes/entries/mcp-clients-deno.ts', { names: ['SETTINGS'] })),
+  smokeCases(() => startDeno('test/runtimes/entries/mcp-clients-server.ts', { names: ['SETTINGS'] })),
 )
 
 it('clients have types that fit', () => installed.check())
@@ -145,7 +145,7 @@ describe('signing in', () => {
     const PORT = String(await freePort())
     resource = `http://127.0.0.1:${PORT}/mcp`
     const SETTINGS = JSON.stringify({ resource, issuer: giver().issuer })
-    return startNode('test/runtimes/entries/mcp-clients-node.ts', { env: { PORT, SETTINGS } })
+    return startNode('test/runtimes/entries/mcp-clients-server.ts', { env: { PORT, SETTINGS } })
   })
 
   it.each(SIGNING_IN)('%s finds the authorization server, and comes in with its token', async name => {
