@@ -65,7 +65,7 @@ const telling = {
   ...{ runId: id, model: 'helper', createdMs: 1_795_000_000_000, answered: [] },
   ...{ isStream: true, isJson: false, isStored: false, maxLength: Number.MAX_SAFE_INTEGER },
 }
-const completion = (): Encoder => new ChatEncoder({ ...telling, tellsUsage: false })
+const completion = (): Encoder => new ChatEncoder({ ...telling, includesUsage: false })
 const responseOf = (isStored: boolean): Encoder =>
   new ResponseEncoder({
     ...{ ...telling, isStored, isKept: isStored, isBackground: false },

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announcement, useInboxes, waitingCount } from './approvals/live.ts'
 import { Login } from './login.tsx'
 import { Notice } from './parts/notice.tsx'
-import { linkTo, place } from './place.ts'
+import { linkTo, route } from './route.ts'
 import { SCREENS } from './screens.ts'
 import { config, isLoggedIn, loadConfig, logOut, standing, TITLE } from './service.ts'
 
@@ -28,7 +28,7 @@ function Failed({ why }: { why: string }) {
 }
 
 function Console() {
-  const id = place.value.screen || SCREENS[0]?.id || ''
+  const id = route.value.screen || SCREENS[0]?.id || ''
   const screen = SCREENS.find(each => each.id === id)
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)

@@ -1,7 +1,7 @@
-/** Loads what a part of the page shows. */
+/** Loads the data of a part of the page. */
 import { useEffect, useState } from 'preact/hooks'
 
-/** Where that stands. While something is loaded again, the last value stays. */
+/** The state of the loading. During a reload, the last value stays. */
 export interface Loaded<T> {
   readonly value: T | undefined
   readonly error: unknown
@@ -10,7 +10,7 @@ export interface Loaded<T> {
   reload(): void
 }
 
-/** Loads when it is first drawn, and whenever `key` changes. What comes late for an earlier key is dropped. */
+/** Loads when it is first mounted, and whenever `key` changes. Late results for an earlier key are dropped. */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,

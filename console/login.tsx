@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Notice } from './parts/notice.tsx'
 import { ASKS, logIn } from './service.ts'
 
-/** Asks for the credentials that the service wants. */
+/** A form for the credentials of the service. */
 export function Login({ isRefused }: { isRefused: boolean }) {
   const [isBusy, setBusy] = useState(false)
   const [isUnsent, setUnsent] = useState(false)
@@ -51,7 +51,7 @@ export function Login({ isRefused }: { isRefused: boolean }) {
   )
 }
 
-/** Whether a request can have such headers. */
+/** Whether a request can have these headers. */
 function canBeSent(headers: Readonly<Record<string, string>>): boolean {
   try {
     return Boolean(new Headers({ ...headers }))

@@ -1,6 +1,6 @@
 import { Component, type ComponentChild, type ComponentClass, type FunctionComponent, h } from 'preact'
 
-/** A component that is drawn again only for other properties. */
+/** A component that is rendered again only for changed properties. */
 export function memo<Props extends object>(view: FunctionComponent<Props>): ComponentClass<Props> {
   return class extends Component<Props> {
     override shouldComponentUpdate(next: Readonly<Props>): boolean {

@@ -1,7 +1,7 @@
 /** Loads a list page by page. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** A page, and how to get the next one; null at the end. */
+/** A page, and the cursor of the next one; null at the end. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
@@ -13,13 +13,13 @@ export interface Pages<T> extends Page<T> {
   readonly isLoading: boolean
   /** Loads the next page. */
   more(): void
-  /** Begins again with the first page. What is shown stays meanwhile. */
+  /** Begins again with the first page. The shown items stay meanwhile. */
   reload(): void
-  /** Changes what has been loaded. */
+  /** Changes the loaded items. */
   update(change: (items: readonly T[]) => readonly T[]): void
 }
 
-/** Loads the first page when it is first drawn, and whenever `key` changes. */
+/** Loads the first page when it is first mounted, and whenever `key` changes. */
 export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
@@ -48,7 +48,7 @@ export function usePages<T>(
       if (!now.aborted) setState(before => ({ ...before, error, isLoading: false }))
     }
   }
-  // Before the page is drawn, so that the request leaves at once.
+  // Before the page is painted, so that the request is sent at once.
   useLayoutEffect(() => {
     const controller = new AbortController()
     signal.current = controller.signal

@@ -19,11 +19,11 @@ export interface Screen {
   readonly id: string
   readonly title: string
   readonly view: FunctionComponent
-  /** What is shown beside its name in the navigation, such as how much waits. */
+  /** A badge beside its name in the navigation, such as the number of waiting requests. */
   readonly Badge?: FunctionComponent
 }
 
-/** The first one is shown where the address names none. */
+/** The first one is shown if the address names none. */
 export const SCREENS: readonly Screen[] = [
   { id: 'chat', title: 'Chat', view: Chat },
   { id: 'runs', title: 'Runs', view: Runs },

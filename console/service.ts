@@ -1,6 +1,6 @@
 /**
- * The service that the page belongs to: where it is, who asks, and the client. Credentials stay in memory, or for this tab in
- * `sessionStorage` if the user says so. They are never in an address.
+ * The service of the page: its address, the credentials, and the client. Credentials stay in memory, or for this tab in
+ * `sessionStorage` if the user chooses so. They are never in an address.
  *
  * @module
  */
@@ -8,33 +8,33 @@
 import { computed, signal } from '@preact/signals'
 import { type Client, createClient, ServableClientError } from '../src/client/index.ts'
 import type { ConsoleConfig } from '../src/features/console/config.ts'
-import type { Ask } from '../src/http/security/page-credentials.ts'
+import type { PageCredential } from '../src/http/security/page-credentials.ts'
 
-export type { Ask } from '../src/http/security/page-credentials.ts'
+export type { PageCredential } from '../src/http/security/page-credentials.ts'
 
-/** The element that the page is drawn in. What differs between deployments is in its attributes. */
+/** The element that the page is rendered in. Its attributes have the settings of the deployment. */
 export const page: HTMLElement = document.getElementById('console')!
 
-/** The title that the deployment gives the page. */
+/** The title of the page. */
 export const TITLE: string = page.dataset.title ?? 'servable'
 
-/** The credentials that the service may ask for. */
-export const ASKS: readonly Ask[] = JSON.parse(page.dataset.asks ?? '[]')
+/** The credentials that the service may need. */
+export const ASKS: readonly PageCredential[] = JSON.parse(page.dataset.asks ?? '[]')
 
 /** The address of the service with its prefix, without a slash at its end. */
 export const BASE: string = new URL('.', location.href).href.replace(/\/$/, '')
 
-/** Where the page stands with the service. */
+/** The state of the connection between page and service. */
 export type Standing =
   | { readonly is: 'loading' }
-  /** Credentials are needed. `isRefused`: those that were given are not accepted. */
+  /** Credentials are needed. `isRefused`: the given ones were refused. */
   | { readonly is: 'asking'; readonly isRefused: boolean }
   | { readonly is: 'failed'; readonly why: string }
   | { readonly is: 'ready'; readonly config: ConsoleConfig }
 
 export const standing = signal<Standing>({ is: 'loading' })
 
-/** What the service said of itself. Only screens ask, which are drawn once it is known. */
+/** The configuration of the service. Only screens read it, which are rendered after it is loaded. */
 export const config = computed<ConsoleConfig>(() => {
   const now = standing.value
   if (now.is !== 'ready') throw new Error('The configuration is not known yet')
@@ -56,8 +56,8 @@ export const client: Client = createClient({
 })
 
 /**
- * Sends the service what the client has no method for. Headers of `init` win over the credentials. Throws a `ServableClientError` as the
- * client does.
+ * Sends a request that the client has no method for. Headers of `init` override the credentials. Throws a `ServableClientError`
+ * like the client.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers({ ...credentials.value })
@@ -70,24 +70,24 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   })
 }
 
-/** The same, for an answer of JSON. */
+/** The same, for a JSON answer. */
 export async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   return (await send(path, init)).json()
 }
 
-/** The address of a path: of one below the prefix, or of one that the service has told. */
+/** The address of a path: one below the prefix, or one of the service's links. */
 export function addressOf(path: string): string {
   const { prefix = '' } = standing.value.is === 'ready' ? standing.value.config : {}
   const below = prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
-  return below === path && prefix !== '' && isTold(path) ? new URL(path, location.href).href : BASE + below
+  return below === path && prefix !== '' && isLinked(path) ? new URL(path, location.href).href : BASE + below
 }
 
-/** Paths outside of the prefix: agent cards and other protocols. */
-function isTold(path: string): boolean {
+/** Whether a path is outside of the prefix: agent cards and other protocols. */
+function isLinked(path: string): boolean {
   return Object.values(config.value.links).some(link => link === path) || path.includes('/.well-known/')
 }
 
-/** Reads what the service says of itself, with the credentials that are known. */
+/** Loads the configuration with the known credentials. */
 export async function loadConfig(): Promise<void> {
   const hasCredentials = Object.keys(credentials.value).length > 0
   if (!hasCredentials && page.dataset.asksFirst !== undefined) {
@@ -111,7 +111,7 @@ export async function logIn(given: Readonly<Record<string, string>>, isKept: boo
   if (isKept && standing.value.is === 'ready') sessionStorage.setItem(KEPT, JSON.stringify(given))
 }
 
-/** Forgets the credentials, and all that the page has shown with them. */
+/** Forgets the credentials, and everything that the page has shown with them. */
 export function logOut(): void {
   sessionStorage.removeItem(KEPT)
   location.reload()
@@ -125,12 +125,12 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The code of an error of the service; undefined for any other one. */
+/** The code of a service error. Undefined for any other error. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof ServableClientError ? error.code : undefined
 }
 
-/** Whether the service refuses a request, so that asking the same again is of no use. */
+/** Whether the service refuses a request, so that repeating it is useless. */
 export function isRefusal(error: unknown): boolean {
   const { status = 0 } = error instanceof ServableClientError ? error : {}
   return status >= 400 && status < 500 && status !== 429

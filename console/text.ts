@@ -1,9 +1,9 @@
 /** Texts that people read. */
 
-/** Characters that are not seen, or that change the order of others: controls, and marks of direction. */
+/** Characters that are invisible, or that change the order of others: controls, and direction marks. */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}]/gu
 
-/** The text with such characters as `\u202e`. Tabs and line ends stay. JSON means the same afterwards. */
+/** The text with these characters escaped, such as `\u202e`. Tabs and line ends stay. JSON keeps its meaning. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, each => each.split('').map(escaped).join(''))
 }
@@ -12,10 +12,10 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Made once: it takes longer to make one than to use it. */
+/** Created once, since creating it is slower than using it. */
 const numbers = new Intl.NumberFormat()
 
-/** A number as the reader writes it: `1,003`. */
+/** A number in the reader's format: `1,003`. */
 export function number(value: number): string {
   return numbers.format(value)
 }
@@ -27,7 +27,7 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
-/** How long ago: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** An age: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds} s`
@@ -42,12 +42,12 @@ export function size(bytes: number): string {
   return `${amount.toFixed(amount < 10 ? 1 : 0)} ${unit}`
 }
 
-/** An amount of money in US dollars, with as many digits as small amounts need. */
+/** An amount in US dollars, with enough digits for small amounts. */
 export function money(usd: number): string {
   return `$${usd.toFixed(usd === 0 || usd >= 1 ? 2 : 4)}`
 }
 
-/** A value that a person types: JSON, or else text. */
+/** A typed value: JSON, or else text. */
 export function typedValue(text: string): unknown {
   try {
     return JSON.parse(text)

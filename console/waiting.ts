@@ -1,9 +1,9 @@
-/** Waits for time to pass, as long as the page is seen. */
+/** Waits while the page is visible. */
 
-/** Milliseconds after which a lost stream is asked for again. */
+/** Milliseconds after which a lost stream is opened again. */
 export const AGAIN_MS = 2000
 
-/** Resolves after so many milliseconds; sooner where the signal fires, or where the page is hidden or seen again. */
+/** Resolves after so many milliseconds, or earlier if the signal fires or the page is hidden or shown again. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const woken = new AbortController()

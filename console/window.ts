@@ -1,12 +1,12 @@
-/** Which rows of a long list are drawn. */
+/** Computes which rows of a long list are rendered. */
 
-/** Height of a row, in CSS pixels: as high as a target for a finger. */
+/** The height of a row in CSS pixels: a comfortable touch target. */
 export const ROW = 44
 
-/** Rows that are drawn beyond what is seen, on either side. */
+/** Rows that are rendered beyond the visible ones, on either side. */
 const BEYOND = 8
 
-/** The rows from `from` to before `to`: those in a box of that height that has been scrolled so far, and some more. */
+/** The rows from `from` to before `to`: those visible in a box of that height and scroll position, and some more. */
 export function windowOf(
   { top, height }: { readonly top: number; readonly height: number },
   count: number,

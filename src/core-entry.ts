@@ -1,6 +1,6 @@
 /**
- * The core of a service, for bundles that are to be small: runs, streams, stored runs, sessions, discovery, health. Everything
- * else is a plugin. The front door is `servable`, which has the same, and an option for each of the usual plugins.
+ * The core of a service, for small bundles: runs, streams, stored runs, sessions, discovery, health. Everything else is a plugin.
+ * The main entry is `servable`, which has the same, and an option for each of the usual plugins.
  *
  * @module
  */

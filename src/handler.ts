@@ -1,5 +1,5 @@
 /**
- * The `createHandler` of `servable`: it maps options to plugins, and does nothing more.
+ * The `createHandler` of `servable`, which only maps options to plugins.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import { createDocument, type OpenApiDocument } from './protocols/openapi/docume
 import { resolveSwagger, type SwaggerOptions } from './protocols/openapi/options.ts'
 
 /**
- * Makes the handler that serves agents, teams and workflows. Throws a `ServableError` with code `invalid_options`
- * that names what is wrong. The handler itself never rejects: every failure is a response.
+ * Makes the handler that serves agents, teams and workflows. Throws a `ServableError` with code `invalid_options` that names
+ * every wrong option. The handler itself never rejects: every failure is a response.
  *
  * @example
  * export default { fetch: createHandler({ agents: { echo } }) }
@@ -29,7 +29,7 @@ export function createHandler<
   options: HandlerOptions & NamedOptions<Agents, Teams, Workflows, List> = {},
 ): Handler<ServedBy<Agents, Teams, Workflows, List>> {
   const core = createCore(toCoreOptions(options))
-  // Also where there is no document that shows it.
+  // Check them even if no document shows them.
   resolveSecurity(options, core.settings)
   return serve(core)
 }

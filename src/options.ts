@@ -1,5 +1,5 @@
 /**
- * The options of `createHandler` of `servable`, and the plugins that they stand for.
+ * The options of `createHandler` of `servable`, and the plugins that they select.
  *
  * @module
  */
@@ -39,20 +39,20 @@ import { memoryState } from './runs/stored/local-state.ts'
 import type { TrustProxy } from './web/client-address.ts'
 import type { CorsSetting } from './web/cors.ts'
 
-/** What a handler serves and how. Every member is optional. An unknown or wrong member is a start-up error that names it. */
+/** The options of a handler. Every member is optional. An unknown or wrong member is a start-up error that names it. */
 export interface HandlerOptions extends CoreOptions, SecurityOptions {
   /**
-   * How the client's address is found behind a proxy: the number of proxies before the service, the header that the nearest one
+   * How to find the client's address behind a proxy: the number of proxies before the service, the header that the nearest one
    * sets, or a function that knows proxies by their address. The address counts for the limits of requests and sockets, for the
-   * places that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
+   * slots that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
    * Default: no proxy is trusted, so behind one all clients have the proxy's address.
    */
   readonly trustProxy?: TrustProxy
   /**
    * Lets pages of other origins call. `true` allows any origin, but no credentials: a request that changes something is refused
-   * if it has a cookie. A named origin may send cookies even without `credentials`; with it, its pages may read the answers
-   * too. When false, a request that changes something is answered 403 (`cross_site_request`) if the browser says that a page of
-   * another origin sent it. Default: false.
+   * if it has a cookie. A named origin may send cookies even without `credentials`; with it, its pages may read the answers too.
+   * When false, a request that changes something is answered 403 (`cross_site_request`) if the browser marks it as sent by a page
+   * of another origin. Default: false.
    */
   readonly cors?: CorsSetting
   /** Accepts files with a run, as `multipart/form-data`: `true`, or the options. Default: false. */
@@ -80,7 +80,7 @@ export interface HandlerOptions extends CoreOptions, SecurityOptions {
   readonly metricsExporter?: MetricsExporter
 }
 
-/** The options of the core that stand for these. Throws one `invalid_options` that names every wrong member. */
+/** Makes the options of the core. Throws one `invalid_options` that names every wrong member. */
 export function toCoreOptions(options: HandlerOptions): CoreOptions {
   if (!isObject(options as unknown)) checkCoreOptions(options)
   const { cors: corsOption, fileUpload, toolkits, toolLibrary, swagger, ...others } = options
@@ -96,7 +96,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
       return undefined
     }
   }
-  /** A part that is off, on with its defaults, or told how. */
+  /** Makes the plugin of an option that is off, on with its defaults, or an object of options. */
   const part = <O extends object>(
     name: string,
     option: boolean | O | undefined,
@@ -107,7 +107,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     // Every member of such options is optional.
     return attempt(() => make(option === true ? ({} as O) : option))
   }
-  /** The same, of one that is not given where it is off. */
+  /** Makes the plugin of an option that cannot be `false`. */
   const given = <O extends object>(name: string, option: true | O | undefined, make: (how: O) => Plugin) =>
     (option as unknown) === false || (option !== undefined && option !== true && !isObject(option))
       ? attempt(() => refuse(name, 'must be true or an object of options'))
@@ -143,7 +143,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   }
 }
 
-/** The document has the schemas of these parts where they are off, too. */
+/** Adds the schemas of these parts to the document even if the parts are off. */
 function knownSchemas(): Plugin {
   return asPlugin({
     name: 'known-schemas',
@@ -162,14 +162,14 @@ function refuse(path: string, message: string): never {
   throw new ServableError('invalid_options', `\`${path}\` ${message}`, { issues: [{ path, message }] })
 }
 
-/** The manager of tool servers whose tools are listed: with `admin: true` the one that was made last. */
+/** The manager of tool servers whose tools are listed. With `admin: true` it is the latest one. */
 function managerOf({ admin, registry }: HandlerOptions) {
   if (admin === undefined || admin === false) return undefined
   const { manager }: AdminOptions = admin === true ? {} : admin
   return manager ?? (registry === false ? undefined : (registry ?? defaultRegistry()).toolServers)
 }
 
-/** One error of several. */
+/** Joins several errors into one. */
 function joined(errors: readonly ServableError[]): ServableError {
   const [first] = errors
   if (first !== undefined && errors.length === 1) return first

@@ -40,7 +40,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
     'node-replies',
     'sqlite',
     'sqlite-opening',
-    'passing',
+    'in-memory',
   ],
   stores: ['sqlite', 'sqlite-opening', 'object-store'],
   web: ['node', 'outbound'],

@@ -5,7 +5,7 @@ import { objectCalls } from '../../src/core/transaction-calls.ts'
 import { ignoring } from '../../src/http/runs/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import type { StoredRun } from '../../src/runs/stored/record.ts'
-import { RUN_INDEX, RUN_KEEPER } from '../../src/runtimes/cloudflare/run-index.ts'
+import { RUN_INDEX, RUN_SERVICE } from '../../src/runtimes/cloudflare/run-index.ts'
 import { durableObjects, durableState } from '../../src/runtimes/cloudflare.ts'
 import { many } from './agents.ts'
 
@@ -24,7 +24,7 @@ const AT_ONCE = 64
 
 const bounds = { maxRunning: 1_000_000, maxRunningPerOwner: 1_000_000, timeoutMs: 600_000 }
 
-const index = objectCalls((place, keeper) => state.reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+const index = objectCalls((place, keeper) => state.reach('index', place, keeper), RUN_SERVICE, RUN_INDEX)
 
 function newRun(): StoredRun {
   const now = new Date().toISOString()

@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type { SleepingSocket } from '../../src/core/hosted.ts'
 import { HIBERNATING, Hibernation } from '../../src/protocols/event-socket/gateway/hibernation.ts'
 import type { ObjectState } from '../../src/runtimes/cloudflare/platform.ts'
-import { socketSeat } from '../../src/runtimes/cloudflare/socket-object.ts'
+import { socketContext } from '../../src/runtimes/cloudflare/socket-object.ts'
 import { echoServer } from './socket-echo.ts'
 
 /** Our server in one object whose sockets hibernate. */
@@ -11,7 +11,7 @@ export class SocketObject extends DurableObject {
 
   constructor(state: ObjectState, env: unknown) {
     super(state as never, env as never)
-    this.#sockets = new Hibernation(socketSeat(state), echoServer(HIBERNATING), {
+    this.#sockets = new Hibernation(socketContext(state), echoServer(HIBERNATING), {
       pingInterval: 25_000,
       onError: console.error,
     })

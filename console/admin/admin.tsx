@@ -15,7 +15,7 @@ import { Webhooks } from './webhooks.tsx'
 
 const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servable/mcp-client`.'
 
-/** What an administrator does: tool servers, and the toolkits. */
+/** The screen for administrators: tool servers, and the toolkits. */
 export function Admin() {
   return ofAdmin.value.value === undefined ? (
     <TokenForm what="Tool servers and toolkits" label="Administration" />

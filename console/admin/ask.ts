@@ -1,13 +1,13 @@
-/** The service as its administrator asks it. */
+/** Requests of the page to admin routes. */
 import { ask } from '../service.ts'
 import { ofAdmin } from './token.ts'
 
-/** Asks one of the admin routes. */
+/** Sends a request to one of the admin routes. */
 export function askAdmin<T>(path: string, init?: RequestInit): Promise<T> {
   return askAsAdmin(`/admin${path}`, init)
 }
 
-/** Asks a route that is for administrators. */
+/** Sends a request with the administrator's token. */
 export function askAsAdmin<T>(path: string, init: RequestInit = {}): Promise<T> {
   return ofAdmin.ask(own => {
     const headers = new Headers(init.headers)

@@ -8,7 +8,7 @@ import { SchemaForm } from '../requests/schema-form.tsx'
 import { duration, visible } from '../text.ts'
 import { askAdmin } from './ask.ts'
 
-/** Calls a tool, without an agent. Only an administrator may. */
+/** Calls a tool without an agent. Only for administrators. */
 export function CallTool({ tool: { name, parameters } }: { tool: ToolSummary }) {
   const { isBusy, error, act } = useActing()
   const [outcome, setOutcome] = useState<ToolCallResult>()

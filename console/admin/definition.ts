@@ -6,19 +6,19 @@ export interface Typed {
   readonly name: string
   readonly transport: ToolServerDefinition['transport']
   readonly url: string
-  /** A line for each: `name: value`. */
+  /** One per line: `name: value`. */
   readonly headers: string
   readonly command: string
-  /** A line for each. */
+  /** One per line. */
   readonly args: string
-  /** A line for each: `NAME=value`. */
+  /** One per line: `NAME=value`. */
   readonly env: string
   readonly autoConnect: boolean
-  /** Empty for none, `*` for all, or names with commas in between. */
+  /** Empty for none, `*` for all, or names separated by commas. */
   readonly needsApproval: string
 }
 
-/** The definition, without what is empty and what its transport has no use for. */
+/** The definition, without empty fields and without those that its transport does not use. */
 export function definitionOf(typed: Typed): ToolServerDefinition {
   const { name, transport, autoConnect } = typed
   const headers = pairsIn(typed.headers, ':')
@@ -52,7 +52,7 @@ function linesIn(text: string): string[] {
     .filter(Boolean)
 }
 
-/** A line without the sign is a name without a value. */
+/** A line without the separator is a name without a value. */
 function pairsIn(text: string, sign: string): Record<string, string> {
   const pairs = linesIn(text).map(line => {
     const at = line.indexOf(sign)

@@ -1,7 +1,7 @@
 import { Notice } from '../parts/notice.tsx'
 import { ofAdmin, ofMetrics, type PartToken } from './token.ts'
 
-/** Asks for the token of an administrator. `what` is what it opens. */
+/** A form for the token of an administrator. `what` names the data that it unlocks. */
 export function TokenForm({ what, label }: { what: string; label: string }) {
   return (
     <Form token={ofAdmin} label={label} field="Admin token">
@@ -11,7 +11,7 @@ export function TokenForm({ what, label }: { what: string; label: string }) {
   )
 }
 
-/** Asks for the token of the metrics. */
+/** A form for the token of the metrics. */
 export function MetricsTokenForm() {
   return (
     <Form token={ofMetrics} label="Metrics of their own token" field="Metrics token">

@@ -1,6 +1,6 @@
 /**
- * Tokens for parts of the service that ask for one of their own, other than that of the user. Each is in a variable alone, and forgotten
- * after 15 minutes.
+ * Tokens for parts of the service with an authentication of their own. Each is only in a variable, and is forgotten after 15
+ * minutes.
  *
  * @module
  */
@@ -12,13 +12,13 @@ const KEPT_MS = 15 * 60_000
 
 /** A token of one part. */
 export interface PartToken {
-  /** Undefined until it is given. Empty where the part asks for none. */
+  /** Undefined until it is given. Empty if the part needs none. */
   readonly value: Signal<string | undefined>
-  /** It was not accepted. */
+  /** Whether the last token was refused. */
   readonly isRefused: Signal<boolean>
-  /** Uses a token from now on; undefined forgets it. */
+  /** Uses a token from now on. Undefined forgets it. */
   keep(token: string | undefined): void
-  /** Asks with it. One that is not accepted is forgotten. */
+  /** Sends a request with the token. A refused token is forgotten. */
   ask<T>(send: (headers: Readonly<Record<string, string>>) => Promise<T>): Promise<T>
 }
 
@@ -41,7 +41,7 @@ function createToken(): PartToken {
       try {
         return await send(token ? { authorization: `Bearer ${token}` } : {})
       } catch (error) {
-        // A late answer says nothing of a token that was given since.
+        // A late answer does not affect a newer token.
         if (token !== undefined && codeOf(error) === 'unauthorized' && value.value === token) {
           keep(undefined)
           isRefused.value = true
@@ -52,8 +52,8 @@ function createToken(): PartToken {
   }
 }
 
-/** That of administrators. */
+/** The token of administrators. */
 export const ofAdmin: PartToken = createToken()
 
-/** That of the metrics, where their `authenticate` asks for one. */
+/** The token of the metrics, if their `authenticate` needs one. */
 export const ofMetrics: PartToken = createToken()

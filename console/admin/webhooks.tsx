@@ -9,7 +9,7 @@ import { codeOf } from '../service.ts'
 import { visible } from '../text.ts'
 import { askAdmin } from './ask.ts'
 
-/** Who is told of runs, and how that went. Nothing is shown where the service has no webhooks. */
+/** Webhook subscriptions and their deliveries. Nothing is shown if the service has no webhooks. */
 export function Webhooks() {
   const { value, error } = useLoaded('', signal =>
     askAdmin<{ readonly webhooks: readonly AnyWebhook[] }>('/webhooks', { signal }),

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Answer, ContentPart } from '../../src/agents/contract.ts'
-import type { Waiting } from '../../src/features/approvals/inbox.ts'
+import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { useLoaded } from '../loading.ts'
 import { type Acting, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
@@ -9,32 +9,34 @@ import { Folded } from '../parts/folded.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { linkTo } from '../place.ts'
 import { Decision } from '../requests/decision.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
+import { linkTo } from '../route.ts'
 import { client, codeOf, providerKeys } from '../service.ts'
 import { visible } from '../text.ts'
 
-/** What a run asks, with the buttons that decide it. */
+/** A request of a run, with the buttons that decide it. */
 export function Approval({
   waiting,
   isGone = false,
   onChanged,
   onDecided,
 }: {
-  waiting: Waiting
-  /** It waits no longer. */
+  waiting: WaitingRequest
+  /** Whether it no longer waits. */
   isGone?: boolean
-  /** It is another one by now: reads it anew. */
+  /** Called when the request has changed on the service, to load it again. */
   onChanged: () => Promise<void>
-  /** It is decided. `next`: the run that goes on, if it is the user's own. */
+  /** Called when it is decided. `next` is the run that continues, if it is the user's own. */
   onDecided?: (next: string | undefined) => void
 }) {
   const { request, run, createdAt, expiresAt } = waiting
   const [outcome, setOutcome] = useState<{ word: string; next: string | undefined }>()
-  const decide = async (said: Said, word: string) => {
+  const decide = async (given: GivenAnswer, word: string) => {
     const { id, digest } = request
-    const { next } = await client.runs.answer(run.id, [{ ...said, id, digest }], { keys: providerKeys.value })
+    const { next } = await client.runs.answer(run.id, [{ ...given, id, digest }], {
+      keys: providerKeys.value,
+    })
     setOutcome({ word, next: next?.id })
     onDecided?.(next?.id)
   }
@@ -70,7 +72,7 @@ export function Approval({
   )
 }
 
-/** The user's words and the agent's. */
+/** The earlier messages of the user and the agent. */
 function Before({ id }: { id: string }) {
   const { value, error } = useLoaded(id, signal => client.approvals.get(id, { signal }))
   if (error !== undefined) return <Failure error={error} />
@@ -79,11 +81,11 @@ function Before({ id }: { id: string }) {
     <>
       {value.messages.map((message, at) => {
         const content = ('content' in message && message.content) || ''
-        const said = typeof content === 'string' ? content : content.map(wordsOf).join('\n')
+        const text = typeof content === 'string' ? content : content.map(wordsOf).join('\n')
         return (
           <p key={at} class="answer">
             <span class="soft">{message.role === 'user' ? 'User: ' : 'Agent: '}</span>
-            {visible(said)}
+            {visible(text)}
           </p>
         )
       })}
@@ -91,26 +93,30 @@ function Before({ id }: { id: string }) {
   )
 }
 
-/** A part of a message. The service has named large files. */
+/** A part of a message as text. Large files appear by name. */
 function wordsOf(part: ContentPart): string {
   if (part.type === 'text') return part.text
   if (part.type === 'data') return JSON.stringify(part.data)
   return `[a file: ${(part.type === 'file' && part.filename) || (part.mimeType ?? part.type)}]`
 }
 
-/** What is said to a request. */
-type Said = Answer extends infer One ? (One extends Answer ? Omit<One, 'id' | 'digest'> : never) : never
+/** The answer to a request. */
+type GivenAnswer = Answer extends infer One
+  ? One extends Answer
+    ? Omit<One, 'id' | 'digest'>
+    : never
+  : never
 
-/** The form that decides it, or why there is none. */
+/** The form that decides it, or the reason why there is none. */
 function Open({
   waiting: { request },
   isGone,
   decide,
   onChanged,
 }: {
-  waiting: Waiting
+  waiting: WaitingRequest
   isGone: boolean
-  decide: (said: Said, word: string) => Promise<void>
+  decide: (given: GivenAnswer, word: string) => Promise<void>
   onChanged: () => Promise<void>
 }) {
   const acting = useActing()
@@ -132,8 +138,8 @@ function Open({
         <Decision
           request={request}
           isBusy={isBusy}
-          take={said =>
-            void act(() => decide(said, said.decision === 'approve' ? '✓ Approved.' : '■ Denied.'))
+          take={given =>
+            void act(() => decide(given, given.decision === 'approve' ? '✓ Approved.' : '■ Denied.'))
           }
         />
       )}
@@ -143,17 +149,17 @@ function Open({
 }
 
 function Outcome({ word, next }: { word: string; next: string | undefined }) {
-  const said = useRef<HTMLParagraphElement>(null)
-  // The button that had the focus is gone.
-  useEffect(() => said.current?.focus(), [])
+  const notice = useRef<HTMLParagraphElement>(null)
+  // The button that had the focus was removed.
+  useEffect(() => notice.current?.focus(), [])
   return (
-    <p ref={said} tabIndex={-1} class="notice">
+    <p ref={notice} tabIndex={-1} class="notice">
       {word} {next && <a href={linkTo('runs', [next])}>See how the run goes on</a>}
     </p>
   )
 }
 
-/** Why it is not decided. */
+/** The reason why it is not decided. */
 function Refused({ acting: { error, act }, onChanged }: { acting: Acting; onChanged: () => Promise<void> }) {
   if (error === undefined) return null
   if (codeOf(error) !== 'request_changed') return <Failure error={error} />

@@ -1,6 +1,6 @@
 import { waitingCount } from './live.ts'
 
-/** How much waits, beside the name of the screen. */
+/** The number of waiting requests, in the navigation. */
 export function WaitingBadge() {
   const count = waitingCount.value
   if (count === 0) return null

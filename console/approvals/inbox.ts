@@ -1,9 +1,9 @@
-/** What waits for a person, as it changes. */
-import type { Waiting } from '../../src/features/approvals/inbox.ts'
+/** A live view of the requests that wait for a person. */
+import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import type { InboxEvent } from '../../src/features/approvals/watch.ts'
 
-/** What waits, by the id of the request. */
-export type Inbox = ReadonlyMap<string, Waiting>
+/** Waiting requests by their ids. */
+export type Inbox = ReadonlyMap<string, WaitingRequest>
 
 /** The inbox after an event. */
 export function inboxAfter(before: Inbox, event: InboxEvent): Inbox {
@@ -14,8 +14,11 @@ export function inboxAfter(before: Inbox, event: InboxEvent): Inbox {
   return after
 }
 
-/** All that was shown, in its place, and then what is new: so nothing moves under the pointer. */
-export function placed(shown: readonly Waiting[], inboxes: readonly Inbox[]): readonly Waiting[] {
+/** All requests that were shown, in their old order, followed by new ones, so that nothing moves under the pointer. */
+export function inStableOrder(
+  shown: readonly WaitingRequest[],
+  inboxes: readonly Inbox[],
+): readonly WaitingRequest[] {
   const now = new Map(inboxes.flatMap(inbox => [...inbox]))
   const old = new Set(shown.map(({ request }) => request.id))
   const fresh = [...now.values()].filter(({ request }) => !old.has(request.id))

@@ -1,6 +1,6 @@
 /**
- * What waits for the user, while the page is open. The user's own requests come as a stream while the page is seen. Those of others, and
- * all while the page is hidden, are looked at now and then, since browsers keep few connections to a host.
+ * The user's waiting requests, while the page is open. Requests of the user's own runs arrive as a stream while the page is
+ * visible. Those of others, and all while the page is hidden, are polled, since browsers allow few connections to a host.
  *
  * @module
  */
@@ -13,39 +13,39 @@ import { visible } from '../text.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { type Inbox, inboxAfter } from './inbox.ts'
 
-/** Whose requests: of the user's own runs, or of those of others that the user may decide. */
+/** Whose runs: the user's own, or those of others that the user may decide. */
 const WHOSE = ['mine', 'others'] as const
 type Whose = (typeof WHOSE)[number]
 
-/** Milliseconds between two looks at those of others. A stream each would take two of the few connections. */
+/** Milliseconds between two polls of others' requests. A second stream would take one more of the few connections. */
 const LOOK_MS = 5000
 /** The same in a hidden page. */
 const HIDDEN_MS = 15_000
 
-/** What waits, of each kind. Undefined until it is known. */
+/** Waiting requests, by whose they are. Undefined until they are loaded. */
 export const inboxes = signal<Readonly<Partial<Record<Whose, Inbox>>>>({})
 
-/** Why it is not known. */
+/** Why they could not be loaded. */
 export const inboxError = signal<unknown>(undefined)
 
-/** How much waits. */
+/** The number of waiting requests. */
 export const waitingCount = computed(() => {
   const { mine, others } = inboxes.value
   return (mine?.size ?? 0) + (others?.size ?? 0)
 })
 
-/** What a screen reader is told once. */
+/** The text for screen readers. */
 export const announcement = signal('')
 
-/** Requests that the user has been told of. */
-const told = new Set<string>()
+/** Requests that were announced to the user. */
+const announced = new Set<string>()
 
-/** Whether the service tells this user what waits. */
+/** Whether the service lists waiting requests for this user. */
 export const hasInbox = computed(
   () => config.value.plugins.includes('approvals') && config.value.identity !== null,
 )
 
-/** Watches for as long as it is drawn. */
+/** Watches while the component is mounted. */
 export function useInboxes(): void {
   const isOn = hasInbox.value
   useEffect(() => {
@@ -56,7 +56,7 @@ export function useInboxes(): void {
   }, [isOn])
 }
 
-/** Reads what waits anew, as after a request that has changed. */
+/** Loads the requests again, for example after one has changed. */
 export async function lookAgain(): Promise<void> {
   await Promise.all(WHOSE.map(whose => look(whose)))
 }
@@ -76,7 +76,7 @@ async function watch(whose: Whose, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Until the page is hidden. */
+/** Streams until the page is hidden. */
 async function stream(whose: Whose, signal: AbortSignal): Promise<void> {
   const hidden = new AbortController()
   const leave = () => hidden.abort()
@@ -102,12 +102,12 @@ function take(whose: Whose, event: InboxEvent): void {
   const after = inboxAfter(before ?? new Map(), event)
   inboxes.value = { ...inboxes.value, [whose]: after }
   inboxError.value = undefined
-  const fresh = [...after.values()].filter(({ request }) => !told.has(request.id))
-  for (const { request } of fresh) told.add(request.id)
+  const fresh = [...after.values()].filter(({ request }) => !announced.has(request.id))
+  for (const { request } of fresh) announced.add(request.id)
   const [first] = fresh
   if (before === undefined) return
   if (first === undefined) {
-    // So that the same words are said again, should they be needed.
+    // Cleared, so that the same text can be announced again.
     announcement.value = ''
     return
   }

@@ -1,9 +1,9 @@
-/** What an A2A card says, whichever version of the protocol it is written in. */
+/** Reads an A2A card of any version of the protocol. */
 
 /** An address at which the agent answers. */
 export interface CardAddress {
   readonly url: string
-  /** How: `JSONRPC`, `HTTP+JSON`, with the version of the protocol where it is told. */
+  /** The transport: `JSONRPC`, `HTTP+JSON`, with the version of the protocol if the card states it. */
   readonly how: string
 }
 
@@ -17,12 +17,12 @@ export interface CardFacts {
   readonly capabilities: readonly string[]
   readonly skills: readonly { readonly id: string; readonly name: string; readonly description: string }[]
   readonly addresses: readonly CardAddress[]
-  /** Names of the ways to authenticate. */
+  /** Names of the security schemes. */
   readonly security: readonly string[]
   readonly signatures: number
 }
 
-/** Reads a card. What another form of it has not is left out. */
+/** Reads a card. Facts that its version does not have are left out. */
 export function factsOf(card: Readonly<Record<string, unknown>>): CardFacts {
   const provider = Object(card.provider)
   const now = listOf(card.supportedInterfaces).map(({ url, protocolBinding, protocolVersion }) => ({

@@ -1,5 +1,5 @@
 /**
- * The chats that are open in this page. A run goes on while other screens or chats are shown.
+ * The open chats of this page. A run continues while other screens or chats are shown.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import { type Signal, signal } from '@preact/signals'
 import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/contract.ts'
 import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
-import { goTo, linkTo, place } from '../place.ts'
+import { goTo, linkTo, route } from '../route.ts'
 import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
 import type { FilePart } from './files.ts'
 import { eachFrame } from './frames.ts'
 import { type Answer, answerOf, continued, fold, goingOn, NEW_ANSWER, waitingFor } from './parts.ts'
 
-/** A message, and what was answered. */
+/** A message with its answer. */
 export interface Turn {
-  /** Tells turns of this page apart. */
+  /** Distinguishes the turns of this page. */
   readonly key: number
   readonly input: RunInput
-  /** By what the session knows it: the id that this page gave it, or that of its run. */
+  /** Its id in the session: the one that this page gave it, or that of its run. */
   readonly messageId: string | undefined
   readonly answer: Signal<Answer>
-  /** The session has an earlier message with this id, in whose place this one is to come. */
+  /** Whether it replaces an earlier message of the session with this id. */
   readonly replaces: boolean
-  /** Ends a run that nobody stores. */
-  readonly leaving: AbortController
+  /** Ends a run that is not stored. */
+  readonly aborting: AbortController
 }
 
-/** The user that runs name, where the service knows nobody. */
+/** The user id for runs, if the service does not authenticate users. */
 export const userId = signal('')
 
-/** Browsers keep six connections to a host over HTTP/1.1. The page needs four of them. */
+/** Browsers allow six connections to a host over HTTP/1.1. The page needs four of them. */
 const MOST_AT_ONCE = 2
 
 /** Most turns of a session that are loaded at once. */
@@ -44,9 +44,9 @@ export class Chat {
   /** Why the messages of the session cannot be shown. */
   readonly failure: Signal<unknown> = signal(undefined)
   readonly isLoading: Signal<boolean> = signal(false)
-  /** Gives the turns before these; null where there are none. */
+  /** The cursor of earlier turns; null if there are none. */
   readonly earlier: Signal<string | null> = signal(null)
-  /** The message that is edited, to be run again. */
+  /** The message that is edited, to be sent again. */
   readonly edited: Signal<Turn | undefined> = signal(undefined)
   /** The message that is being written. */
   readonly draft: Signal<Draft> = signal(NO_DRAFT)
@@ -60,12 +60,12 @@ export class Chat {
     if (sessionId !== undefined && hasSessions()) void this.load()
   }
 
-  /** Whether a run is at work. */
+  /** Whether a run is running. */
   get isBusy(): boolean {
     return this.turns.value.some(({ answer }) => answer.value.status === 'running')
   }
 
-  /** Loads a page of the session's turns, which stand before those that are shown. */
+  /** Loads a page of the session's turns, before those that are shown. */
   async load(): Promise<void> {
     const { earlier, isLoading, failure } = this
     const sessionId = this.sessionId.value
@@ -80,28 +80,28 @@ export class Chat {
       const last = turns.at(-1)
       if (last !== undefined) await this.#goOn(last)
     } catch (error) {
-      // A session that is new to the service has no messages.
+      // The service creates a session with its first message.
       if (codeOf(error) !== 'session_not_found') failure.value = error
     } finally {
       isLoading.value = false
     }
   }
 
-  /** Sends a message. It may take the place of an earlier one, and of all that came after it. */
+  /** Sends a message. It may replace an earlier message and all later ones. */
   async send(input: RunInput, replaced?: Turn): Promise<void> {
     this.edited.value = undefined
     const messageId = replaced?.messageId ?? newId()
     const answer = signal(NEW_ANSWER)
-    // A message whose run never began is not in the session, but the one that it was to replace is.
+    // A message whose run never began is not in the session, but the message that it was to replace is.
     const replaces =
       replaced !== undefined && (replaced.replaces || replaced.answer.value.runId !== undefined)
-    const turn = { key: nextKey++, input, messageId, answer, replaces, leaving: new AbortController() }
+    const turn = { key: nextKey++, input, messageId, answer, replaces, aborting: new AbortController() }
     const turns = this.turns.value
     const from = replaced ? turns.indexOf(replaced) : turns.length
     this.turns.value = [...turns.slice(0, from), turn]
     try {
       checkConnections()
-      // What waits could still be approved, and would run then.
+      // A waiting request could still be approved, and would run then.
       await Promise.all(turns.slice(from).map(giveUp))
       await this.#begin()
     } catch (error) {
@@ -111,7 +111,7 @@ export class Chat {
     const { kind, name } = this
     const sessionId = this.sessionId.value
     const options = {
-      signal: turn.leaving.signal,
+      signal: turn.aborting.signal,
       keys: providerKeys.value,
       userId: userId.value || undefined,
       ...(sessionId !== undefined && { sessionId, messageId, replaces: replaces ? messageId : undefined }),
@@ -124,13 +124,13 @@ export class Chat {
   }
 
   /** Stops the run of a message. */
-  stop({ answer, leaving }: Turn): void {
+  stop({ answer, aborting }: Turn): void {
     const { runId } = answer.value
-    if (isStored() && runId !== undefined) client.runs.cancel(runId).catch(() => leaving.abort())
-    else leaving.abort()
+    if (isStored() && runId !== undefined) client.runs.cancel(runId).catch(() => aborting.abort())
+    else aborting.abort()
   }
 
-  /** Answers what a run waits for. */
+  /** Answers the requests of a run. */
   async respond(turn: Turn, answers: readonly RequestAnswer[]): Promise<void> {
     const { answer } = turn
     const options = { keys: providerKeys.value }
@@ -145,12 +145,15 @@ export class Chat {
     else answer.value = { ...answer.value, requests: record.requests ?? [] }
   }
 
-  /** Reads again what a run waits for. True, and it is followed, if somebody else has answered all of it. */
+  /**
+   * Loads the requests of a run again. Returns true, and follows the run that continues, if somebody else has answered all of
+   * them.
+   */
   async lookAgain(turn: Turn): Promise<boolean> {
     const { answer } = turn
     const { runId } = answer.value
     const { requests = [], continuedBy, status } = await client.runs.get(`${runId}`)
-    // It was followed meanwhile: whoever answers and whoever hears of it may both look.
+    // It was followed meanwhile: an answer and a live event may both trigger this check.
     if (answer.value.runId !== runId) return true
     if (continuedBy !== undefined) void goOnIn(turn, continuedBy, client.runs.stream(continuedBy))
     else if (requests.length > 0) answer.value = { ...answer.value, requests, status: 'input_required' }
@@ -158,7 +161,7 @@ export class Chat {
     return continuedBy !== undefined
   }
 
-  /** Begins a session, where the service has them. */
+  /** Creates a session, if the service supports sessions. */
   async #begin(): Promise<void> {
     if (this.sessionId.value !== undefined || !hasSessions()) return
     const { kind, name } = this
@@ -170,7 +173,7 @@ export class Chat {
     if (isShown) location.replace(linkTo('chat', [kind, name], { session: id }))
   }
 
-  /** Follows the last turn of a session if it is at work, and finds what it waits for. */
+  /** Follows the last turn of a session if it is running, and loads its waiting requests. */
   async #goOn(turn: Turn): Promise<void> {
     const { answer } = turn
     const { status, runId = '' } = answer.value
@@ -193,7 +196,7 @@ export interface Draft {
 
 export const NO_DRAFT: Draft = { text: '', files: [] }
 
-/** Throws if so many answers are at work that the browser has no connection left for another one. */
+/** Throws if so many answers are running that the browser has no connection left for another one. */
 function checkConnections(): void {
   const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   if (page?.nextHopProtocol !== 'http/1.1') return
@@ -205,7 +208,7 @@ function checkConnections(): void {
     )
 }
 
-/** Cancels a run that waits. */
+/** Cancels a waiting run. */
 async function giveUp({ answer }: Turn): Promise<void> {
   const { runId, requests } = answer.value
   if (runId === undefined || requests.length === 0) return
@@ -214,7 +217,7 @@ async function giveUp({ answer }: Turn): Promise<void> {
   })
 }
 
-/** Shows the run that has what was waited for in the same answer. */
+/** Shows the run that continues in the same answer. */
 function goOnIn(turn: Turn, runId: string, events: RunEvents): Promise<void> {
   turn.answer.value = goingOn(turn.answer.value, runId)
   return follow(turn, events)
@@ -226,7 +229,7 @@ const chats = new Map<string, Chat>()
 
 const keyOf = (kind: Kind, name: string, sessionId = '') => JSON.stringify([kind, name, sessionId])
 
-/** The chat with an agent, a team or a workflow, in a session or in none yet. */
+/** The chat with an agent, a team or a workflow, in a session or without one yet. */
 export function chatOf(kind: Kind, name: string, sessionId: string | undefined): Chat {
   const key = keyOf(kind, name, sessionId)
   const chat = chats.get(key) ?? new Chat(kind, name, sessionId)
@@ -244,19 +247,19 @@ export function newChat(kind: Kind, name: string): void {
   chats.delete(keyOf(kind, name))
   const before = location.hash
   goTo('chat', [kind, name])
-  // The same address is no change of place.
+  // Setting the same address fires no event.
   if (location.hash === before) dispatchEvent(new HashChangeEvent('hashchange'))
 }
 
 function chatAt(): Chat | undefined {
-  const [kind, name = ''] = place.value.path
-  return chats.get(keyOf(kind as Kind, name, place.value.query.get('session') ?? undefined))
+  const [kind, name = ''] = route.value.path
+  return chats.get(keyOf(kind as Kind, name, route.value.query.get('session') ?? undefined))
 }
 
 export const hasSessions = (): boolean => config.value.plugins.includes('sessions')
 const isStored = () => config.value.notStored === null
 
-/** 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS. */
+/** 128 random bits; `crypto.randomUUID` is not available on pages without HTTPS. */
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), each => each.toString(36)).join('')
 
 function failed(answer: Answer, error: unknown): Answer {
@@ -264,7 +267,7 @@ function failed(answer: Answer, error: unknown): Answer {
 }
 
 /** Reads a run to its end. */
-async function follow({ answer, leaving }: Turn, events: RunEvents): Promise<void> {
+async function follow({ answer, aborting }: Turn, events: RunEvents): Promise<void> {
   const waiting: RunEvent[] = []
   const flush = () => {
     const { runId = answer.value.runId } = events
@@ -280,12 +283,12 @@ async function follow({ answer, leaving }: Turn, events: RunEvents): Promise<voi
     if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
   } catch (error) {
     flush()
-    const { aborted } = leaving.signal
+    const { aborted } = aborting.signal
     answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
   }
 }
 
-/** The turns of a page, oldest first. A run that went on with answers is one turn with the run that had waited for them. */
+/** The turns of a page, oldest first. A run that continued with answers and the runs before it are one turn. */
 function turnsOf({ turns }: TurnPage): Turn[] {
   const all: Turn[] = []
   for (const each of [...turns].reverse()) {
@@ -295,10 +298,10 @@ function turnsOf({ turns }: TurnPage): Turn[] {
       before.answer.value = continued(before.answer.value, answer)
     } else {
       const messageId = each.messageId ?? each.runId
-      const leaving = new AbortController()
+      const aborting = new AbortController()
       all.push({
         ...{ key: nextKey++, input: each.input, messageId, answer: signal(answer) },
-        ...{ replaces: false, leaving },
+        ...{ replaces: false, aborting },
       })
     }
   }

@@ -5,7 +5,7 @@
  */
 
 import type { ContentPart, Kind, RunInput } from '../../src/agents/contract.ts'
-import type { Ask } from '../../src/http/security/page-credentials.ts'
+import type { PageCredential } from '../../src/http/security/page-credentials.ts'
 
 /** The run that is shown as code. */
 export interface Shown {
@@ -16,19 +16,19 @@ export interface Shown {
   readonly input: RunInput
   readonly sessionId?: string | undefined
   readonly userId?: string | undefined
-  /** The credential that the service asks for. */
-  readonly ask?: Ask | undefined
-  /** The run has a key of a model provider. */
+  /** The credential that the service needs. */
+  readonly ask?: PageCredential | undefined
+  /** Whether the run has a key of a model provider. */
   readonly hasKey: boolean
 }
 
 /** The longest data of a file that is shown. */
 const MAX_DATA = 200
 
-/** Characters that are not seen, or that change the order of others. */
+/** Characters that are invisible, or that change the order of others. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-/** A value as JSON of one line, which is JavaScript as well. */
+/** A value as JSON on one line, which is valid JavaScript too. */
 function json(value: unknown): string {
   return JSON.stringify(value).replace(INVISIBLE, each =>
     Array.from({ length: each.length }, (_, index) => {
@@ -42,7 +42,7 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** What a run is asked with. */
+/** The body of the request. */
 function bodyOf({ input, sessionId, userId }: Shown): object {
   return { input: shortened(input), sessionId, userId }
 }
@@ -57,7 +57,7 @@ function withoutData(part: ContentPart): ContentPart {
   return { ...part, data: `<${part.data.length} characters of base64>` }
 }
 
-/** The text of an input, for clients that send no more. */
+/** The text of an input, for clients that send only text. */
 function textIn(input: RunInput): string {
   if (typeof input === 'string') return input
   return input.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
@@ -69,7 +69,7 @@ export function curl(run: Shown): string {
   const lines = [
     `curl -N ${quoted(`${base}/${kind}s/${encodeURIComponent(name)}/stream`)}`,
     `-H ${quoted('content-type: application/json')}`,
-    // The shell puts the variable in, so only these are in double quotes.
+    // The shell expands the variable, so only these are in double quotes.
     ...(ask ? [`-H ${quoted(`${ask.header}: ${ask.prefix}`)}"$TOKEN"`] : []),
     ...(hasKey ? [`-H ${quoted('x-api-key: ')}"$KEY"`] : []),
     `-d ${quoted(json(bodyOf(run)))}`,

@@ -9,7 +9,7 @@ import { type FilePart, nameOf, partOf } from './files.ts'
 /** Bytes that the other fields of a body may need. */
 const OTHER_FIELDS = 4096
 
-/** Where a message is written. Enter sends it, Shift and Enter break the line, and Escape stops the answer. */
+/** The field for a message. Enter sends it, Shift and Enter break the line, and Escape stops the answer. */
 export function Composer({ chat }: { chat: Chat }) {
   const { text, files } = chat.draft.value
   const change = (part: Partial<Draft>) => {

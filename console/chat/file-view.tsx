@@ -19,7 +19,7 @@ export const Contents = memo(({ parts, name }: { parts: readonly ContentPart[]; 
   </>
 ))
 
-/** A file: shown if that is harmless, else to be saved. Its source is text. */
+/** A file: shown if that is harmless, otherwise offered for saving. Its source is shown as text. */
 function FileView({ part, name }: { part: FilePart; name: string }) {
   const foreign = foreignIn(part)
   const title = visible((part.type === 'file' && part.filename) || name || nameOf(part))
@@ -69,7 +69,7 @@ function OwnFile({ part, title }: { part: FilePart; title: string }) {
   )
 }
 
-/** What is shown of a file. */
+/** The view of a file. */
 async function shown(part: FilePart) {
   const content = await contentOf(part)
   const way = waysToShow(part.mimeType ?? content.type)

@@ -1,17 +1,17 @@
-/** Files of messages, and of answers. */
+/** Files of messages and answers. */
 import type { ContentPart } from '../../src/agents/contract.ts'
 import { client } from '../service.ts'
 
 /** A part that is a file. */
 export type FilePart = Extract<ContentPart, { type: 'image' | 'audio' | 'file' }>
 
-/** Kinds of files that are shown. Others may hold scripts, or are for other programs. */
+/** Types of files that are shown. Others may contain scripts, or belong to other programs. */
 const SHOWN = /^(image\/(png|jpeg|gif|webp|avif)|audio\/[\w.+-]+)$/
 
-/** Kinds of files whose source is shown as text. */
+/** Types of files whose source is shown as text. */
 const TEXTS = /^(text\/|image\/svg\+xml|application\/(json|xml|xhtml\+xml))/
 
-/** How a file is shown: as what it is, as text, or not. */
+/** How a file is shown: by its type, as text, or not at all. */
 export function waysToShow(mimeType: string): 'image' | 'audio' | 'text' | undefined {
   if (SHOWN.test(mimeType)) return mimeType.startsWith('image') ? 'image' : 'audio'
   return TEXTS.test(mimeType) ? 'text' : undefined
@@ -32,7 +32,7 @@ export function nameOf(part: FilePart): string {
   return (part.type === 'file' && part.filename) || part.type
 }
 
-/** The address of another site that a part has in place of its data. Nothing is loaded from there. */
+/** The address on another site that a part has instead of data. Nothing is loaded from there. */
 export function foreignIn({ data }: FilePart): string | undefined {
   return /^https?:\/\//i.test(data) && !isOfRun(data) ? data : undefined
 }

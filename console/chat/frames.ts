@@ -1,13 +1,13 @@
-/** Least and most milliseconds between two times. */
+/** Least and most milliseconds between two frames of work. */
 const APART = 50
 const MOST_APART = 750
 
-/** So many times as long as the last time took to draw, the page does other things before the next one. */
+/** The pause after a frame, as a multiple of the time that drawing took. */
 const REST = 8
 
 /**
- * A function that asks for the work to be done with one of the next frames: at most once in 50 ms, and less often where drawing takes
- * long, so that a slow computer still answers to keys and scrolling.
+ * Returns a function that schedules the work for one of the next frames: at most once in 50 ms, and less often if drawing is
+ * slow, so that a slow computer still responds to keys and scrolling.
  */
 export function eachFrame(work: () => void): () => void {
   let next = 0

@@ -12,15 +12,15 @@ import { PartView } from './part-view.tsx'
 import { type Answer, toolCallsIn } from './parts.ts'
 import { Requests } from './requests.tsx'
 
-/** Pixels from the end of the page at which one still counts as being there. */
+/** Pixels from the end of the page that still count as the end. */
 const NEAR = 60
 
-/** The messages of a chat with their answers. The page scrolls along while one is at its end. */
+/** The messages of a chat with their answers. At the end of the page, it scrolls along. */
 export function Messages({ chat }: { chat: Chat }) {
   const list = useRef<HTMLOListElement>(null)
   const turns = chat.turns.value
   useEffect(() => scrollAlong(list.current!), [])
-  // One who sends a message wants to see its answer.
+  // After sending, the user wants to see the answer.
   useEffect(scrollToEnd, [turns.at(-1)?.key])
   return (
     <ol class="messages" ref={list}>
@@ -98,17 +98,17 @@ function Actions({ chat, turn, text }: { chat: Chat; turn: Turn; text: string })
   )
 }
 
-/** Says how the last answer stands. */
-export function Said({ chat }: { chat: Chat }) {
+/** Announces the status of the last answer. */
+export function AnswerAnnouncer({ chat }: { chat: Chat }) {
   const last = chat.turns.value.at(-1)?.answer.value
   return (
     <p class="soft" role="status">
-      {last && saidOf(last)}
+      {last && announcementOf(last)}
     </p>
   )
 }
 
-function saidOf(answer: Answer): string {
+function announcementOf(answer: Answer): string {
   const calls = toolCallsIn(answer)
   switch (answer.status) {
     case 'running':
@@ -145,7 +145,7 @@ function scrollToEnd(): void {
   scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })
 }
 
-/** Keeps the end of the page in view while it grows, unless one has scrolled away from it. */
+/** Keeps the end of the page visible while it grows, unless the user has scrolled away from it. */
 function scrollAlong(list: Element): () => void {
   const page = document.documentElement
   let isAtEnd = true

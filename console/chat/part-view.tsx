@@ -10,7 +10,7 @@ import type { Part, StepPart, ToolPart } from './parts.ts'
 /** Most characters of arguments beside the name of a tool. */
 const SHORT = 60
 
-/** A part of an answer. `isWhole`: nothing is added to it any more. */
+/** A part of an answer. `isWhole`: it is complete. */
 export const PartView = memo(({ part, isWhole }: { part: Part; isWhole: boolean }) => (
   <div class={`part ${part.kind}`}>
     {part.agent !== undefined && part.kind !== 'tool' && <p class="soft">{visible(part.agent)}</p>}

@@ -5,15 +5,15 @@
  */
 
 import type { ContentPart, InputRequest, StepEvent, Usage } from '../../src/agents/contract.ts'
-import { lastWordsOf } from '../../src/agents/work/last-words.ts'
+import { endMessageOf } from '../../src/agents/end-message.ts'
 import type { RunEvent, TurnPage } from '../../src/client/index.ts'
 
-/** What every part has. */
+/** The common members of parts. */
 interface Of<Kind extends string> {
   readonly kind: Kind
-  /** Tells parts of one answer apart. */
+  /** Distinguishes the parts of one answer. */
   readonly key: number
-  /** The member of a team or the agent of a workflow that says it. */
+  /** The member of a team or the agent of a workflow that it comes from. */
   readonly agent?: string | undefined
 }
 
@@ -21,7 +21,7 @@ interface Of<Kind extends string> {
 export interface ToolPart extends Of<'tool'> {
   readonly id: string
   readonly name: string
-  /** The text of the arguments while they come. */
+  /** The text of the arguments while they arrive. */
   readonly argsText: string
   readonly args?: unknown
   readonly result?: unknown
@@ -57,19 +57,19 @@ export type Part =
   | (Of<'message'> & { readonly parts: readonly ContentPart[] })
   | (Of<'structured'> & { readonly value: object })
 
-/** How an answer stands. */
+/** The status of an answer. */
 export type AnswerStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
 
-/** What a run has answered. */
+/** The answer of a run. */
 export interface Answer {
   readonly parts: readonly Part[]
   readonly status: AnswerStatus
   readonly runId?: string | undefined
-  /** What the run waits for. */
+  /** The requests that the run waits for. */
   readonly requests: readonly InputRequest[]
   readonly error?: { readonly message: string; readonly code: string | undefined } | undefined
   readonly usage?: Usage | undefined
-  /** Milliseconds that the run took. */
+  /** The duration of the run in milliseconds. */
   readonly durationMs?: number | undefined
   /** The key of the next part. */
   readonly next: number
@@ -84,7 +84,7 @@ export function fold(answer: Answer, events: readonly RunEvent[]): Answer {
   return folding.answer
 }
 
-/** The answer of a turn of a session. It names the tools, but knows nothing else of their calls. */
+/** The answer of a turn of a session. It has the names of the tools, but no other data of their calls. */
 export function answerOf(turn: TurnPage['turns'][number]): Answer {
   const calls = turn.toolCalls ?? []
   const events: RunEvent[] = calls.flatMap(({ toolCallId: id, toolName: name }) => [
@@ -100,7 +100,7 @@ export function answerOf(turn: TurnPage['turns'][number]): Answer {
   return { ...fold(NEW_ANSWER, events), runId: turn.runId }
 }
 
-/** An answer that waits: the calls that it asks for have not ended. */
+/** A waiting answer: its requested calls have not ended. */
 export function waitingFor(answer: Answer, requests: readonly InputRequest[]): Answer {
   const asked = new Set(requests.map(({ toolCallId }) => toolCallId))
   const parts = answer.parts.map(part =>
@@ -109,7 +109,7 @@ export function waitingFor(answer: Answer, requests: readonly InputRequest[]): A
   return { ...answer, parts, requests }
 }
 
-/** The answer of a run that waited, with that of the run that went on. A call that waited is told by both. */
+/** The answer of a run that waited, joined with that of the run that continued. Both have the call that waited. */
 export function continued(before: Answer, after: Answer): Answer {
   const again = new Set(after.parts.flatMap(part => (part.kind === 'tool' ? [part.id] : [])))
   const kept = before.parts.filter(part => part.kind !== 'tool' || !again.has(part.id))
@@ -117,18 +117,18 @@ export function continued(before: Answer, after: Answer): Answer {
   return { ...after, parts, next: parts.length }
 }
 
-/** The same answer, while the run works that has what was waited for. Its times begin anew. */
+/** The same answer while the continuing run is running. Its times begin anew. */
 export function goingOn(answer: Answer, runId: string): Answer {
   const parts = answer.parts.map(part => (part.kind === 'tool' ? { ...part, startedAt: undefined } : part))
   return { ...answer, parts, runId, status: 'running', requests: [], error: undefined }
 }
 
-/** How many tool calls an answer has. */
+/** The number of tool calls in an answer. */
 export function toolCallsIn({ parts }: Answer): number {
   return parts.filter(({ kind }) => kind === 'tool').length
 }
 
-/** What is left of a list of parts when a run begins again: what was complete. */
+/** Whether a part is kept when a run resumes: only complete parts are. */
 const isComplete = (part: Part) =>
   part.kind === 'tool' ? part.isDone : part.kind === 'step' ? !isAtWork(part) : part.kind === 'artifact'
 
@@ -153,9 +153,9 @@ class Folding {
     if (event.at !== undefined) this.#answer = { ...this.#answer, durationMs: event.at }
     switch (event.type) {
       case 'text':
-        return this.#say('text', event.text, event.agent)
+        return this.#addText('text', event.text, event.agent)
       case 'thinking':
-        return this.#say('reasoning', event.text, event.agent)
+        return this.#addText('reasoning', event.text, event.agent)
       case 'step':
         return this.#step(event)
       case 'artifact':
@@ -179,7 +179,7 @@ class Folding {
     this.#parts.push({ ...part, key: this.#next++ } as Part)
   }
 
-  /** Changes the last part of a kind that fits; says whether there is one. */
+  /** Changes the last matching part of a kind. Returns whether there is one. */
   #change<Kind extends Part['kind']>(
     kind: Kind,
     fits: (part: Extract<Part, { kind: Kind }>) => boolean,
@@ -193,7 +193,7 @@ class Folding {
     return true
   }
 
-  #say(kind: 'text' | 'reasoning', text: string, agent: string | undefined): void {
+  #addText(kind: 'text' | 'reasoning', text: string, agent: string | undefined): void {
     const last = this.#parts.at(-1)
     if (last?.kind === kind && last.agent === agent) {
       this.#parts[this.#parts.length - 1] = { ...last, text: last.text + text }
@@ -204,7 +204,7 @@ class Folding {
     if (event.type === 'tool_call_start') {
       const { id, name } = event.toolCall
       const { agent, at: startedAt } = event
-      // A run that goes on begins the call again for which it has waited.
+      // A run that continues begins the call again that it waited for.
       const again = () => ({ argsText: '', startedAt })
       const isKnown = this.#change('tool', part => part.id === id && !part.isDone, again)
       if (!isKnown) this.#add({ kind: 'tool', id, name, agent, argsText: '', startedAt, isDone: false })
@@ -266,7 +266,7 @@ class Folding {
     }
     const { finishReason, structured, usage, requests = [] } = event
     if (structured) this.#add({ kind: 'structured', value: structured })
-    const words = lastWordsOf(event)
+    const words = endMessageOf(event)
     if (words) this.#add({ kind: 'message', parts: words.parts })
     this.#answer = { ...this.#answer, status: statusOf(finishReason), usage, requests }
   }

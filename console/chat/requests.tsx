@@ -7,10 +7,10 @@ import { type Decided, Decision } from '../requests/decision.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
 import { visible } from '../text.ts'
 
-/** An answer without what tells to which request it belongs. */
+/** An answer without the ids of its request. */
 type Given = Decided | { readonly value: unknown } | { readonly result: unknown }
 
-/** What a run waits for, with a form for each request. */
+/** The requests of a run, with a form for each. */
 export function Requests({
   requests,
   respond,
@@ -24,7 +24,7 @@ export function Requests({
   const [kept, setKept] = useState<readonly Answer[]>([])
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
-  useLeaving(requests, () => void (isBusy || lookAgain().catch(setError)))
+  useRemoved(requests, () => void (isBusy || lookAgain().catch(setError)))
   const section = useRef<HTMLElement>(null)
   const send = async (answers: readonly Answer[]) => {
     setBusy(true)
@@ -32,7 +32,7 @@ export function Requests({
     await respond(answers).catch(setError)
     setKept([])
     setBusy(false)
-    // The button that had the focus is gone, or was switched off meanwhile.
+    // The button that had the focus was removed, or disabled meanwhile.
     if (document.activeElement === document.body) next(section.current)?.focus()
   }
   const take = async ({ id, digest }: InputRequest, given: Given) => {
@@ -62,8 +62,8 @@ export function Requests({
   )
 }
 
-/** Says that requests have left the inbox, in which they were: somebody else has decided them. */
-function useLeaving(requests: readonly InputRequest[], onLeft: () => void): void {
+/** Calls `onLeft` when requests have disappeared from the inbox, because somebody else has decided them. */
+function useRemoved(requests: readonly InputRequest[], onLeft: () => void): void {
   const { mine } = inboxes.value
   const wasThere = useRef(false)
   const isThere = mine !== undefined && requests.some(({ id }) => mine.has(id))
@@ -73,7 +73,7 @@ function useLeaving(requests: readonly InputRequest[], onLeft: () => void): void
   }, [isThere])
 }
 
-/** What is to be used next: the form of the next request, or else the field for a new message. */
+/** The next element to use: the form of the next request, or the field for a new message. */
 function next(section: HTMLElement | null): HTMLElement | null {
   const fields = ':is(input, select, textarea, button)'
   return (section ?? document).querySelector(section ? fields : '.composer textarea')
@@ -82,7 +82,7 @@ function next(section: HTMLElement | null): HTMLElement | null {
 interface RequestProps {
   readonly request: InputRequest
   readonly isBusy: boolean
-  /** It is answered, and waits for the other answers. */
+  /** Whether it is answered, and waits for the other answers. */
   readonly isKept: boolean
   readonly take: (given: Given) => void
 }

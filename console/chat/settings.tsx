@@ -1,14 +1,14 @@
 import { useLoaded } from '../loading.ts'
 import { Failure } from '../parts/notice.tsx'
-import { goTo } from '../place.ts'
+import { goTo } from '../route.ts'
 import { client, config, providerKeys } from '../service.ts'
 import { visible } from '../text.ts'
 import { type Chat, hasSessions, newChat, userId } from './chats.ts'
 
-/** The header that takes a key for any provider. */
+/** The header for a key of any provider. */
 const KEY_HEADER = 'x-api-key'
 
-/** The session of a chat, and what its runs are sent with. */
+/** The session of a chat, and the settings of its runs. */
 export function Settings({ chat }: { chat: Chat }) {
   const { kind, name } = chat
   const sessionId = chat.sessionId.value
@@ -66,7 +66,7 @@ export function Settings({ chat }: { chat: Chat }) {
   )
 }
 
-/** The last sessions, to be continued. */
+/** The last sessions, to continue one. */
 function Sessions({ chat, open }: { chat: Chat; open: (id: string) => void }) {
   const { kind, name } = chat
   const sessionId = chat.sessionId.value

@@ -1,9 +1,9 @@
 import type { Kind } from '../../src/agents/contract.ts'
-import { goTo, linkTo } from '../place.ts'
+import { goTo, linkTo } from '../route.ts'
 import { client } from '../service.ts'
 import { visible } from '../text.ts'
 
-/** What one can chat with. */
+/** A target of a chat. */
 export interface Target {
   readonly kind: Kind
   readonly name: string
@@ -36,7 +36,7 @@ interface Props {
   readonly name: string
 }
 
-/** The list of them: links, and on a phone a choice. */
+/** The list of targets: links, or a select on a phone. */
 export function Targets({ targets, kind, name }: Props) {
   const groups = KINDS.map(each => [each, targets.filter(({ kind }) => kind === each)] as const)
   const shown = groups.filter(([, all]) => all.length > 0)

@@ -1,6 +1,6 @@
 /**
- * Markdown that grows, as blocks. Only the block that may still change is read again. What strangers make so deep or so long that
- * the lexer would take its time is plain text.
+ * Markdown that grows, as blocks. Only the block that may still change is parsed again. Text that is nested so deep or is so long
+ * that the lexer would be slow is shown as plain text.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import {
   type TokensList,
 } from 'marked'
 
-/** Text that is shown as it is. */
+/** Text that is shown unchanged. */
 export interface Plain {
   readonly type: 'plain'
   readonly raw: string
@@ -28,64 +28,64 @@ export type Block = MarkedToken | Plain
 /** Most characters of a block. */
 const MAX_LENGTH = 65_536
 
-/** Most columns of what a line begins with: spaces, and the signs of lists and quotes. */
+/** Most columns of the beginning of a line: spaces, and the markers of lists and quotes. */
 const MAX_INDENT = 40
 
 /** The same in code between fences, whose lines are often far to the right. */
 const MAX_CODE_INDENT = 120
 
-/** Most signs of quotes that a line begins with. */
+/** Most quote markers at the beginning of a line. */
 const MAX_QUOTES = 16
 
-/** Most signs of emphasis in a paragraph: the lexer looks for the end of each. */
+/** Most emphasis markers in a paragraph: the lexer searches for the end of each. */
 const MAX_SIGNS = 2000
 
-/** A line with which all of the paragraph may be read again counts as so many. */
+/** A line that may make the lexer parse the whole paragraph again counts as this many. */
 const SIGNS_OF_START = 64
 
 /** The line below the head of a table. */
 const DELIMITER = /^(?=.*-)(?=.*[|:])[ \t>|:-]+$/
 
-/** Most characters that are read for what stands within a line, since signs in it may be looked for up to its end. */
+/** Most characters that are parsed at once for inline markup, since the lexer may search for markers up to their end. */
 const MAX_PIECE = 2048
 
-/** Most signs of emphasis in that. */
+/** Most emphasis markers in these characters. */
 const MAX_PIECE_SIGNS = 200
 
 /** Most characters of an item of a list, times its lines. */
 const MAX_ITEM = 4_000_000
 
-/** Cells that a table may have beyond its characters. A row that is shorter than the head is filled up. */
+/** Empty cells that a table may have beyond its characters. Rows shorter than the head are filled up. */
 const MAX_EMPTY_CELLS = 64
 
-/** What was read, and the addresses that are known after it. */
+/** Parsed blocks, and the link definitions known after them. */
 interface Lexed {
   readonly blocks: readonly Block[]
   readonly links: Links
 }
 
-/** What a line begins with. */
+/** The beginning of a line. */
 const BEGINNING = /^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/
 
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/
 
 /** A document to which text is added. */
 export class Growing {
-  /** What cannot change any more. */
+  /** Blocks that cannot change any more. */
   readonly closed: Block[] = []
   /** The text after that: its whole lines. */
   #open = ''
-  /** Where the last paragraph of the whole lines begins: lines without an empty one between them. */
+  /** The start of the last paragraph of the whole lines: lines without an empty line between them. */
   #paragraph = 0
-  /** The signs of emphasis in that paragraph. */
+  /** The emphasis markers in that paragraph. */
   #signs = 0
-  /** The last whole line of it is in a quote. */
+  /** Whether its last whole line is in a quote. */
   #isQuoted = false
-  /** The last line, while it has no end. */
+  /** The last line, while it is incomplete. */
   #line = ''
-  /** The fence of the code that the last line is in. */
+  /** The fence of the code block that contains the last line. */
   #fence = ''
-  /** The last paragraph is plain text. */
+  /** Whether the last paragraph is plain text. */
   #isPlain = false
   #links: Links
 
@@ -103,12 +103,12 @@ export class Growing {
     else this.#close(this.#open.length)
   }
 
-  /** The blocks after the closed ones, as they are so far. */
+  /** The current blocks after the closed ones. */
   rest(): readonly Block[] {
     return this.#read().blocks
   }
 
-  /** The addresses that it has defined so far. */
+  /** The link definitions so far. */
   get links(): Links {
     return this.#open === '' ? this.#links : this.#read().links
   }
@@ -143,20 +143,20 @@ export class Growing {
     this.#open += line
   }
 
-  /** Whether the last paragraph is too much for the lexer with this line. */
+  /** Whether the last paragraph would be too large for the lexer with this line. */
   #isTooMuch(line: string): boolean {
     const isLong = this.#open.length - this.#paragraph + line.length > MAX_LENGTH
     const isFull = this.#fence === '' && this.#signs + this.#signsIn(line) > MAX_SIGNS
     return isLong || isFull || isDeep(line, this.#fence)
   }
 
-  /** The same in a line. It may begin a table, or a quote again after a line that went on without its sign. */
+  /** The emphasis markers of a line. A line may also begin a table, or continue a quote whose last line had no marker. */
   #signsIn(line: string): number {
     const isStart = DELIMITER.test(line.trimEnd()) || (isQuoted(line) && !this.#isQuoted)
     return signsIn(line) + (isStart ? SIGNS_OF_START : 0)
   }
 
-  /** Closes all blocks up to a place, but the last one, which may go on. */
+  /** Closes all blocks up to a position, except the last one, which may continue. */
   #close(upTo: number, isWhole = false): void {
     const { blocks, links } = lex(this.#open.slice(0, upTo), this.#links)
     const last = isWhole ? blocks.length : blocks.findLastIndex(({ type }) => type !== 'space')
@@ -178,23 +178,20 @@ export class Growing {
   }
 }
 
-/**
- * The document that has grown to all of its text. If it defines addresses, it is read once more, since what stands before them may
- * mean them.
- */
+/** The complete document. If it has link definitions, it is parsed once more, since earlier text may refer to them. */
 export function finished(text: string, document: Growing): Growing {
   const { links } = document
   return Object.keys(links).length === 0 ? document : read(text, links)
 }
 
-/** Reads a document. */
+/** Parses a document. */
 export function read(text: string, links?: Links): Growing {
   const document = new Growing(links)
   document.add(text)
   return document
 }
 
-/** The names of the addresses that a block defines. */
+/** The names of the link definitions in a block. */
 function tagsIn(block: Token | Block): string[] {
   if (block.type === 'def') return [block.tag]
   if (block.type === 'list') return (block as Tokens.List).items.flatMap(tagsIn)
@@ -206,7 +203,7 @@ function signsIn(line: string): number {
   return line.split(/[*_~]/).length - 1
 }
 
-/** What a line begins with, as far as it counts. */
+/** The relevant beginning of a line. */
 function beginningOf(line: string): string {
   return BEGINNING.exec(line.slice(0, 2 * MAX_CODE_INDENT))?.[0] ?? ''
 }
@@ -230,13 +227,13 @@ function fenceAfter(line: string, fence: string): string {
   return isEnd ? '' : fence
 }
 
-/** A line that begins no item of a list. */
+/** A line that does not begin a list item. */
 const PLAIN_LINE = /\n(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S)/g
 
-/** Reads what stands within lines piece by piece, and no item of a list with too many lines. */
+/** Parses inline markup piece by piece, and skips list items with too many lines. */
 class BoundedLexer extends Lexer {
   override blockTokens(text: string, tokens: Token[] = [], isClipped?: boolean): TokensList {
-    // Of an item the lexer reads one line at a time, and looks from each to the end.
+    // The lexer reads a list item line by line, and searches from each line to the end.
     const lines = this.state.top ? 0 : (text.match(PLAIN_LINE)?.length ?? 0)
     if (lines * text.length > MAX_ITEM) tokens.push({ type: 'plain', raw: text })
     else super.blockTokens(text, tokens, isClipped)
@@ -255,7 +252,7 @@ class BoundedLexer extends Lexer {
   }
 }
 
-/** Makes no table whose cells are empty for the most part. */
+/** Makes no table with mostly empty cells. */
 class TableTokenizer extends Tokenizer {
   override table(text: string): Tokens.Table | undefined {
     const [raw = '', head = '', , rows = ''] = this.rules.block.table.exec(text) ?? []
@@ -266,7 +263,7 @@ class TableTokenizer extends Tokenizer {
   }
 }
 
-/** Reads Markdown. What the lexer cannot read is plain text. */
+/** Parses Markdown. Text that the lexer cannot parse is plain text. */
 function lex(text: string, links: Links): Lexed {
   const lexer = new BoundedLexer({ ...getDefaults(), tokenizer: new TableTokenizer() })
   lexer.tokens.links = Object.assign(Object.create(null), links)

@@ -1,6 +1,6 @@
 /**
- * Markdown as elements. Only the kinds of this table become elements, and HTML is text. So no text of a stranger runs or loads
- * anything.
+ * Renders Markdown as elements. Only the kinds of this table become elements, and HTML is shown as text. So untrusted text cannot
+ * run or load anything.
  *
  * @module
  */
@@ -70,7 +70,7 @@ const row = (name: 'th' | 'td', cells: readonly Tokens.TableCell[]): ComponentCh
     cells.map(({ tokens }) => h(name, null, all(tokens))),
   )
 
-/** A link to another site, which is told nothing of this page. Other addresses than of the Web and of mail are text. */
+/** A link to another site, which gets no referrer. Only web and mail addresses become links. */
 function link(href: string, children: ComponentChild[], isLiteral = false): ComponentChild {
   const address = isLiteral ? href : decoded(href)
   if (!/^(https?:\/\/|mailto:)/i.test(address)) return children

@@ -1,4 +1,4 @@
-/** The characters that `&name;` stands for, as far as they are usual. */
+/** The common named character references. */
 const NAMED: Readonly<Record<string, string>> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', shy: '\u00ad' },
   ...{ copy: '©', reg: '®', trade: '™', deg: '°', sect: '§', para: '¶', middot: '·', bull: '•' },
@@ -40,7 +40,7 @@ const NAMED: Readonly<Record<string, string>> = {
 
 const ENTITY = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z][a-zA-Z\d]{1,31}));/g
 
-/** A text in which `&amp;` and others are the characters that they stand for. */
+/** A text with its character references decoded. */
 export function decoded(text: string): string {
   return text.replace(ENTITY, (whole, decimal?: string, hexadecimal?: string, name?: string) => {
     if (name !== undefined) return Object.hasOwn(NAMED, name) ? NAMED[name]! : whole

@@ -13,7 +13,7 @@ export function Markdown({ text, isWhole }: { text: string; isWhole: boolean }) 
   return <div class="markdown">{shown.current.of(text, isWhole)}</div>
 }
 
-/** Blocks one after another. Preact skips a component that is the same as before, and compares elements even then. */
+/** Consecutive blocks. Preact skips an unchanged component, but compares elements even then. */
 function Group({ children }: { children: ComponentChild[] }) {
   return <div>{children}</div>
 }
@@ -23,12 +23,12 @@ function Closed({ block }: { block: Block }) {
   return <>{drawn(block)}</>
 }
 
-/** What is shown of a text. Closed blocks are drawn once, and stand in groups that are skipped as one. */
+/** The rendering of a text. Closed blocks are rendered once, in groups that are skipped as one. */
 class Shown {
   #document = new Growing()
   #length = 0
   #groups: VNode[] = []
-  /** Closed blocks that do not fill a group. */
+  /** Closed blocks that do not fill a group yet. */
   #last: ComponentChild[] = []
   #count = 0
   #isFinished = false

@@ -19,7 +19,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
         if (!isGone && into.current) remove = draw(into.current, data)
       })
     }
-    // The colours of a drawing do not change by themselves.
+    // The colours of a canvas do not change by themselves.
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     scheme.addEventListener('change', redraw)
     redraw()
@@ -29,7 +29,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
       remove()
     }
   }, [chart, steps])
-  const told = steps.filter(({ runs }) => runs > 0).toReversed()
+  const withRuns = steps.filter(({ runs }) => runs > 0).toReversed()
   return (
     <figure class="card chart">
       <figcaption>
@@ -58,7 +58,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
             </tr>
           </thead>
           <tbody>
-            {told.map(step => (
+            {withRuns.map(step => (
               <tr key={step.at}>
                 <th scope="row">
                   <Time at={step.at} />

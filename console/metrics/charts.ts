@@ -1,15 +1,15 @@
-/** The charts: uPlot in a file of its own, which is loaded with the first chart. */
+/** The charts: uPlot in a separate file, which is loaded with the first chart. */
 import uPlot from 'uplot'
 
 /** One line of a chart. */
 export interface Line {
   readonly label: string
-  /** The custom property of its colour. */
+  /** The CSS custom property of its colour. */
   readonly colour: string
   readonly values: readonly (number | null)[]
 }
 
-/** What a chart shows. */
+/** The data of a chart. */
 export interface ChartData {
   /** Seconds since 1970. */
   readonly times: readonly number[]
@@ -18,9 +18,9 @@ export interface ChartData {
 
 const HEIGHT = 160
 
-/** Draws a chart into an element, as wide as that is. Gives what removes it. */
+/** Draws a chart into an element, with its width. Returns a function that removes it. */
 export function draw(into: HTMLElement, { times, lines }: ChartData): () => void {
-  // A canvas knows no custom properties: the browser finds the colour that they stand for now.
+  // A canvas does not support custom properties, so the browser resolves the colour.
   const colour = (name: string) => {
     into.style.color = `var(${name})`
     return getComputedStyle(into).color

@@ -8,7 +8,7 @@ import { visible } from '../text.ts'
 /** Most events that are shown: the newest. */
 const MOST = 50
 
-/** What happens now, newest first. */
+/** Live events, newest first. */
 export function Happenings() {
   const [events, setEvents] = useState<readonly (MetricsEvent & { readonly key: number })[]>([])
   const [why, setWhy] = useState<string>()

@@ -1,9 +1,9 @@
-/** What the charts of the last hour show. */
+/** The charts of the last hour. */
 
 import type { MetricsHistory, MetricsStep } from '../../src/features/metrics/history.ts'
 import { number } from '../text.ts'
 
-/** A chart: its title, its unit, and how each of its lines is read from a step. Null: there is nothing at that time. */
+/** A chart: its title, its unit, and how its lines are read from a step. Null if a line has no value at that time. */
 export interface Chart {
   readonly title: string
   readonly lines: readonly {
@@ -17,7 +17,7 @@ const STEPS_A_MINUTE = 2
 
 const ifRun = (step: MetricsStep, value: number) => (step.runs === 0 ? null : value)
 
-/** The charts. Counts are for a minute, durations in milliseconds. */
+/** The charts. Counts are per minute, durations in milliseconds. */
 export const CHARTS: readonly Chart[] = [
   {
     title: 'Runs a minute',

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** Does one thing at a time, and keeps why it failed. */
+/** Runs one action at a time, and has the error of the last one. */
 export interface Acting {
   readonly isBusy: boolean
   readonly error: unknown
@@ -22,7 +22,7 @@ export function useActing(): Acting {
   return { isBusy: state.isBusy, error: state.error, act }
 }
 
-/** A button that does something with the service. */
+/** A button that runs an action on the service. */
 export function Action({
   acting: { isBusy, act },
   work,

@@ -4,7 +4,7 @@ import { age } from '../text.ts'
 
 const now = signal(Date.now())
 
-/** How long ago a time (ISO 8601) is, as it passes. */
+/** The time since a moment (ISO 8601), updated as it passes. */
 export function Ago({ at }: { at: string }) {
   useEffect(() => {
     const tick = () => {

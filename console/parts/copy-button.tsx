@@ -2,18 +2,18 @@ import { useState } from 'preact/hooks'
 
 /** Copies a text. `label` says what it is, such as "run id". */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [said, setSaid] = useState('Copy')
+  const [status, setStatus] = useState('Copy')
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text)
-      setSaid('Copied')
+      setStatus('Copied')
     } catch {
-      setSaid('Cannot copy')
+      setStatus('Cannot copy')
     }
   }
   return (
-    <button type="button" class="quiet" aria-label={`${said} ${label}`} onClick={copy}>
-      {said}
+    <button type="button" class="quiet" aria-label={`${status} ${label}`} onClick={copy}>
+      {status}
     </button>
   )
 }

@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks'
 import { type Acting, useActing } from './action.tsx'
 import { Failure } from './notice.tsx'
 
-/** A question in a window of its own: the browser keeps the focus inside, and gives it back. Open it with `showModal()`. */
+/** A modal question: the browser traps the focus inside, and restores it afterwards. Open it with `showModal()`. */
 export function Dialog({
   dialog,
   title,
@@ -13,10 +13,10 @@ export function Dialog({
 }: {
   dialog: RefObject<HTMLDialogElement | null>
   title: string
-  /** The text of the button that does it. */
+  /** The text of the submit button. */
   submit: string
   work: (form: FormData) => Promise<unknown>
-  /** What is shown in it, with what it does. */
+  /** Its content, which may depend on the running action. */
   children: ComponentChildren | ((acting: Acting) => ComponentChildren)
 }) {
   const acting = useActing()

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** Names with their values. Those without a value are left out. */
+/** Names with their values. Entries without a value are left out. */
 export function Facts({ facts }: { facts: Readonly<Record<string, ComponentChildren>> }) {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
   return (

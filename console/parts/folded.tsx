@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** Details that are made when they are opened. */
+/** Details that are rendered when they are opened. */
 export function Folded(props: { class?: string; summary: ComponentChild; children: () => ComponentChild }) {
   const [isOpen, setOpen] = useState(false)
   return (

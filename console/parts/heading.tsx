@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { hasMoved } from '../place.ts'
+import { hasMoved } from '../route.ts'
 
-/** The heading of one thing beside its list. It gets the focus when the user opens the thing. */
+/** The heading of a detail beside its list. It gets the focus when the user opens the detail. */
 export function Heading({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -5,7 +5,7 @@ import { CopyButton } from './copy-button.tsx'
 /** Most characters of a value that are shown at first. */
 const SHORT = 2000
 
-/** JSON as text, in which invisible characters can be seen. */
+/** JSON as text, with invisible characters made visible. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
   const [isWhole, setWhole] = useState(false)
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined')

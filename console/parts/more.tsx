@@ -1,7 +1,7 @@
 import type { Pages } from '../pages.ts'
 import { Failure } from './notice.tsx'
 
-/** What is below a list of pages: why it cannot be loaded, that it is empty, and a button for the next page. */
+/** The end of a paged list: its error, a text if it is empty, and a button for the next page. */
 export function More({
   pages: { items, nextCursor, error, isLoading, more },
   none,
@@ -9,9 +9,9 @@ export function More({
   label = 'Load more',
 }: {
   pages: Pages<unknown>
-  /** What is said where there is nothing. */
+  /** The text for an empty list. */
   none: string
-  /** What is said where the service has no such list. */
+  /** The text if the service does not have the list. */
   absent: string
   label?: string
 }) {

@@ -16,13 +16,13 @@ export function Notice({
   )
 }
 
-/** What to turn on where the service has not what a screen needs, by the error's code. */
+/** The option to turn on if the service lacks what a screen needs, by the error's code. */
 const ADVICE: Readonly<Record<string, string>> = {
   runs_not_stored: 'Give the service a `state` to store runs.',
   input_not_kept: 'Set `runs.keepInput` to keep the inputs of runs.',
 }
 
-/** An error, with its code. `absent` is said where the service has not what was asked for. */
+/** An error, with its code. `absent` is the text if the service does not have the requested data. */
 export function Failure({ error, absent }: { error: unknown; absent?: string }) {
   const code = codeOf(error)
   const advice = code === 'not_found' ? absent : code && ADVICE[code]

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { linkTo, place } from '../place.ts'
+import { linkTo, route } from '../route.ts'
 
-/** A list, and one thing of it beside it. On a phone there is one at a time. */
+/** A list with a detail beside it. On a phone only one is shown. */
 export function Panes({
   list,
   all,
@@ -10,10 +10,10 @@ export function Panes({
   list: ComponentChildren
   /** The name of the list, such as "All runs". */
   all: string
-  /** The thing, if one is chosen. */
+  /** The detail, if an item is chosen. */
   children: ComponentChildren
 }) {
-  const { screen, query } = place.value
+  const { screen, query } = route.value
   const isOpen = Boolean(children)
   return (
     <div class={isOpen ? 'panes open' : 'panes'}>

@@ -29,7 +29,7 @@ export function ChoiceOfRows({
   )
 }
 
-/** A long list in a box that scrolls. Only the rows that can be seen are drawn. Each is as high as `ROW`. */
+/** A long list in a scrolling box. Only visible rows are rendered. Each has the height `ROW`. */
 function Rows({
   label,
   count,
@@ -44,7 +44,7 @@ function Rows({
   const [seen, setSeen] = useState({ top: 0, height: 0 })
   const { from, to } = windowOf(seen, count)
   const look = () => {
-    // The browser may tell of a size once more when the box is gone.
+    // The browser may report a size once more after the box is removed.
     if (box.current === null) return
     const { scrollTop: top, clientHeight: height } = box.current
     setSeen(before => (before.top === top && before.height === height ? before : { top, height }))
@@ -61,7 +61,7 @@ function Rows({
     return () => observer.disconnect()
   }, [])
   return (
-    // A box that scrolls is reached by keys. One that does not is no stop on the way.
+    // A scrolling box is reached with the keyboard. Any other is not in the tab order.
     <section
       ref={box}
       class="rows"

@@ -11,7 +11,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 
 type Answerable = Pick<RunSummary, 'status' | 'continuedBy' | 'resumable'>
 
-/** The status of a run: a sign and a word, so that it does not depend on a colour. */
+/** The status of a run: a symbol and a word, so that it does not depend on colour. */
 export function Status({ run: { status, continuedBy, resumable } }: { run: Answerable }) {
   const shown = status === 'input_required' && (continuedBy || resumable) ? 'answered' : status
   return (

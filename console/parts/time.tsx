@@ -1,7 +1,7 @@
-/** Made once: it takes longer to make one than to use it. */
+/** Created once, since creating it is slower than using it. */
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
-/** A time (ISO 8601) as the reader's clock shows it. */
+/** A time (ISO 8601) in the reader's time zone. */
 export function Time({ at }: { at: string }) {
   return <time dateTime={at}>{format.format(new Date(at))}</time>
 }

@@ -4,14 +4,14 @@ import { Notice } from '../parts/notice.tsx'
 import { visible } from '../text.ts'
 import { misfitIn } from './schema.ts'
 
-/** What is decided of an approval. */
+/** The decision about an approval. */
 export interface Decided {
   readonly decision: 'approve' | 'deny'
   readonly reason?: string
   readonly editedArgs?: unknown
 }
 
-/** The buttons that approve or deny. The arguments may be changed where the agent lets them. */
+/** The buttons that approve or deny. The arguments can be edited if the agent allows that. */
 export function Decision({
   request: { args, editable, schema },
   isBusy,
@@ -27,12 +27,12 @@ export function Decision({
   const [wrong, setWrong] = useState<string>()
   const decide = (decision: Decided['decision']) => {
     const why = reason.trim()
-    const said = { decision, ...(why !== '' && { reason: why }) }
+    const decided = { decision, ...(why !== '' && { reason: why }) }
     setWrong(undefined)
-    if (decision === 'deny' || edited === undefined || edited === asked) return take(said)
+    if (decision === 'deny' || edited === undefined || edited === asked) return take(decided)
     const read = argsIn(edited, schema)
     if ('wrong' in read) setWrong(read.wrong)
-    else take({ ...said, editedArgs: read.args })
+    else take({ ...decided, editedArgs: read.args })
   }
   return (
     <>
@@ -69,7 +69,7 @@ export function Decision({
   )
 }
 
-/** The arguments in a text, or what is wrong with it. */
+/** The arguments in a text, or the reason why it is invalid. */
 function argsIn(text: string, schema: unknown): { readonly args: unknown } | { readonly wrong: string } {
   try {
     const args: unknown = JSON.parse(text)

@@ -16,15 +16,15 @@ export function SchemaForm({
   children,
 }: {
   schema: unknown
-  /** The label of a value that is no object, and has no title of its own. */
+  /** The label of a value that is not an object, and has no title of its own. */
   title?: string
-  /** The beginning of the ids of its fields. */
+  /** The prefix of the ids of its fields. */
   id: string
   /** The text of the button. */
   action: string
   isBusy: boolean
   take: (value: unknown) => void
-  /** What stands before the fields. */
+  /** Content before the fields. */
   children?: ComponentChildren
 }) {
   const fields = fieldsOf(schema, title)

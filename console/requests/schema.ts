@@ -1,10 +1,10 @@
-/** Forms for values of a JSON Schema: what questions ask for, and the arguments of tools. */
+/** Forms for values of a JSON Schema: answers to questions, and the arguments of tools. */
 
 import { misfitOf } from '../../src/agents/misfit.ts'
 
 /** A field of a form. */
 export interface Field {
-  /** The member of the object; empty for a value that is no object. */
+  /** The member of the object; empty for a value that is not an object. */
   readonly name: string
   readonly label: string
   readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
@@ -12,7 +12,7 @@ export interface Field {
   readonly isRequired: boolean
 }
 
-/** The fields that a JSON Schema asks for. What is too much for a form is one field for JSON, with that name. */
+/** The fields of a JSON Schema. A schema that is too complex for a form becomes one JSON field with that name. */
 export function fieldsOf(schema: unknown, name: string): readonly Field[] {
   const { type, properties, required, title = name } = Object(schema) as Schema
   if (type !== 'object' || properties === undefined) return [fieldOf('', title, schema, true)]
@@ -24,7 +24,7 @@ export function fieldsOf(schema: unknown, name: string): readonly Field[] {
   return isSimple ? fields : [{ ...fieldOf('', name, {}, true), kind: 'json' }]
 }
 
-/** The value of a form. `read` gives the text of a field; of a box `true` or nothing. Throws for JSON that is none. */
+/** The value of a form. `read` returns the text of a field; for a checkbox `true` or nothing. Throws for invalid JSON. */
 export function formValue(fields: readonly Field[], read: (field: Field) => string): unknown {
   const given = fields.flatMap(field => {
     const text = read(field)
@@ -36,8 +36,8 @@ export function formValue(fields: readonly Field[], read: (field: Field) => stri
 }
 
 /**
- * Why a value does not fit a JSON Schema, and where. It looks at types, at what is required, at choices, and at members and items.
- * Undefined if all of that fits: the service checks the rest.
+ * Why a value does not match a JSON Schema, and at which path. It checks types, required members, choices, and nested members and
+ * items. Undefined if these match; the service checks the rest.
  */
 export function misfitIn(value: unknown, schema: unknown, path = ''): string | undefined {
   const { type, required, enum: choices } = Object(schema) as Schema
@@ -51,7 +51,7 @@ export function misfitIn(value: unknown, schema: unknown, path = ''): string | u
   return undefined
 }
 
-/** The members or items of a value of which the schema says something. */
+/** The members or items of a value that the schema describes. */
 function partsOf(
   value: unknown,
   { properties, items }: Schema,

@@ -1,25 +1,25 @@
 /**
- * Folds the events of a run into bars: one for each tool call and step, for each call of a model, and for what was said in between.
+ * Folds the events of a run into bars: one for each tool call, step and model call, and for the text in between.
  *
  * @module
  */
 
 import type { RunEvent } from '../../src/agents/contract.ts'
 
-/** Something in a run that takes time. */
+/** A timed part of a run. */
 export interface Bar {
   readonly kind: 'tool' | 'step' | 'model' | 'text' | 'thinking' | 'artifact'
   readonly label: string
-  /** Who did it, if it is not the run's own agent. */
+  /** The agent, if it is not the run's own. */
   readonly agent: string | undefined
-  /** How many others it is inside of. */
+  /** Its nesting depth. */
   readonly depth: number
   readonly from: number
-  /** While it is open, the end is as far as the run has come. */
+  /** The end. For an open bar, the latest time of the run. */
   readonly to: number
-  /** `cut`: the run ended, or its process died, before this did. */
+  /** `cut`: the run ended, or its process crashed, before this did. */
   readonly state: 'open' | 'done' | 'failed' | 'cut'
-  /** What is known of it: arguments and result, or the text. */
+  /** Its details: arguments and result, or the text. */
   readonly shows: unknown
 }
 
@@ -28,34 +28,34 @@ type Open = { -readonly [Name in keyof Bar]: Bar[Name] }
 /** Deepest level that is shown. */
 const MAX_DEPTH = 8
 
-/** The bars of a run, while its events come. */
+/** The bars of a run, while its events arrive. */
 export class Bars {
   readonly #bars: Open[] = []
   /** Tool calls and steps by id. */
   readonly #byId = new Map<string, Open>()
   readonly #open = new Set<Open>()
-  /** What is being said, by who says it and where. */
-  readonly #said = new Map<string, Open>()
+  /** Open texts, by their agent and container. */
+  readonly #texts = new Map<string, Open>()
   #isTimed: boolean | undefined
   #count = 0
   #now = 0
 
-  /** In the order in which they began. */
+  /** In the order of their begin. */
   get all(): readonly Bar[] {
     return this.#bars
   }
 
-  /** How far the run has come: in milliseconds, or in events where nobody knows their times. */
+  /** The latest position of the run: in milliseconds, or in events if times are unknown. */
   get end(): number {
     return this.#now
   }
 
-  /** Whether places are milliseconds. */
+  /** Whether positions are milliseconds. */
   get isTimed(): boolean {
     return this.#isTimed === true
   }
 
-  /** `arrivedAt`: milliseconds since the start at which it came, if the event itself does not say. */
+  /** `arrivedAt`: milliseconds since the start at its arrival, if the event itself has no time. */
   add(event: RunEvent, arrivedAt?: number): void {
     const time = event.at ?? arrivedAt
     this.#isTimed ??= time !== undefined
@@ -69,7 +69,7 @@ export class Bars {
     switch (event.type) {
       case 'text':
       case 'thinking':
-        return this.#say(event)
+        return this.#addText(event)
       case 'message':
         return void this.#begin(event, 'text', 'message', event.parts).close('done')
       case 'tool_call_start':
@@ -92,14 +92,14 @@ export class Bars {
     }
   }
 
-  /** Text goes on with the bar before, unless something else has happened at that place. */
-  #say(event: RunEvent & { readonly type: 'text' | 'thinking'; readonly text: string }): void {
+  /** Text continues the last bar, unless another event has happened in its container. */
+  #addText(event: RunEvent & { readonly type: 'text' | 'thinking'; readonly text: string }): void {
     const [key, other] = [keyOf(event, event.type), keyOf(event, event.type === 'text' ? 'thinking' : 'text')]
-    this.#said.delete(other)
-    let bar = this.#said.get(key)
+    this.#texts.delete(other)
+    let bar = this.#texts.get(key)
     if (bar === undefined) {
       bar = this.#begin(event, event.type, event.type, '', false).bar
-      this.#said.set(key, bar)
+      this.#texts.set(key, bar)
     }
     bar.to = this.#now
     bar.state = 'done'
@@ -136,7 +136,7 @@ export class Bars {
     this.#close(bar, status === 'completed' ? 'done' : 'failed')
   }
 
-  /** It is told when it has ended. */
+  /** The event arrives when the call has ended. */
   #model(event: Extract<RunEvent, { type: 'model_call' }>): void {
     const { bar, close } = this.#begin(event, 'model', event.model ?? 'model', event)
     if (this.isTimed) bar.from = Math.max(0, this.#now - (event.durationMs ?? 0))
@@ -144,7 +144,7 @@ export class Bars {
   }
 
   #begin(event: RunEvent, kind: Bar['kind'], label: string, shows: unknown, interrupts = true) {
-    if (interrupts) for (const type of ['text', 'thinking'] as const) this.#said.delete(keyOf(event, type))
+    if (interrupts) for (const type of ['text', 'thinking'] as const) this.#texts.delete(keyOf(event, type))
     const { agent, parentId } = event
     const parent = parentId === undefined ? undefined : this.#byId.get(parentId)
     const depth = parent === undefined ? 0 : Math.min(MAX_DEPTH, parent.depth + 1)
@@ -161,7 +161,7 @@ export class Bars {
 
   #cut(): void {
     for (const bar of this.#open) this.#close(bar, 'cut')
-    this.#said.clear()
+    this.#texts.clear()
   }
 }
 

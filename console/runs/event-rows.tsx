@@ -8,7 +8,7 @@ import type { RunLog } from './log.ts'
 /** Most characters of an event in its row. */
 const SHORT = 120
 
-/** The log of a run as it is. */
+/** The log of a run as raw events. */
 export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: number }) {
   const [chosen, choose] = useState<number>()
   const event = chosen === undefined ? undefined : events[chosen]
@@ -48,7 +48,7 @@ function EventRow({ event: { type, at, ...more }, number }: { event: RunEvent; n
   )
 }
 
-/** The beginning of what an event says. Long values are cut before they are written. */
+/** A short form of an event. Long values are cut before serialization. */
 function shortOf(event: object): string {
   const cut = (_: string, value: unknown) => (typeof value === 'string' ? value.slice(0, SHORT) : value)
   const parts = Object.entries(event).map(([name, value]) => `${name}: ${JSON.stringify(value, cut)}`)

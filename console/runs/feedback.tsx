@@ -5,18 +5,18 @@ import { client } from '../service.ts'
 
 const SCORES = { Good: 1, Bad: -1 } as const
 
-/** Says what a run was worth. */
+/** A form for feedback on a run. */
 export function FeedbackForm({ id }: { id: string }) {
   const [text, setText] = useState('')
-  const [said, setSaid] = useState('')
+  const [notice, setNotice] = useState('')
   const { isBusy, error, act } = useActing()
-  const say = (word: keyof typeof SCORES) =>
+  const rate = (word: keyof typeof SCORES) =>
     act(async () => {
       await client.runs.feedback(id, {
         score: SCORES[word],
         ...(text.trim() !== '' && { text: text.trim() }),
       })
-      setSaid(`The service keeps it: ${word.toLowerCase()}.`)
+      setNotice(`The service keeps it: ${word.toLowerCase()}.`)
     })
   return (
     <section aria-label="Feedback">
@@ -31,13 +31,13 @@ export function FeedbackForm({ id }: { id: string }) {
         />
       </label>
       <p class="actions">
-        <button type="button" disabled={isBusy} onClick={() => void say('Good')}>
+        <button type="button" disabled={isBusy} onClick={() => void rate('Good')}>
           <span aria-hidden="true">▲</span> Good
         </button>
-        <button type="button" disabled={isBusy} onClick={() => void say('Bad')}>
+        <button type="button" disabled={isBusy} onClick={() => void rate('Bad')}>
           <span aria-hidden="true">▼</span> Bad
         </button>
-        <span role="status">{said}</span>
+        <span role="status">{notice}</span>
       </p>
       {error !== undefined && <Failure error={error} />}
     </section>

@@ -1,8 +1,10 @@
-/** Which runs are listed, as the address says. */
+/** The filters of the run list in the address. */
 import type { RunListQuery } from '../../src/client/index.ts'
 
 export const KINDS = ['agent', 'team', 'workflow'] as const
-/** A status, or what waits for answers still: that status stays when they have come. */
+/**
+ * A status. `input_required` here means that answers are still missing, although a run keeps that status after they have arrived.
+ */
 export const STATUSES = [
   'queued',
   'running',
@@ -16,14 +18,14 @@ export const STATUSES = [
 /** Names of the filters in the address. */
 export const FILTERS = ['kind', 'status', 'name', 'sessionId', 'since', 'until'] as const
 
-/** What a person filters by. Times are as they are typed, by the clock of the reader. */
+/** The filters that a person chooses. Times are typed in the reader's time zone. */
 export type Filters = Omit<RunListQuery, 'limit' | 'status' | 'waiting' | 'since' | 'until'> & {
   readonly status?: (typeof STATUSES)[number]
   readonly since?: string
   readonly until?: string
 }
 
-/** The filters of an address. What the service would refuse is left out. */
+/** The filters in an address. Values that the service would refuse are left out. */
 export function filtersOf(query: URLSearchParams): Filters {
   const timeOf = (name: string) => (Number.isNaN(Date.parse(query.get(name) ?? '')) ? null : query.get(name))
   const all = {
@@ -37,7 +39,7 @@ export function filtersOf(query: URLSearchParams): Filters {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value))
 }
 
-/** The same as the service is asked for them. */
+/** The filters as a query to the service. */
 export function askedOf({ status, since, until, ...more }: Filters): RunListQuery {
   return {
     ...more,
@@ -47,7 +49,7 @@ export function askedOf({ status, since, until, ...more }: Filters): RunListQuer
   }
 }
 
-/** The same as an address has them. */
+/** The filters as a query of the address. */
 export function queryOf(filters: Filters): Readonly<Record<string, string>> {
   const all = FILTERS.map(filter => [filter, filters[filter]])
   return Object.fromEntries(all.filter(([, value]) => value))

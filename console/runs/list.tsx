@@ -4,7 +4,7 @@ import { usePages } from '../pages.ts'
 import { More } from '../parts/more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { goTo, linkTo } from '../place.ts'
+import { goTo, linkTo } from '../route.ts'
 import { client, isRefusal } from '../service.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
@@ -13,11 +13,11 @@ import { columnsOf, merged } from './numbers.ts'
 const ABSENT =
   'The service lists runs to nobody. Use an `authenticate` middleware, or set `runs.listAnonymous`.'
 
-/** The service tells what changes among so many of the newest runs. Older ones that run are looked at every 2 s. */
+/** The service streams the changes of this many of the newest runs. Older running runs are polled every 2 s. */
 const WATCHED = 50
 const LOOK_MS = 2000
 
-/** The runs that fit the filters, newest first. */
+/** The runs that match the filters, newest first. */
 export function RunList({ filters, chosen }: { filters: Filters; chosen: string | undefined }) {
   const pages = usePages<RunSummary>(JSON.stringify(filters), async (cursor, signal) => {
     const { runs, nextCursor } = await client.runs.list(
@@ -29,9 +29,9 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   const { items, update, reload } = pages
   const running = items.filter(({ status }) => status === 'running').map(({ id }) => id)
   const older = items.slice(WATCHED).filter(({ status }) => status === 'queued' || status === 'running')
-  const tell = (fresh: readonly RunSummary[]) => update(before => merged(before, fresh))
-  const isLive = useNews(filters, tell, gone => update(before => before.filter(({ id }) => id !== gone)))
-  useOlder(older.map(({ id }) => id).join(), tell)
+  const show = (fresh: readonly RunSummary[]) => update(before => merged(before, fresh))
+  const isLive = useNews(filters, show, gone => update(before => before.filter(({ id }) => id !== gone)))
+  useOlder(older.map(({ id }) => id).join(), show)
   const columns = columnsOf(items)
   const query = queryOf(filters)
   return (
@@ -90,10 +90,10 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   )
 }
 
-/** Hears what changes among the newest runs. False while it cannot hear. */
+/** Streams the changes of the newest runs. False while the stream is down. */
 function useNews(
   filters: Filters,
-  tell: (fresh: readonly RunSummary[]) => void,
+  show: (fresh: readonly RunSummary[]) => void,
   drop: (id: string) => void,
 ): boolean {
   const [isLive, setLive] = useState(false)
@@ -104,9 +104,9 @@ function useNews(
       const query = { ...askedOf(filters), limit: WATCHED }
       for await (const event of client.runs.watch(query, { signal })) {
         setLive(true)
-        if (event.type === 'all') tell(event.runs)
+        if (event.type === 'all') show(event.runs)
         else if (event.type === 'removed') drop(event.id)
-        else tell([event.run])
+        else show([event.run])
       }
     }
     const stay = async () => {
@@ -114,7 +114,7 @@ function useNews(
         const failure = await watch().catch(error => error)
         if (signal.aborted) return
         setLive(false)
-        // Why there is no list is said where it is loaded.
+        // The list's own loading shows why there is no list.
         if (isRefusal(failure)) return
         await pause(AGAIN_MS, signal)
       }
@@ -125,16 +125,16 @@ function useNews(
   return isLive
 }
 
-/** Looks at runs that the service does not tell of any more, while the page is seen. */
-function useOlder(ids: string, tell: (fresh: readonly RunSummary[]) => void): void {
+/** Polls runs that the stream no longer includes, while the page is visible. */
+function useOlder(ids: string, show: (fresh: readonly RunSummary[]) => void): void {
   useEffect(() => {
     if (ids === '') return
     const controller = new AbortController()
     const { signal } = controller
     const look = async () => {
-      if (!document.hidden) tell(await Promise.all(ids.split(',').map(id => client.runs.get(id, { signal }))))
+      if (!document.hidden) show(await Promise.all(ids.split(',').map(id => client.runs.get(id, { signal }))))
     }
-    // What fails is asked for again at the next look.
+    // A failed poll is repeated at the next interval.
     const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
     return () => {
       clearInterval(timer)

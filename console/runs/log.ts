@@ -1,5 +1,5 @@
 /**
- * One run: its record and its events, as they come.
+ * One run: its record and its events, as they arrive.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import { client, codeOf } from '../service.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
 
-/** Milliseconds between two drawings while events come. */
+/** Milliseconds between two updates while events arrive. */
 const DRAW_MS = 50
 
-/** What is known of a run. */
+/** The loaded data of a run. */
 export class RunLog {
   readonly id: string
   readonly events: RunEvent[] = []
   readonly bars: Bars = new Bars()
   record: RunRecord | undefined
   error: unknown
-  /** The connection is lost, and the log tries again. */
+  /** Whether the connection is lost, and will be retried. */
   isLost = false
-  /** All events are here. */
+  /** Whether all events are loaded. */
   isWhole = false
   readonly #show: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -33,7 +33,7 @@ export class RunLog {
     this.#show = show
   }
 
-  /** Reads the record and all events, and goes on until the run has ended. */
+  /** Loads the record and all events, and continues until the run has ended. */
   async follow(signal: AbortSignal): Promise<void> {
     try {
       await this.#readRecord(signal)
@@ -53,7 +53,7 @@ export class RunLog {
     this.#draw()
   }
 
-  /** Whether all events have come. What the connection lost is asked for again. */
+  /** Returns whether all events have arrived. Events lost with the connection are loaded again. */
   async #readEvents(signal: AbortSignal, isLive: boolean): Promise<boolean> {
     const { events, bars } = this
     const startedAt = Date.parse(this.record?.createdAt ?? '')

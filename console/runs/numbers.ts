@@ -2,14 +2,14 @@
 import type { RunSummary } from '../../src/client/index.ts'
 import { duration, money, number } from '../text.ts'
 
-/** Milliseconds that a run took; undefined for one that has not ended. */
+/** The duration of a run in milliseconds. Undefined if it has not ended. */
 export function tookMs({ durationMs, status, createdAt, updatedAt }: RunSummary): number | undefined {
   if (durationMs !== undefined) return durationMs
   const isOver = !['queued', 'running', 'input_required'].includes(status)
   return isOver ? Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt)) : undefined
 }
 
-/** What a number is called, and how it is written; undefined for a run that has none. */
+/** A column: its title, and its text for a run. Undefined if the run has no value. */
 export interface Column {
   readonly title: string
   readonly of: (run: RunSummary) => string | undefined
@@ -18,7 +18,7 @@ export interface Column {
 const written = <T>(value: T | undefined, write: (value: T) => string) =>
   value === undefined ? undefined : write(value)
 
-/** All of them. */
+/** All columns. */
 export const COLUMNS: readonly Column[] = [
   { title: 'Took', of: run => written(tookMs(run), duration) },
   { title: 'First text', of: run => written(run.firstTextMs, duration) },
@@ -27,12 +27,12 @@ export const COLUMNS: readonly Column[] = [
   { title: 'Tools', of: run => written(run.toolCalls, String) },
 ]
 
-/** Those that some of the runs have. */
+/** The columns for which some of the runs have a value. */
 export function columnsOf(runs: readonly RunSummary[]): readonly Column[] {
   return COLUMNS.filter(({ of }) => runs.some(run => of(run) !== undefined))
 }
 
-/** A list after its newest page was read again: what is new comes first, and what was there is as it stands now. */
+/** A list after its newest page was loaded again: new runs come first, and known ones are updated. */
 export function merged(runs: readonly RunSummary[], fresh: readonly RunSummary[]): readonly RunSummary[] {
   const known = new Set(runs.map(({ id }) => id))
   const now = new Map(fresh.map(run => [run.id, run]))

@@ -10,7 +10,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { goTo, linkTo, place } from '../place.ts'
+import { goTo, linkTo, route } from '../route.ts'
 import { client, config, providerKeys } from '../service.ts'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
@@ -18,7 +18,7 @@ import { RunLog } from './log.ts'
 import { COLUMNS } from './numbers.ts'
 import { Timeline } from './timeline.tsx'
 
-/** One run: what it is, what one can do with it, and what happened in it. */
+/** One run: its facts, its actions, and its events. */
 export function Run({ id }: { id: string }) {
   const [turn, again] = useReducer<number, void>(count => count + 1, 0)
   const [version, draw] = useReducer<number, void>(count => count + 1, 0)
@@ -94,8 +94,8 @@ function Actions({ record, reload }: { record: RunRecord; reload: () => void }) 
   const acting = useActing()
   const { id, status, resumable, taskId } = record
   const options = { keys: providerKeys.value }
-  const query = Object.fromEntries(place.value.query)
-  // A task goes on over A2A.
+  const query = Object.fromEntries(route.value.query)
+  // A task continues over A2A.
   if (taskId !== undefined) return null
   const isOpen =
     status === 'queued' || status === 'running' || (status === 'input_required' && !record.continuedBy)
@@ -141,9 +141,9 @@ const VIEWS: Readonly<
   json: { title: 'JSON', of: (_, record) => <JsonView value={record} label="the record" /> },
 }
 
-/** What happened, in one of three ways. The address has it. `version` tells the same log apart as it grows. */
+/** The events in one of three views, which the address has. `version` changes as the log grows. */
 function Views({ log, record, version }: { log: RunLog; record: RunRecord; version: number }) {
-  const { query } = place.value
+  const { query } = route.value
   const chosen = query.get('view') ?? 'timeline'
   const view = VIEWS[chosen] ?? VIEWS.timeline!
   const queryWith = (id: string) => ({ ...Object.fromEntries(query), view: id })

@@ -12,7 +12,7 @@ const STATES: Readonly<Record<Bar['state'], string>> = {
   cut: 'cut off',
 }
 
-/** What took how long: a bar for each tool call, step, call of a model, and text. */
+/** A timeline: a bar for each tool call, step, model call, and text. */
 export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: number }) {
   const [chosen, choose] = useState<number>()
   const { all, end, isTimed } = bars
@@ -49,7 +49,7 @@ export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: num
 }
 
 function barRow({ kind, label, depth, from, to, state }: Bar, end: number, isTimed: boolean) {
-  const percent = (place: number) => `${end === 0 ? 0 : (place / end) * 100}%`
+  const percent = (position: number) => `${end === 0 ? 0 : (position / end) * 100}%`
   return (
     <>
       <span class="label">

@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Waiting } from '../../src/features/approvals/inbox.ts'
+import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { Approval } from '../approvals/approval.tsx'
-import { placed } from '../approvals/inbox.ts'
+import { inStableOrder } from '../approvals/inbox.ts'
 import { hasInbox, inboxError, inboxes, lookAgain } from '../approvals/live.ts'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { config } from '../service.ts'
 
-/** What waits for the user. */
+/** The requests that wait for the user. */
 export function Approvals() {
   const { mine, others } = inboxes.value
-  const [shown, setShown] = useState<readonly Waiting[]>([])
+  const [shown, setShown] = useState<readonly WaitingRequest[]>([])
   useEffect(() => {
-    setShown(before => placed(before, [mine ?? new Map(), others ?? new Map()]))
+    setShown(before => inStableOrder(before, [mine ?? new Map(), others ?? new Map()]))
   }, [mine, others])
   const isKnown = mine !== undefined && others !== undefined
   return (

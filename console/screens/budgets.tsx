@@ -12,7 +12,7 @@ import { money, number, visible } from '../text.ts'
 
 const ABSENT = 'The service has no budgets. Give it the plugin `budgets(…)` of `servable/budgets`.'
 
-/** What was spent of each budget. An administrator sees those of all keys. */
+/** The spending of each budget. An administrator sees all keys. */
 export function Budgets() {
   return (
     <>

@@ -4,11 +4,11 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
-import { goTo, linkTo, place } from '../place.ts'
+import { goTo, linkTo, route } from '../route.ts'
 import { addressOf, ask, config } from '../service.ts'
 import { visible } from '../text.ts'
 
-/** The forms in which a card may be asked for. */
+/** The versions in which a card can be requested. */
 const VERSIONS: Readonly<Record<string, string>> = { '': 'as sent', '1.0': '1.0', '0.3': '0.3' }
 
 /** The A2A cards of the service: one for all agents, and one for each. */
@@ -27,7 +27,7 @@ export function Cards() {
 }
 
 function Card({ card }: { card: string }) {
-  const { path, query } = place.value
+  const { path, query } = route.value
   const version = query.get('version') ?? ''
   const [agent] = path
   const base = (config.value.links.a2a ?? '').replace(/\/$/, '')
@@ -71,7 +71,7 @@ function Shown({
 }) {
   const { name, description, version, provider, capabilities, skills, addresses, security, signatures } =
     factsOf(card)
-  const { query } = place.value
+  const { query } = route.value
   return (
     <>
       <h2>{visible(name)}</h2>

@@ -1,11 +1,11 @@
 import { chatOf, type Chat as OpenChat } from '../chat/chats.ts'
 import { Composer } from '../chat/composer.tsx'
-import { Messages, Said } from '../chat/messages.tsx'
+import { AnswerAnnouncer, Messages } from '../chat/messages.tsx'
 import { Settings } from '../chat/settings.tsx'
 import { isKind, loadTargets, Targets } from '../chat/targets.tsx'
 import { useLoaded } from '../loading.ts'
 import { Failure, Notice } from '../parts/notice.tsx'
-import { place } from '../place.ts'
+import { route } from '../route.ts'
 import { visible } from '../text.ts'
 
 const ABSENT =
@@ -14,7 +14,7 @@ const ABSENT =
 /** Chats with agents, teams and workflows. */
 export function Chat() {
   const { value: targets = [], error, isLoading } = useLoaded('targets', loadTargets)
-  const { path, query } = place.value
+  const { path, query } = route.value
   const [first] = targets
   const [kind, name] = path.length > 1 ? path : [first?.kind, first?.name]
   if (!isKind(kind) || name === undefined) {
@@ -50,7 +50,7 @@ function Conversation({ chat }: { chat: OpenChat }) {
       )}
       {isLoading.value && <p aria-busy="true">Loading…</p>}
       {turns.value.length > 0 && <Messages chat={chat} />}
-      <Said chat={chat} />
+      <AnswerAnnouncer chat={chat} />
       <Composer chat={chat} />
     </div>
   )

@@ -8,17 +8,17 @@ import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { goTo, linkTo, place } from '../place.ts'
+import { goTo, linkTo, route } from '../route.ts'
 import { client } from '../service.ts'
 import { typedValue } from '../text.ts'
 
 const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
 const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
 
-/** What people have put right, by agent. */
+/** Corrections by people, by agent. */
 export function Corrections() {
   const { value: agents, error, isLoading } = useLoaded('agents', signal => client.agents({ signal }))
-  const [name] = place.value.path
+  const [name] = route.value.path
   const takers = agents?.filter(each => each.corrections || each.name === name)
   return (
     <>
@@ -79,7 +79,7 @@ function OfAgent({ name }: { name: string }) {
 }
 
 function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction) => void }) {
-  const [said, setSaid] = useState('')
+  const [notice, setNotice] = useState('')
   const { isBusy, error, act } = useActing()
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -97,7 +97,7 @@ function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction
       }
       onAdded(await client.agent(name).corrections.add(given))
       form.reset()
-      setSaid('The service keeps the correction.')
+      setNotice('The service keeps the correction.')
     })
   }
   return (
@@ -128,7 +128,7 @@ function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction
         <button type="submit" class="main" disabled={isBusy}>
           Add
         </button>
-        <span role="status">{said}</span>
+        <span role="status">{notice}</span>
       </p>
       {error !== undefined && <Failure error={error} />}
     </form>

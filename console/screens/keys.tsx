@@ -10,7 +10,7 @@ import { Facts } from '../parts/facts.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { goTo, place } from '../place.ts'
+import { goTo, route } from '../route.ts'
 import { config } from '../service.ts'
 import { visible } from '../text.ts'
 
@@ -37,7 +37,7 @@ const send = <T,>(path: string, method: string, body?: object) =>
 
 function Opened() {
   const [shown, setShown] = useState<IssuedKey>()
-  const [owner] = place.value.path
+  const [owner] = route.value.path
   const pages = usePages<CallerKey>(owner ?? '', async (cursor, signal) => {
     const query = new URLSearchParams({ ...(owner && { owner }), ...(cursor && { cursor }) })
     const { keys, nextCursor } = await askAsAdmin<CallerKeyPage>(`/keys?${query}`, { signal })
@@ -86,7 +86,7 @@ function Opened() {
   )
 }
 
-/** The text of a key: the page has it until it is put away. */
+/** The text of a key. The page holds it until it is dismissed. */
 function Shown({ issued: { key, name }, onDone }: { issued: IssuedKey; onDone: () => void }) {
   return (
     <section class="card" aria-label="The new key">

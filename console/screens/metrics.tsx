@@ -14,7 +14,7 @@ const REFRESH_MS = 10_000
 const ABSENT = 'The service counts nothing. Give it a `metricsExporter`.'
 const NO_HISTORY = 'The service does not keep the last hour. Set `history: true` of its `MetricsExporter`.'
 
-/** Counts of runs: of the last hour over time, of each name, and what happens now. */
+/** Counts of runs: over the last hour, by name, and live. */
 export function Metrics() {
   const [minutes, setMinutes] = useState(15)
   const token = ofMetrics.value.value

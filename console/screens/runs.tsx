@@ -1,14 +1,14 @@
 import { Notice } from '../parts/notice.tsx'
 import { Panes } from '../parts/panes.tsx'
-import { place } from '../place.ts'
+import { route } from '../route.ts'
 import { filtersOf } from '../runs/filters.ts'
 import { RunList } from '../runs/list.tsx'
 import { Run } from '../runs/run.tsx'
 import { config } from '../service.ts'
 
-/** The stored runs of the user, and one of them. */
+/** The stored runs of the user, and the details of one. */
 export function Runs() {
-  const { path, query } = place.value
+  const { path, query } = route.value
   const { notStored, listsRuns } = config.value
   const [id] = path
   return (

@@ -14,7 +14,7 @@ import { visible } from '../text.ts'
 
 const ABSENT = 'The service has no schedules. Give it the plugin `schedules([…])` of `servable/schedules`.'
 
-/** What runs by the clock. An administrator pauses schedules, and runs them now. */
+/** The schedules. An administrator pauses them, and starts runs. */
 export function Schedules() {
   return (
     <>

@@ -6,7 +6,7 @@ import { Failure, Notice } from '../parts/notice.tsx'
 import { Panes } from '../parts/panes.tsx'
 import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
-import { linkTo, place } from '../place.ts'
+import { linkTo, route } from '../route.ts'
 import { KINDS } from '../runs/filters.ts'
 import { client, config, send } from '../service.ts'
 import { Session } from '../sessions/session.tsx'
@@ -14,9 +14,9 @@ import { visible } from '../text.ts'
 
 const ABSENT = 'Sessions are listed to known users only. Use an `authenticate` middleware.'
 
-/** The conversations of the user, and one of them. */
+/** The sessions of the user, and the details of one. */
 export function Sessions() {
-  const { path } = place.value
+  const { path } = route.value
   const [kind, name, id] = path
   const chosen = linkTo('sessions', path)
   const pages = usePages<SessionSummary>('sessions', async (cursor, signal) => {

@@ -9,14 +9,14 @@ import { Heading } from '../parts/heading.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { goTo, linkTo } from '../place.ts'
+import { goTo, linkTo } from '../route.ts'
 import { client, codeOf } from '../service.ts'
 import { visible } from '../text.ts'
-import { saidOf } from './said.ts'
+import { textOfInput } from './input-text.ts'
 
 type Turn = TurnPage['turns'][number]
 
-/** One conversation: its turns, and what one can do with it. */
+/** One session: its turns and its actions. */
 export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onChanged: () => void }) {
   const { value: session, error, reload } = useLoaded('', signal => client.sessions.get(of, id, { signal }))
   const pages = usePages<Turn>('', async (cursor, signal) => {
@@ -109,7 +109,7 @@ function TurnItem({ turn, fork }: { turn: Turn; fork: () => void }) {
   const { runId, input, text, toolCalls, status, error, at } = turn
   return (
     <li class="card">
-      <p class="said">{visible(saidOf(input))}</p>
+      <p class="said">{visible(textOfInput(input))}</p>
       {toolCalls !== undefined && toolCalls.length > 0 && (
         <p class="soft">Tools: {toolCalls.map(({ toolName }) => toolName).join(', ')}</p>
       )}

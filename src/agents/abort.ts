@@ -1,4 +1,4 @@
-/** Fires a signal with a reason that may be anything: of what some runtimes do not take, nothing is told. */
+/** Fires a signal with any reason. Where the runtime refuses the reason, the signal fires without one. */
 export function abortWith(controller: AbortController, reason: unknown): void {
   try {
     controller.abort(reason)

@@ -8,14 +8,14 @@ import { callTool } from './work/call-tool.ts'
 import { type BodyResult, perform, runThrough } from './work/perform.ts'
 import { type BodyContext, bodyContext } from './work/waits.ts'
 
-/** What the function of an agent gets beside the input: the run, what it may wait for, and the agent's tools. */
+/** What the function of an agent gets beside the input: the run, the waits, and the agent's tools. */
 export type AgentContext = BodyContext<AgentTools>
 
-/** What the body of an agent has of its own. */
+/** What the body of an agent has beyond those of other kinds. */
 export interface AgentTools {
   /**
-   * Calls one of the agent's tools, by name or as it is, and tells it as events; the value of `yield*` is the
-   * tool's result. Throws `invalid_options` for a name that the agent does not have.
+   * Calls one of the agent's tools, by its name or as a tool object, and yields the events of the call. The value of `yield*` is
+   * the tool's result. Throws `invalid_options` for a name that the agent does not have.
    *
    * @example
    * const sum = yield* context.callTool('calculate', { expression: '1 + 1' })
@@ -39,7 +39,7 @@ export interface AgentConfig<
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
-  /** Most tokens of one answer of its model: your function asks for no more. Budgets reserve by it. 1 at the least. */
+  /** The most tokens that your function requests for one answer of its model. At least 1. Budgets reserve by it. */
   readonly maxOutputTokens?: number
   /** The agent's tools. If a tool's `parameters` is a Standard Schema, the arguments of `execute` have its type. */
   readonly tools?: ToolsOf<Schemas>
@@ -50,11 +50,11 @@ export interface AgentConfig<
   readonly output?: Output
   readonly capabilities?: readonly string[]
   /**
-   * `'message'` promises that the first event is a `message`: A2A then answers with a message, however long the agent takes. What
-   * begins in another way is a task. Default: a message answers only if the agent waits for nothing before it.
+   * `'message'` promises that the first event is a `message`. A2A then answers with a message, however long the agent takes. A
+   * run that begins with another event becomes a task. Default: a message answers only if the agent waits for nothing before it.
    */
   readonly answers?: 'message'
-  /** A schema of the data that it takes, shown to clients as `inputSchema`. No input is checked against it. */
+  /** A schema of the data that it takes, shown to clients as `inputSchema`. The service checks no input against it. */
   readonly input?: unknown
   /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
   readonly examples?: readonly string[]
@@ -64,15 +64,14 @@ export interface AgentConfig<
    */
   readonly corrections?: true | CorrectionStore
   /**
-   * A stored run goes on if its process dies: its function runs again, and named work that was done gives its recorded result.
-   * Default: the run ends as `interrupted`.
+   * If the process of a stored run dies, the run goes on: its function runs again, and completed named work returns its recorded
+   * result. Default: the run ends as `interrupted`.
    */
   readonly resume?: boolean
-  /** Of the function. A run goes on only with the version with which it began. */
+  /** The version of the function. A run goes on only with the version with which it began. */
   readonly version?: string
   /**
-   * `false` keeps the agent out of the registry. A registry of your own takes the place of the default one. Default: the
-   * default registry.
+   * `false` keeps the agent out of the registry. A registry of your own replaces the default one. Default: the default registry.
    */
   readonly register?: RegisterOption
   /** The bus that gets the agent's events. Default: a new one. */
@@ -111,7 +110,7 @@ export class Agent<
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
-  /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
+  /** Emits `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
 
@@ -133,7 +132,7 @@ export class Agent<
     this.description = config.description
     this.model = config.model
     this.maxOutputTokens = config.maxOutputTokens
-    // Each takes what its own schema gives: whoever calls one by its name has that checked.
+    // Each `execute` takes what its own schema returns. A caller that calls a tool by name has the arguments checked.
     this.tools = (config.tools ?? []) as readonly Tool[]
     this.output = config.output
     this.capabilities = config.capabilities ?? []
@@ -153,7 +152,7 @@ export class Agent<
     return runThrough(this, input, options)
   }
 
-  /** Runs and gives the events as they come; the function starts with the first `next()`. */
+  /** Runs and yields the events as they come. The function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run =>
       this.#body(
@@ -161,7 +160,7 @@ export class Agent<
         bodyContext(run, inner => {
           const call = (tool: string | Tool, args: unknown) =>
             callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, inner)
-          // The overloads say what `call` does: a tool's own types in, its own types out.
+          // The overloads describe `call`: the types of the tool's arguments and of its result.
           return { callTool: call as AgentTools['callTool'] }
         }),
       ),

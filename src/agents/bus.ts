@@ -1,5 +1,5 @@
 /**
- * The typed event bus on which a servable tells what it does, for logs, analytics and metrics.
+ * The typed event bus on which a servable reports what it does, for logs, analytics and metrics.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface BusPayload {
   readonly runId: string
 }
 
-/** A payload of the parts that this library only carries: its maker decides what stands in it. */
+/** The payload of events that this library only forwards. Their maker decides its members. */
 export interface OpenPayload extends Partial<BusPayload> {
   readonly [field: string]: unknown
 }
@@ -42,7 +42,7 @@ export interface AdminPayload {
   /** The id of the identity. Null if the admin routes have no `authenticate`. */
   readonly who: string | null
   readonly requestId: string
-  /** What it was done to, where it was one thing. */
+  /** The id of the one thing that the action changed. */
   readonly id?: string | undefined
   readonly name?: string | undefined
 }
@@ -66,7 +66,7 @@ export interface BusEvents {
   'tool.result': ToolPayload & { readonly result: unknown }
   'tool.error': ToolPayload & { readonly error: string }
   'tool.approval.request': ApprovalPayload
-  /** Told when the run goes on with the answer. */
+  /** Emitted when the run goes on with the answer. */
   'tool.approval.response': ApprovalPayload & { readonly decision: 'approve' | 'deny' }
   'voice.session.start': OpenPayload
   'voice.session.end': OpenPayload
@@ -143,7 +143,7 @@ export class EventBus {
     return off
   }
 
-  /** Calls the listeners of `name` in the order in which they came. */
+  /** Calls the listeners of `name` in the order in which they were added. */
   emit<N extends BusEventName>(name: N, payload: BusEvents[N]): void {
     const set = this.#listeners.get(name)
     if (set === undefined) return

@@ -1,6 +1,6 @@
 /**
- * What an agent, a team and a workflow are to this library. Any object that fits is servable; the classes of this
- * folder are only the ready-made ones.
+ * The contracts of agents, teams and workflows. Any object that fits is servable. The classes of this folder are ready-made
+ * implementations.
  *
  * @module
  */
@@ -54,7 +54,7 @@ export interface RunOptions extends RunCaller, RunKeys {
   /** The memory of earlier runs of the same owner. */
   readonly memory?: RunMemory | undefined
   /**
-   * Earlier turns of the conversation, oldest first, as the client tells them. Given only if the run has no memory of its own.
+   * Earlier turns of the conversation, oldest first, as the client sends them. Given only if the run has no memory of its own.
    */
   readonly history?: readonly HistoryMessage[] | undefined
   /** Tools that the client runs. A servable that takes none ignores them. */
@@ -69,7 +69,7 @@ export interface RunOptions extends RunCaller, RunKeys {
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined
-  /** Where something in the run is in the trace. The run pipeline gives it, for a service that traces. */
+  /** Returns the `traceparent` of a call or turn in the run. The run pipeline passes it if the service traces. */
   readonly traceparentOf?: TraceparentOf | undefined
   /** Further facts of the transport, such as A2A's task and context ids. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
@@ -111,7 +111,7 @@ export interface RunResult {
   readonly artifacts?: readonly Artifact[] | undefined
   /** What the run waits for, if it finished with `input_required`. */
   readonly requests?: readonly InputRequest[] | undefined
-  /** What the servable says about the end, apart from the answer. */
+  /** What the servable reports about the end, apart from the answer. */
   readonly message?: RunInput | undefined
 }
 
@@ -122,11 +122,11 @@ export type RunOutcome = string | Partial<RunResult> | undefined
 export interface Runnable {
   /** Runs to the end. Called only if there is no `stream`. */
   run(input: RunInput, options?: RunOptions): Promise<RunResult>
-  /** Runs and yields events. The JSON routes use it too: they fold their answer from its events. */
+  /** Runs and yields events. The JSON routes use it too and fold their answer from its events. */
   stream?(input: RunInput, options?: RunOptions): AsyncIterable<RunEvent>
 }
 
-/** How something wants to be asked: for forms of clients. */
+/** How clients should ask for input, for their forms. */
 export interface InputHints {
   /**
    * A schema of the data that it takes as one `data` part, shown to clients as `inputSchema`. The service checks no input against it.
@@ -143,7 +143,7 @@ export interface ServableAgent extends Runnable, InputHints {
   readonly description?: string | undefined
   /** The model behind the agent. The part of `provider` before its first dot chooses the key of a request. */
   readonly model?: { readonly provider: string; readonly id: string } | undefined
-  /** Most tokens of one answer of its model. Budgets reserve by it. */
+  /** The most tokens of one answer of its model. Budgets reserve by it. */
   readonly maxOutputTokens?: number | undefined
   /** Tools that the agent may call. Lists show their names only. */
   readonly tools?: readonly Tool[] | undefined
@@ -153,11 +153,11 @@ export interface ServableAgent extends Runnable, InputHints {
   readonly events?: EventBus | undefined
   /** What the agent can do beyond text, in the words of its maker: `['vision']`. */
   readonly capabilities?: readonly string[] | undefined
-  /** It answers A2A with a message, and with a task only if something else comes first. */
+  /** A2A answers with a message, or with a task if another event comes first. */
   readonly answers?: 'message' | undefined
   /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
-  /** A stored run of it goes on if its process dies, with the named work that was done. Default: it ends as `interrupted`. */
+  /** If the process of a stored run dies, the run goes on with its completed named work. Default: it ends as `interrupted`. */
   readonly resume?: boolean | undefined
   /** A run goes on only with the same version. */
   readonly version?: string | undefined

@@ -1,10 +1,10 @@
-/** What a person has corrected in an agent's output. */
+/** Corrections that people make to an agent's output. */
 
 /** A correction, as a client sends it: at most 65,536 bytes of JSON. Texts are not empty. */
 export interface CorrectionInput {
-  /** What the agent said: any JSON. */
+  /** The agent's output: any JSON. */
   readonly originalValue: unknown
-  /** What it should have said: any JSON. */
+  /** What the output should have been: any JSON. */
   readonly correctedValue: unknown
   /** Which part of the output it is about. At most 500 characters. */
   readonly field?: string | undefined
@@ -24,7 +24,7 @@ export interface CorrectionInput {
   readonly tags?: readonly string[] | undefined
 }
 
-/** A correction, as it is kept. */
+/** A correction as it is stored. */
 export interface Correction extends CorrectionInput {
   /** A UUID. */
   readonly id: string
@@ -38,24 +38,24 @@ export interface Correction extends CorrectionInput {
 export interface CorrectionQuery {
   /** The name of the agent. */
   readonly agent: string
-  /** Whose; null without an identity. */
+  /** The owner of the corrections; null without an identity. */
   readonly owner: string | null
   /** The `nextCursor` of the page before. Default: the first page. */
   readonly cursor?: string | undefined
-  /** Most corrections of the page: 1 to 100. Over HTTP 50 by default. */
+  /** The most corrections of the page: 1 to 100. Default over HTTP: 50. */
   readonly limit: number
 }
 
 /** A page of corrections, newest first. It may be short or empty and yet have a next one. */
 export interface CorrectionPage {
   readonly corrections: readonly Correction[]
-  /** Gives the next page; null at the end, and only there. */
+  /** The cursor of the next page; null only at the end. */
   readonly nextCursor: string | null
 }
 
-/** An agent's own place for corrections. */
+/** An agent's own store of corrections. */
 export interface CorrectionStore {
-  /** Keeps one. `owner` is whose it is; null without an identity. */
+  /** Stores a correction. `owner` is its owner; null without an identity. */
   add(correction: Correction, owner: string | null): void | Promise<void>
   /** Without it corrections cannot be listed: `GET` answers `not_found`. */
   list?(query: CorrectionQuery): CorrectionPage | Promise<CorrectionPage>

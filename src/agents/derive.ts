@@ -1,5 +1,5 @@
 /**
- * Gives every servable both methods: events where there is only `run`.
+ * Reads any servable as events, also one that has only `run`.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import { ServableError } from '../base/errors.ts'
 import type { RunEvent, RunInput, RunOptions, RunOutcome, RunResult, Step, ToolCall } from './contract.ts'
 
-/** A servable as far as running it is concerned. */
+/** The methods that this module calls on a servable. */
 export interface Source {
   run?(input: RunInput, options?: RunOptions): unknown
   stream?(input: RunInput, options?: RunOptions): unknown
 }
 
 /**
- * Starts a servable and gives its events as they come: from `stream` where there is one, else made from what
- * `run` resolves with. Nothing is checked here; throws and rejections come out of `next()` or of this call.
+ * Starts a servable and returns its events as they come: from `stream` if it has one, else made from what `run` resolves with. It
+ * checks nothing. Errors come out of `next()` or of this call.
  */
 export function eventsOf(source: Source, input: RunInput, options: RunOptions): AsyncIterator<RunEvent> {
   if (typeof source.stream !== 'function') return fromResult(source, input, options)
@@ -23,7 +23,7 @@ export function eventsOf(source: Source, input: RunInput, options: RunOptions): 
   return isAsyncIterable(stream) ? stream[Symbol.asyncIterator]() : fromAnything(stream)
 }
 
-/** What an outcome says, as events; `withText` is false where the text has been told already. */
+/** The events of an outcome. `withText` is false if the text was sent already. */
 export function eventsOfOutcome(outcome: RunOutcome, withText: boolean): RunEvent[] {
   if (outcome == null) return [{ type: 'finish', finishReason: 'stop' }]
   const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : outcome
@@ -52,7 +52,7 @@ async function* fromResult(source: Source, input: RunInput, options: RunOptions)
   yield* eventsOfOutcome(outcome, true)
 }
 
-/** A stream that arrives late (an `async stream()`) or is a plain iterable. */
+/** Reads a stream that arrives late (an `async stream()`) or is a plain iterable. */
 async function* fromAnything(stream: unknown): AsyncGenerator<RunEvent> {
   const settled: unknown = await stream
   if (!isAsyncIterable(settled) && !isIterable(settled)) {
@@ -82,19 +82,19 @@ function stepEvent(step: Step): RunEvent {
   return { type: 'step', ...step }
 }
 
-/** Whether a resolved value can stand as the outcome of a run. */
+/** Whether a resolved value can be the outcome of a run. */
 export function isOutcome(value: unknown): value is RunOutcome {
   if (value == null || typeof value === 'string') return true
-  // A stream that nobody reads would pass for an empty answer.
+  // A stream that nobody reads would count as an empty answer.
   return typeof value === 'object' && !isIterable(value) && !isAsyncIterable(value)
 }
 
-/** Whether it gives items that may be waited for. */
+/** Whether the value is an async iterable. */
 export function isAsyncIterable(value: unknown): value is AsyncIterable<RunEvent> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Whether it is an object that gives items. */
+/** Whether the value is an iterable object. */
 export function isIterable(value: unknown): value is Iterable<RunEvent> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value
 }

@@ -1,5 +1,5 @@
 /**
- * What counts as a run event. Agents are other people's code: what they yield is looked at before it goes on.
+ * Checks run events. Agents are other people's code, so each value that they yield is checked before it goes on.
  *
  * @module
  */
@@ -62,7 +62,7 @@ const isOptionalText = (value: unknown): boolean => value === undefined || typeo
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every(each => typeof each === 'string')
 
-/** The facts of a message or an artifact that A2A carries. */
+/** Whether the metadata and extensions of a message or an artifact have their types. A2A carries both. */
 const hasFacts: Check = ({ metadata, extensions }) =>
   isMetadata(metadata) && (extensions === undefined || isTexts(extensions))
 
@@ -82,7 +82,7 @@ const isRequests = (value: unknown): boolean =>
 
 const isText: Check = event => typeof event.text === 'string'
 
-/** One check a type; a `Map`, so that a type named `constructor` finds nothing. */
+/** One check per type. It is a `Map`, so that a type named `constructor` finds nothing. */
 const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
   ['text', isText],
   ['thinking', isText],
@@ -130,11 +130,11 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
 
 /** Whether `value` has the shape of a run event. It may have more members: {@link knownOf} drops them. */
 export function isRunEvent(value: unknown): value is RunEvent {
-  // An object that says itself how to become JSON could become another event.
+  // An object with its own `toJSON` could become another event.
   return isObject(value) && checks.get(value.type)?.(value) === true && value.toJSON === undefined
 }
 
-/** The members of `T`, each of which must be named. */
+/** The members of `T`. Each one must be named. */
 type Named<T, Shared extends PropertyKey = never> = Readonly<Record<Exclude<keyof T, Shared>, 1>>
 
 const setOf = (...all: readonly object[]): ReadonlySet<string> => new Set(all.flatMap(Object.keys))
@@ -170,20 +170,20 @@ const TOKENS = { promptTokens: 1, completionTokens: 1, totalTokens: 1, cost: 1 }
 const USAGE = setOf({ ...TOKENS, models: 1 } satisfies Named<Usage>)
 const OF_MODEL = setOf({ ...TOKENS, model: 1 } satisfies Named<ModelUsage>)
 
-/** An event with the members that the contract has, alone: no guard looks for others. */
-export function knownOf<E extends RunEvent>(event: E): E {
-  const told = only(event, known.get(event.type)!)
-  if (told.type === 'tool_call_start') {
-    const { id, name } = told.toolCall
-    return { ...told, toolCall: { id, name } }
+/** An event with only the members of the contract. Guards look at no others. */
+export function knownOf<E extends RunEvent>(emitted: E): E {
+  const event = only(emitted, known.get(emitted.type)!)
+  if (event.type === 'tool_call_start') {
+    const { id, name } = event.toolCall
+    return { ...event, toolCall: { id, name } }
   }
-  if ((told.type !== 'finish' && told.type !== 'model_call') || told.usage === undefined) return told
-  const usage = only(told.usage, USAGE)
+  if ((event.type !== 'finish' && event.type !== 'model_call') || event.usage === undefined) return event
+  const usage = only(event.usage, USAGE)
   const models = usage.models && partsOf(usage).map(each => only(each, OF_MODEL))
-  return { ...told, usage: models ? { ...usage, models } : usage }
+  return { ...event, usage: models ? { ...usage, models } : usage }
 }
 
-/** The same object where all of its members have these names. */
+/** Returns the same object if it has no other members than these. */
 function only<T extends object>(value: T, names: ReadonlySet<string>): T {
   for (const name in value) {
     if (names.has(name)) continue
@@ -198,12 +198,12 @@ export function isTerminal(event: RunEvent): event is FinishEvent | ErrorEvent {
   return event.type === 'finish' || event.type === 'error'
 }
 
-/** Whether a body ends here, since it waits for someone. */
+/** Whether a body ends here because it waits for someone. */
 export function isWaiting(value: string | RunEvent): value is FinishEvent {
   return typeof value === 'object' && value.type === 'finish' && (value.requests?.length ?? 0) > 0
 }
 
-/** The error that an error event stands for. Its details are those of what was thrown, where that is known. */
+/** Returns the error of an error event, with the details of the thrown error if that is known. */
 export function errorOf(event: ErrorEvent, thrown?: unknown): ServableError {
   const details = isServableError(thrown) ? thrown.details : undefined
   return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error, { details })

@@ -28,8 +28,8 @@ export interface RunFacts {
 }
 
 /**
- * Collects events and gives the result at the end. `maxLength` bounds the characters of text, tool calls and artifacts
- * that are kept (default 32 Mi); past it `add` throws `run_too_large`.
+ * Collects events and returns the result at the end. `maxLength` limits the characters of text, tool calls and artifacts that are
+ * held (default 32 Mi); past it `add` throws `run_too_large`.
  */
 export class Fold {
   readonly #maxLength: number
@@ -46,12 +46,12 @@ export class Fold {
     this.#maxLength = maxLength
   }
 
-  /** The answer so far. */
+  /** The text of the answer until now. */
   get text(): string {
     return this.#text
   }
 
-  /** Milliseconds to the first text or message, as its event tells them. */
+  /** Milliseconds until the first text or message, from the `at` of its event. */
   get firstTextMs(): number | undefined {
     return this.#firstTextMs
   }
@@ -66,12 +66,12 @@ export class Fold {
     return this.#calls?.size ?? 0
   }
 
-  /** What the end told of tokens. */
+  /** The usage from the finish event. */
   get usage(): Usage | undefined {
     return this.#finish?.usage
   }
 
-  /** Takes one event in. */
+  /** Adds one event. */
   add(event: RunEvent): void {
     switch (event.type) {
       case 'text':
@@ -109,7 +109,7 @@ export class Fold {
     }
   }
 
-  /** The result of what was added. A run without a finish counts as finished with `stop`. */
+  /** Returns the result of the added events. A run without a finish counts as finished with `stop`. */
   result(facts: RunFacts): RunResult {
     const reason: FinishReason = this.#finish?.finishReason ?? 'stop'
     return {
@@ -127,7 +127,7 @@ export class Fold {
     }
   }
 
-  /** The text comes again, and so do calls without an end. */
+  /** Starts again after `resumed`: the text and the calls without an end will come again. */
   #beginAgain(): void {
     this.#length -= this.#text.length
     this.#text = ''
@@ -157,7 +157,7 @@ export class Fold {
     const call = this.#calls.get(event.toolCallId)
     if (call === undefined) return
     if (event.type === 'tool_call_ready') {
-      // What came in pieces is known.
+      // The deltas have given the arguments already.
       if (call.args !== '' || event.args === undefined) return
       this.#grow(lengthOf(event.args))
       call.ready = event.args
@@ -191,23 +191,23 @@ export class Fold {
       this.#artifacts.set(artifactId, { artifactId, name, ...facts, parts: [...parts] })
       return
     }
-    // What was gathered is added to, and not copied: an artifact may come in any number of chunks.
+    // Append in place, without a copy: an artifact may come in any number of chunks.
     before.name = name ?? before.name
     for (const part of parts) before.parts.push(part)
   }
 }
 
-/** An artifact so far. */
+/** An artifact whose chunks are being joined. */
 interface Gathered extends Omit<Artifact, 'name' | 'parts'> {
   name: string | undefined
   readonly parts: ContentPart[]
 }
 
-/** A tool call so far. */
+/** A tool call whose events are being read. */
 interface Call {
   readonly name: string
   args: string
-  /** The arguments, where they were told at once. */
+  /** The arguments, if they came whole. */
   ready?: unknown
   readonly agent?: string
   result?: unknown
@@ -218,7 +218,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** Characters that a value has as JSON; of text, its own. */
+/** The length of a value: a text's own characters, else those of its JSON. */
 function lengthOf(result: unknown): number {
   if (typeof result === 'string') return result.length
   try {
@@ -243,7 +243,7 @@ function toToolCall([toolCallId, call]: [string, Call]): ToolCall {
   return { toolCallId, toolName: name, ...(args !== undefined && { args }), ...outcome }
 }
 
-/** The arguments as JSON; as they came where they are none. */
+/** Returns the arguments parsed as JSON, or the text itself if it is not JSON. */
 export function parseArgs(text: string): unknown {
   try {
     return JSON.parse(text)

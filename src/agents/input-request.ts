@@ -1,10 +1,10 @@
 import { canonicalJson } from '../base/canonical-json.ts'
 import type { Answer, InputRequest } from './run-types.ts'
 
-/** A request with the digest of what it shows: the SHA-256, in base64url, of its facts as canonical JSON. */
+/** Adds the digest of what the request shows: the SHA-256, in base64url, of its facts as canonical JSON. */
 export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<InputRequest> {
   const { kind, toolName, args, message, schema } = request
-  // What is shown is what JSON makes of it.
+  // Hash what clients receive, which is the value after JSON.
   const shown: unknown = JSON.parse(JSON.stringify({ kind, toolName, args, message, schema }))
   const bytes = new TextEncoder().encode(canonicalJson(shown))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
@@ -12,15 +12,15 @@ export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<
   return { ...request, digest }
 }
 
-/** Base64url (RFC 4648, section 5) has these in place of two signs of base64, and no padding. */
+/** Base64url (RFC 4648, section 5) uses these characters instead of two of base64's, and no padding. */
 const URL_SAFE: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
 
-/** The name of the request for a call in its run. */
-export function placeOf({ kind, toolName = '' }: Pick<InputRequest, 'kind' | 'toolName'>): string {
+/** The name of the request of a call, from which its path in the run is made. */
+export function requestNameOf({ kind, toolName = '' }: Pick<InputRequest, 'kind' | 'toolName'>): string {
   return `${kind === 'client_tool' ? kind : 'approve'}:${toolName}`
 }
 
-/** Whether everything was answered that was asked. */
+/** Whether every request has an answer. */
 export function isAnswered(
   waiting: readonly { readonly request: InputRequest }[],
   answers: readonly Answer[] = [],

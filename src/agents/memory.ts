@@ -1,5 +1,5 @@
 /**
- * What an agent may remember between runs. The deployment keeps it; a run gets at its own part of it.
+ * The memory of agents between runs. The deployment stores it; each run reads and writes its own part.
  *
  * @module
  */
@@ -10,27 +10,28 @@ import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
 import type { Turn, TurnEnd } from './turn.ts'
 
-/** What was said before in a session, of one servable and one owner. */
+/** The earlier conversation of a session, of one servable and one owner. */
 export interface SessionMemory {
   /**
-   * What a model is told of the turns before this run, oldest first: the newest turns that fit. A turn is told by the messages
-   * that were appended in it, else as the text of the user and of the answer. What the run has appended itself comes last.
+   * Returns the messages for a model of the turns before this run, oldest first: the newest turns that fit. A turn consists of
+   * the messages that were appended in it, else of the user's text and the answer's. What this run has appended comes last.
    */
   read(): Promise<readonly unknown[]>
   /**
-   * Tells the turn of this run by these messages, of any JSON, without the provider keys of the run. They are kept when the run
-   * ends. What only the provider of the servable's model understands (`providerOptions`, reasoning) is told to that provider alone.
+   * Records these messages, of any JSON, as the turn of this run, without the run's provider keys. They are stored when the run
+   * ends. Parts that only the provider of the servable's model understands (`providerOptions`, reasoning) go to that provider
+   * alone.
    */
   append(messages: readonly unknown[]): Promise<void>
   /**
-   * The transcript: every turn that is kept, in the order in which they began, with this one. What is remembered inside of a run
-   * has none.
+   * The transcript: every stored turn in the order in which they began, and this one. Memory of a servable inside of a run has no
+   * transcript.
    */
   turns(): Promise<readonly Turn[]>
 }
 
-/** Who remembers. */
-export interface Remembering {
+/** The servable whose memory it is. */
+export interface MemoryServable {
   readonly kind: Kind
   readonly name: string
   readonly model?: { readonly provider: string } | undefined
@@ -39,41 +40,41 @@ export interface Remembering {
 /** The memory of one run. */
 export interface RunMemory {
   /**
-   * The session of the run; undefined where the run has no `sessionId` or has a `history`, and where none are kept. Each servable
-   * has its own: one that is served by itself has one memory however it is reached, any other one for each team or workflow
-   * around it. Default: of what runs. `provider`: of the model that is told. Default: the servable's.
+   * The session of the run. Undefined if the run has no `sessionId` or has a `history`, or if no sessions are stored. Each
+   * servable has its own memory: a servable that is served by itself has one, however it is reached; any other has one for each
+   * team or workflow around it. `servable` defaults to the one that runs. `provider` is that of the model that reads the
+   * messages; default: the servable's.
    */
-  session(servable?: Remembering, provider?: string): SessionMemory | undefined
+  session(servable?: MemoryServable, provider?: string): SessionMemory | undefined
   /**
-   * What people put right in the output of an agent, newest first: corrections of the run's identity, and none without one.
-   * 1 to 100.
+   * The corrections of an agent's output by the run's identity, newest first; none without an identity. `limit` is 1 to 100.
    */
-  corrections(agent: Remembering, limit: number): Promise<readonly Correction[]>
-  /** The name under which something is served, else its own. */
-  nameOf(servable: Remembering): string
-  /** The memory of what is run inside of this run. */
-  inside(servable: Remembering): RunMemory
+  corrections(agent: MemoryServable, limit: number): Promise<readonly Correction[]>
+  /** The name under which the servable is served, else its own name. */
+  nameOf(servable: MemoryServable): string
+  /** The memory of a servable that runs inside of this run. */
+  inside(servable: MemoryServable): RunMemory
 }
 
-/** Whose session it is. */
+/** Identifies a session. */
 export interface SessionKey {
-  /** As `ownerOf` tells; null for whoever knows the session's id. */
+  /** The result of `ownerOf`; null for callers who know only the session's id. */
   readonly owner: string | null
-  /** What is asked for, after the part that knows its name. */
+  /** The requested servable, after the part of the service that knows its name. */
   readonly place: readonly string[]
   readonly sessionId: string
-  /** Who remembers inside of it, after all that it is run inside of. It leaves with the session. */
+  /** The servables inside of it, outermost first, whose memory this is. It is deleted with the session. */
   readonly member?: readonly string[] | undefined
 }
 
-/** Who reads a session. */
+/** The run that reads a session. */
 export interface SessionReader {
   readonly runId?: string | undefined
-  /** Of the model that is told. */
+  /** The provider of the model that gets the messages. */
   readonly provider?: string | undefined
 }
 
-/** What is appended. */
+/** Messages that a run appends. */
 export interface SessionNote {
   readonly messages: readonly unknown[]
   readonly provider?: string | undefined
@@ -81,156 +82,156 @@ export interface SessionNote {
 
 /** A turn that begins, or goes on. */
 export interface BegunTurn extends Turn {
-  /** It goes on where its process died. */
+  /** The run goes on after its process died. */
   readonly goesOn?: boolean | undefined
-  /** The id of the message whose turn it replaces, with all after that. */
+  /** The id of the message whose turn this one replaces, with all later turns. */
   readonly replaces?: string | undefined
 }
 
-/** What a run finds that wants a session. */
+/** The state of a session for a run that wants it. */
 export interface Entered {
-  /** How many are before it; with 0 it has the session. */
+  /** How many runs are before it. With 0 it has the session. */
   readonly place: number
-  /** The runs that it stops. */
+  /** The ids of the runs that it stops. */
   readonly stops: readonly string[]
-  /** A later run stops this one. */
+  /** Whether a later run stops this one. */
   readonly isStopped: boolean
-  /** Its turn begins, and is the first one that lists may tell of. */
+  /** Whether its turn begins and is the first that lists may show. */
   readonly isFirst?: boolean
 }
 
-/** A run in a session, at work or waiting in this process. */
-export interface Sitting {
+/** A run of a session, at work or waiting in this process. */
+export interface LocalSessionRun {
   readonly runId: string
   stop(): void
-  /** The session may be free. */
+  /** Checks again whether the session is free. */
   look(): void
 }
 
-/** A run, as its turn sees it. */
-export interface SittingRun {
+/** The run that a turn belongs to. */
+export interface TurnRun {
   readonly id: string
   readonly input: RunInput
   readonly options: MemoryOptions
-  /** It has a record. */
+  /** Whether the run has a record. */
   readonly isStored?: boolean | undefined
   readonly cancel: () => void
   /** The run that it continues. */
   readonly continuedFrom?: string | undefined
-  /** It goes on with its own turn, where its process died. */
+  /** Whether it goes on with its own turn after its process died. */
   readonly goesOn?: boolean | undefined
-  /** It has to wait for its session. */
+  /** Called when it has to wait for its session. */
   readonly onWait: () => void
 }
 
-/** The turn of a run, as the run sees it. */
-export interface RunSitting extends OwnTurn {
-  /** Resolves once the turn is written, or the run has left. Rejects where it cannot have the session. */
+/** The turn of a run, with what the run does with it. */
+export interface OpenTurn extends OwnTurn {
+  /** Resolves once the turn is written, or the run has left. Rejects if the run cannot have the session. */
   enter(): Promise<void>
-  /** Takes in what is said. */
+  /** Adds an event to the turn. */
   see(event: RunEvent): void
-  /** The run has ended. Gives what is done once that is kept, which never rejects; undefined where there is nothing to keep. */
+  /** Ends the turn. Returns a promise for the stored end, which never rejects; undefined if there is nothing to store. */
   leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined
-  /** Another process goes on with the run: nothing is kept of its end here. */
+  /** Stores nothing of the end here, because another process goes on with the run. */
   abandon(): void
 }
 
-/** Where sessions are kept. */
+/** Where sessions are stored. */
 export interface SessionStorage {
   /** Makes the turn of a run. */
-  turnOf(key: SessionKey, target: Remembering, run: SittingRun): RunSitting
-  /** What a model is told. */
+  turnOf(key: SessionKey, target: MemoryServable, run: TurnRun): OpenTurn
+  /** Returns the messages for a model. */
   read(key: SessionKey, reader?: SessionReader, signal?: AbortSignal): Promise<readonly unknown[]>
   append(key: SessionKey, note: SessionNote): Promise<void>
   turns(key: SessionKey): Promise<readonly Turn[]>
-  /** When the turn of a run may be gone; undefined where there is none, and the run does not wait for the session. */
+  /** When the turn of a run may be deleted; undefined if there is none and the run does not wait for the session. */
   turnUntil(key: SessionKey, runId: string): Promise<number | undefined>
   /**
-   * Gets in line, or keeps the place in it; the first in line has the session, and its turn begins. Throws `session_busy`, and
-   * `session_changed` where the message that it replaces is not there.
+   * Joins the line, or keeps its position in it. The first in line has the session, and its turn begins. Throws `session_busy`,
+   * and `session_changed` if the message to replace is missing.
    */
   enter(key: SessionKey, turn: BegunTurn): Promise<Entered>
-  /** Keeps the session. False for a run that is to stop. */
+  /** Renews the claim on the session. False if the run has to stop. */
   beat(key: SessionKey, runId: string): Promise<boolean>
-  /** Leaves the line. Keeps how the turn ended, if it began; without its beginning only where that is known. */
+  /** Leaves the line and stores how the turn ended, if it began. `turn` lacks its beginning where only the end is known. */
   leave(
     key: SessionKey,
     turn: TurnEnd & Pick<Turn, 'runId'> & Partial<Turn>,
     note?: SessionNote,
   ): Promise<void>
-  /** Takes a run in until it is let go: the next ones of its session are told. */
-  seat(key: SessionKey, sitting: Sitting): { readonly others: Iterable<Sitting>; letGo(): void }
-  /** Milliseconds between two beats. */
+  /** Adds a run of this process until `release` is called. Later runs of the session then notify it. */
+  join(key: SessionKey, run: LocalSessionRun): { readonly others: Iterable<LocalSessionRun>; release(): void }
+  /** Milliseconds between two calls of `beat`. */
   readonly beatMs: number
-  /** Told of a turn whose end could not be kept. */
+  /** Called with the error when the end of a turn could not be stored. */
   failed(error: unknown): void
-  /** Told of a session whose first turn has begun, and each time that a turn has ended: lists may be elsewhere. */
+  /** Called when the first turn of a session has begun and after each end of a turn, so that lists stored elsewhere follow. */
   changed?: ((key: SessionKey) => Promise<void>) | undefined
 }
 
-/** The turn of a run, as its memory sees it. */
+/** The turn of a run, as its memory uses it. */
 export interface OwnTurn {
   readonly key: SessionKey
   readonly runId: string
-  /** What was appended so far. */
+  /** The messages appended until now. */
   readonly messages: readonly unknown[]
   append(note: SessionNote): void
 }
 
-/** Where sessions and corrections are kept, and who is served. */
+/** Where sessions and corrections are stored, and which servables are served. */
 export interface MemoryStorage {
-  /** Undefined where none are kept. */
+  /** Undefined if no sessions are stored. */
   readonly sessions: SessionStorage | undefined
   corrections(agent: string, owner: string, limit: number): Promise<readonly Correction[]>
-  /** The name under which something is served by itself, `asked` if it is one of them; undefined where it is not. */
+  /** The name under which a servable is served by itself: `asked` if that is one of its names. Undefined if it is not served. */
   servedAs(servable: unknown, kind: Kind, asked: string): string | undefined
 }
 
-/** What is run, under the name by which it was asked for. */
-export interface MemoryTarget extends Remembering {
+/** The servable that runs, under the name by which it was requested. */
+export interface MemoryTarget extends MemoryServable {
   readonly servable: unknown
-  /** The part that has names of its own, where it is one of those. */
+  /** The part of the service with its own names, if the servable belongs to one. */
   readonly scope?: string
 }
 
-/** The memory of a run of an owner in a session. */
+/** The memory of a run. */
 export function memoryOf(
-  keeper: MemoryStorage,
+  storage: MemoryStorage,
   target: MemoryTarget,
   options: MemoryOptions,
   own?: OwnTurn,
 ): RunMemory {
-  // Most runs never ask.
+  // Lazy: most runs never read their memory.
   let here: Spot | undefined
   const find = () => {
-    here ??= spotIn(keeper, target)
+    here ??= spotIn(storage, target)
     return here
   }
-  return memoryAt(find, keeper, options, own)
+  return memoryAt(find, storage, options, own)
 }
 
-/** The options of a run that its memory looks at. */
+/** The options of a run that its memory reads. */
 type MemoryOptions = RunCaller &
   RunKeys & { readonly history?: unknown; readonly signal?: AbortSignal | undefined }
 
-/** The session of a run; undefined where it has none. */
+/** The session of a run; undefined if it has none. */
 export function sessionOf(
-  keeper: MemoryStorage | undefined,
+  storage: MemoryStorage | undefined,
   target: MemoryTarget,
   options: RunCaller,
 ): SessionKey | undefined {
   const { sessionId } = options
-  if (sessionId === undefined || keeper?.sessions === undefined) return undefined
-  return { owner: ownerOf(options) ?? null, place: spotIn(keeper, target).place, sessionId }
+  if (sessionId === undefined || storage?.sessions === undefined) return undefined
+  return { owner: ownerOf(options) ?? null, place: spotIn(storage, target).place, sessionId }
 }
 
-function spotIn(keeper: MemoryStorage, { kind, name, servable, scope = '' }: MemoryTarget): Spot {
-  const served = keeper.servedAs(servable, kind, name)
+function spotIn(storage: MemoryStorage, { kind, name, servable, scope = '' }: MemoryTarget): Spot {
+  const served = storage.servedAs(servable, kind, name)
   const place = served === undefined ? [scope, label(kind, name)] : [label(kind, served)]
   return { servable, name: served ?? name, place, member: [] }
 }
 
-/** Something at work: its name, and its place and member as {@link SessionKey} has it. */
+/** A running servable: its name, and its `place` and `member` as in {@link SessionKey}. */
 interface Spot {
   readonly servable: unknown
   readonly name: string
@@ -240,17 +241,17 @@ interface Spot {
 
 function memoryAt(
   find: () => Spot,
-  keeper: MemoryStorage,
+  storage: MemoryStorage,
   options: MemoryOptions,
   own: OwnTurn | undefined,
 ): RunMemory {
   const { identity, sessionId, history, signal } = options
-  const { sessions } = keeper
-  const spotOf = (servable: Remembering | undefined): Spot => {
+  const { sessions } = storage
+  const spotOf = (servable: MemoryServable | undefined): Spot => {
     const here = find()
     if (servable === undefined || servable === here.servable) return here
     const { kind } = servable
-    const served = keeper.servedAs(servable, kind, servable.name)
+    const served = storage.servedAs(servable, kind, servable.name)
     const name = served ?? servable.name
     const spot = { servable, name }
     return served === undefined
@@ -259,11 +260,11 @@ function memoryAt(
   }
   return {
     session(servable, provider) {
-      // One memory a run: what its client tells, or what is kept.
+      // A run has one memory: the client's history, or the stored session.
       if (sessionId === undefined || sessions === undefined || history !== undefined) return undefined
       const { place, member, servable: whose } = spotOf(servable)
       const key = { owner: ownerOf(options) ?? null, place, sessionId, ...(member.length > 0 && { member }) }
-      const model = provider ?? (whose as Partial<Remembering> | undefined)?.model?.provider
+      const model = provider ?? (whose as Partial<MemoryServable> | undefined)?.model?.provider
       const turn = own !== undefined && member.length === 0 && isSame(place, own.key.place) ? own : undefined
       return {
         async read() {
@@ -273,19 +274,19 @@ function memoryAt(
         async append(messages) {
           const note = { messages: withoutKeys(messages, options), provider: model }
           if (turn !== undefined) turn.append(note)
-          // A run that has been stopped remembers nothing more: its session may be gone.
+          // A stopped run stores nothing more: its session may be deleted.
           else if (!signal?.aborted) await sessions.append(key, note)
         },
         turns: async () => (member.length > 0 ? [] : sessions.turns(key)),
       }
     },
-    // What a stranger corrects is told to nobody: without an identity all would be one owner.
+    // Without an identity all callers would be one owner, so corrections of strangers are not read.
     corrections: async (agent, limit) =>
-      identity === undefined ? [] : keeper.corrections(spotOf(agent).name, identity, limit),
+      identity === undefined ? [] : storage.corrections(spotOf(agent).name, identity, limit),
     nameOf: servable => spotOf(servable).name,
     inside(servable) {
       const spot = spotOf(servable)
-      return memoryAt(() => spot, keeper, options, own)
+      return memoryAt(() => spot, storage, options, own)
     },
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What each type of JSON Schema takes. */
+/** A check for each type of JSON Schema. */
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: value => typeof value === 'object' && value !== null && !Array.isArray(value),
   array: Array.isArray,
@@ -16,8 +16,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /**
- * Why a value does not fit plain JSON Schema, as far as is checked here: its own type, and the properties that are required
- * of it. What those properties hold is not looked at.
+ * Why a value does not fit plain JSON Schema; undefined if it fits. Checks its own type and that its required properties exist,
+ * but not the values of properties.
  */
 export function misfitOf(value: unknown, { type, required }: PlainSchema): string | undefined {
   const types = type === undefined ? [] : [type].flat()
@@ -32,7 +32,7 @@ export function misfitOf(value: unknown, { type, required }: PlainSchema): strin
     : `The value must have ${missing.map(name => `\`${name}\``).join(', ')}`
 }
 
-/** What is looked at of JSON Schema. */
+/** The members of JSON Schema that are checked. */
 export interface PlainSchema {
   readonly type?: unknown
   readonly required?: unknown
@@ -49,8 +49,8 @@ function standardOf(schema: unknown): Standard | undefined {
 }
 
 /**
- * The value as the schema gives it, or why it does not fit. A Standard Schema checks the whole value, plain JSON Schema as far as
- * {@link misfitOf} goes; without a schema any value fits.
+ * Returns the value as the schema returns it, or why it does not fit. A Standard Schema checks the whole value. Plain JSON Schema
+ * is checked as in {@link misfitOf}. Without a schema any value fits.
  */
 export async function fitOf(
   value: unknown,
@@ -69,13 +69,13 @@ export async function fitOf(
   return { misfit: result.issues.slice(0, MAX_ISSUES).map(textOf).join('; ') }
 }
 
-/** What does not fit, and where: each part of the path is a key, or has one. */
+/** An issue of Standard Schema. Each part of the path is a key, or an object with one. */
 interface Issue {
   readonly message: string
   readonly path?: readonly unknown[] | undefined
 }
 
-/** Most issues that are told of one value. */
+/** The most issues that are reported for one value. */
 const MAX_ISSUES = 5
 
 function textOf({ message, path = [] }: Issue): string {
@@ -83,7 +83,7 @@ function textOf({ message, path = [] }: Issue): string {
   return keys.length === 0 ? message : `\`${keys.join('.')}\`: ${message}`
 }
 
-/** The schema as clients are shown it: plain JSON Schema, or what a library's schema offers. Undefined if there is none. */
+/** The schema that clients see: plain JSON Schema, or the one that a library's schema offers. Undefined if there is none. */
 export function shownSchema(schema: unknown): unknown {
   const standard = standardOf(schema)
   return standard === undefined ? schema : standard.jsonSchema?.input?.({ target: 'draft-2020-12' })

@@ -1,5 +1,5 @@
 /**
- * Whose memory a run has.
+ * The owner of a run's memory.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import type { RunCaller } from './run-types.ts'
 
 /**
- * Whose memory a run has; undefined for nobody's. Escaped, so that no name can spell another one's; who only claims to be a
- * user is never taken for an identity.
+ * Returns the owner of a run's memory; undefined for none. The name is escaped, so that it cannot equal another owner's. A
+ * claimed user id never equals an identity.
  */
 export function ownerOf({ userId, identity }: Pick<RunCaller, 'userId' | 'identity'>): string | undefined {
   if (identity !== undefined) return escaped(identity)
   return userId === undefined ? undefined : `/${escaped(userId)}`
 }
 
-/** Text as a part of an id: it has no slash. */
+/** Escapes text as a part of an id, so that it has no slash. */
 export function escaped(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

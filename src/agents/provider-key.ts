@@ -1,13 +1,13 @@
 /**
- * Which of a request's provider keys goes to which model (docs/run/authentication.md, "Send your own provider key"). That a header
- * comes before the body is decided in `http/key-headers.ts`.
+ * Chooses which provider key of a request goes to which model (docs/run/authentication.md, "Send your own provider key").
+ * `http/key-headers.ts` lets a header override the body.
  *
  * @module
  */
 
 import type { RunOptions, Servable } from './contract.ts'
 
-/** Under this name `RunOptions.apiKeys` holds the key for whatever provider is used. */
+/** The name under which `RunOptions.apiKeys` holds the key for any provider. */
 export const ANY_PROVIDER = '*'
 
 /**
@@ -21,7 +21,7 @@ export function selectKey(provider: string | undefined, keys: RunOptions['apiKey
   return Object.hasOwn(keys, ANY_PROVIDER) ? keys[ANY_PROVIDER] : undefined
 }
 
-/** The options for a servable inside another's run: all the same, but for the key of its own provider. */
+/** The options for a servable inside another's run: the same, except for the key of its own provider. */
 export function optionsFor(servable: Pick<Servable, 'model'>, options: RunOptions): RunOptions {
   if (options.apiKeys === undefined) return options
   return { ...options, apiKey: selectKey(servable.model?.provider, options.apiKeys) }

@@ -1,26 +1,26 @@
 /**
- * How the run pipeline reads events: what a servable gives is awaited as it comes, and made an event by the reader. An
- * iterator around another one would cost two more promises an event.
+ * How the run pipeline reads events: the reader awaits each item and makes the event itself. An iterator around another one would
+ * cost two more promises per event.
  *
  * @module
  */
 
 import type { FinishEvent, RunEvent } from './contract.ts'
 
-/** What one reader reads, item by item. */
+/** The events of one run, read item by item. */
 export abstract class Reading {
   /**
-   * The reader says, before it reads, that the signal of the options fires however it leaves, and when this fails: there is
-   * no need for another one.
+   * The reader calls it before it reads, and promises that the signal of the options fires when it leaves and when this fails. So
+   * this needs no signal of its own.
    */
   abstract adopt(): void
-  /** What comes next, now or later: an item for {@link toEvent}. Throws, or rejects, where the servable fails. */
+  /** Returns the next item for {@link toEvent}, or a promise for it. Throws, or rejects, if the servable fails. */
   abstract pull(): unknown
-  /** The event that an item stands for. It is the servable's own: nothing is known of its shape. */
+  /** Returns the event of an item. It comes from the servable, unchecked. */
   abstract toEvent(item: unknown): unknown
-  /** To be told what `pull` or `toEvent` failed with. */
+  /** Reports the error of `pull` or `toEvent`. */
   abstract failed(error: unknown): void
-  /** The reader reads no more. Never throws. */
+  /** Ends the reading. Never throws. */
   abstract leave(): void
 }
 
@@ -29,7 +29,7 @@ export function readingOf(events: AsyncIterator<RunEvent>): Reading {
   return events instanceof Reading ? events : new Items(events)
 }
 
-/** Lets an iterator clean up; nobody waits for it, and what it throws now has no reader. */
+/** Closes an iterator without waiting for it, and drops its errors. */
 export function closeQuietly(events: AsyncIterator<unknown> | undefined): void {
   try {
     void Promise.resolve(events?.return?.()).then(undefined, () => {})
@@ -38,10 +38,10 @@ export function closeQuietly(events: AsyncIterator<unknown> | undefined): void {
   }
 }
 
-/** A servable that simply stops has finished. */
+/** The end of a servable that stops without a terminal event. */
 const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
 
-/** The items of any iterator are its events. */
+/** Reads any iterator: its items are its events. */
 class Items extends Reading {
   readonly #events: AsyncIterator<RunEvent>
   #isDone = false

@@ -1,5 +1,5 @@
 /**
- * Values without the provider keys of the run that they come from.
+ * Removes the provider keys of a run from values.
  *
  * @module
  */
@@ -17,12 +17,12 @@ export function hasKeys(keys: RunKeys): boolean {
   return secretsOf(keys).length > 0
 }
 
-/** A value as JSON has it, the keys of a run cut out of every text in it. Throws for what is no JSON. */
+/** Returns a value as JSON has it, with the run's keys removed from every text in it. Throws for a value that is not JSON. */
 export function withoutKeys<T>(value: T, keys: RunKeys): T {
   const json = JSON.stringify(value)
   const secrets = secretsOf(keys)
   if (json === undefined || secrets.length === 0) return value
-  // Of the same shape: texts alone have changed.
+  // The shape is the same: only texts have changed.
   return cleaned(JSON.parse(json), secrets) as T
 }
 

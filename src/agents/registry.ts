@@ -1,5 +1,5 @@
 /**
- * Names of agents, teams and workflows. One default registry a process, and custom ones.
+ * Registers agents, teams and workflows by name. There is one default registry per process, and there may be others.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ServableError } from '../base/errors.ts'
 import type { InputHints, Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
 
-/** The servable of a kind. */
+/** The servable type of each kind. */
 export interface ServableOf {
   agent: ServableAgent
   team: ServableTeam
@@ -23,30 +23,31 @@ export interface RegistryNames {
   readonly workflows: string[]
 }
 
-/** Every kind, in the order in which lists show them. */
+/** Every kind, in the order of lists. */
 export const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
 
 /** Longest name in characters, so that a name fits a path, a log line and a metric label. */
 export const MAX_NAME_LENGTH = 200
 
-/** Most names that are warned of. */
+/** The most names that get a warning. */
 const MAX_WARNED = 100
 
 /**
- * Holds servables by kind and name. Registering a kind and name again replaces the first one, as a hot reload does. The first
- * time, the console gets a warning, since two agents with one name are mostly a mistake. Two in one turn of the event loop, as
- * of modules that are loaded together, are no reload: outside production the second one throws `invalid_options`.
+ * Holds servables by kind and name. A second one of the same kind and name replaces the first, as a hot reload does. The first
+ * replacement of a name writes a warning to the console, since two agents with one name are mostly a mistake. Two in one turn of
+ * the event loop, as from modules that are loaded together, are no reload: outside production the second one throws
+ * `invalid_options`.
  */
 export class Registry {
-  /** Names whose replacement was told. */
+  /** Names whose replacement has been logged. */
   readonly #warned = new Set<string>()
-  /** Names that came in this turn. */
+  /** Names that were registered in this turn of the event loop. */
   readonly #fresh = new Set<string>()
   readonly #entries: ReadonlyMap<Kind, Map<string, Servable>> = new Map(KINDS.map(kind => [kind, new Map()]))
-  /** The manager of tool servers that was made last. */
+  /** The latest manager of tool servers. */
   toolServers: ToolServerSource | undefined
 
-  /** Adds or replaces a servable. Throws `invalid_options` for a wrong `kind` or `name`, and as the class says. */
+  /** Adds or replaces a servable. Throws `invalid_options` for a wrong `kind` or `name`, and for two of one name in one turn. */
   register(servable: Servable): void {
     checkServable(servable, '`register`')
     const { kind, name } = servable
@@ -57,7 +58,7 @@ export class Registry {
     this.#fresh.add(`${kind}:${name}`)
   }
 
-  /** Removes a name. Returns true if there was one. */
+  /** Removes a name. Returns whether there was one. */
   unregister(kind: Kind, name: string): boolean {
     return this.#of(kind).delete(name)
   }
@@ -82,7 +83,7 @@ export class Registry {
     }
   }
 
-  /** Warns once a name: what makes an agent for every request would fill the console. */
+  /** Warns once per name: code that makes an agent for every request would fill the console. */
   #replaces(kind: Kind, name: string): void {
     const key = `${kind}:${name}`
     if (this.#fresh.has(key) && !isProduction()) {
@@ -109,7 +110,7 @@ export class Registry {
 
 const GLOBAL = Symbol.for('servable.registry')
 
-/** The registry of the process, which first-party agents, teams and workflows join when they are made. */
+/** The registry of the process, which first-party agents, teams and workflows join when they are constructed. */
 export function defaultRegistry(): Registry {
   const scope = globalThis as { [GLOBAL]?: Registry }
   scope[GLOBAL] ??= new Registry()
@@ -119,7 +120,7 @@ export function defaultRegistry(): Registry {
 /** Where a first-party servable registers: `true` in the default registry, `false` nowhere, or in a registry of your own. */
 export type RegisterOption = boolean | Registry
 
-/** Registers `servable` as its construction option says. */
+/** Registers `servable` as its `register` option requires. */
 export function registerAs(servable: Servable, option: RegisterOption = true): void {
   checkServable(servable, `${servable.kind} \`${String(servable.name)}\``)
   if (option === false) return
@@ -127,7 +128,7 @@ export function registerAs(servable: Servable, option: RegisterOption = true): v
   registry.register(servable)
 }
 
-/** Throws `invalid_options`, naming `where`, unless `value` can be served under its own kind and name. */
+/** Throws `invalid_options` with `where` in its text, unless `value` can be served under its own kind and name. */
 export function checkServable(value: unknown, where: string): asserts value is Servable {
   const { kind, name } = Object(value) as Partial<Servable>
   if (kind === undefined || !KINDS.includes(kind)) {
@@ -139,7 +140,7 @@ export function checkServable(value: unknown, where: string): asserts value is S
   checkRunnable(value, where)
 }
 
-/** Throws unless a first-party servable gets an object to be made of. */
+/** Throws unless the constructor of a first-party servable gets an object with valid examples. */
 export function checkConfig(config: unknown, what: string): void {
   if (typeof config !== 'object' || config === null) {
     throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
@@ -153,21 +154,21 @@ export function checkConfig(config: unknown, what: string): void {
   )
 }
 
-/** Most examples of a servable, and characters of one. */
+/** The most examples of a servable, and the most characters of one. */
 const MAX_EXAMPLES = 20
 const MAX_EXAMPLE_LENGTH = 2000
 
-/** The examples that another's code gives, as far as they are some. */
+/** The valid examples of a value from other code. */
 export function examplesIn(examples: unknown): string[] {
   const isExample = (text: unknown) =>
     typeof text === 'string' && text !== '' && text.length <= MAX_EXAMPLE_LENGTH
   return Array.isArray(examples) ? examples.filter(isExample).slice(0, MAX_EXAMPLES) : []
 }
 
-/** Throws unless `name` can be a name. */
+/** Throws unless `name` is a valid name. */
 export function checkName(name: unknown, where: string): asserts name is string {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH
-  // A dot or two is a path of its own (RFC 3986, section 5.2.4) and would never arrive.
+  // One or two dots are a path segment of their own (RFC 3986, section 5.2.4), so such a name would never arrive.
   if (isName && name !== '.' && name !== '..') return
   throw new ServableError(
     'invalid_options',

@@ -1,6 +1,5 @@
 /**
- * What a run is given and what happens in it. The contract is made of it, and so is what the contract names: the bus, tools,
- * memory.
+ * The input and the events of a run. These types have no imports, because the contract, the bus, tools and memory build on them.
  *
  * @module
  */
@@ -8,12 +7,12 @@
 /** The read-only discriminant of everything servable. */
 export type Kind = 'agent' | 'team' | 'workflow'
 
-/** Free values by name. JSON. */
+/** Free JSON values by name. */
 export type Metadata = Readonly<Record<string, unknown>>
 
 /**
- * A piece of a multi-modal message. `data` is base64 or a URL; in a `data` part it is any JSON. A2A carries the metadata of a part;
- * clients of the other protocols cannot send any.
+ * A part of a multi-modal message. `data` is base64 or a URL; in a `data` part it is any JSON. A2A carries the metadata of a
+ * part; clients of the other protocols cannot send any.
  */
 export type ContentPart = { readonly metadata?: Metadata | undefined } & (
   | { readonly type: 'text'; readonly text: string }
@@ -30,7 +29,7 @@ export type ContentPart = { readonly metadata?: Metadata | undefined } & (
 /** The message of a run: text, or parts in their order. */
 export type RunInput = string | readonly ContentPart[]
 
-/** One call of a tool in a {@link HistoryMessage}, as a client tells it. */
+/** One tool call in a {@link HistoryMessage}, as a client sends it. */
 export interface HistoryToolCall {
   readonly toolCallId: string
   readonly toolName: string
@@ -38,7 +37,7 @@ export interface HistoryToolCall {
 }
 
 /**
- * An earlier message, as the client tells it. It is data and never a permission: a claimed assistant or tool message grants
+ * An earlier message, as the client sends it. It is data and never a permission: a claimed assistant or tool message grants
  * nothing. A `tool` message answers one call of the assistant message before it.
  */
 export type HistoryMessage =
@@ -69,10 +68,10 @@ export interface ClientTool {
  * tool that the client runs. A run that has requests finishes with the reason `input_required`.
  */
 export interface InputRequest {
-  /** The run's id, a slash and the place in the run: `<runId>/approve:refund`. Unique in this service. */
+  /** The run's id, a slash and the path in the run: `<runId>/approve:refund`. Unique in this service. */
   readonly id: string
   readonly kind: 'approval' | 'question' | 'client_tool'
-  /** What a person is asked. */
+  /** The text for the person. */
   readonly message?: string | undefined
   /** For an approval and a client tool: the call that waits. */
   readonly toolCallId?: string | undefined
@@ -82,7 +81,7 @@ export interface InputRequest {
   readonly schema?: unknown
   /** The arguments may be edited with the approval. */
   readonly editable?: true | undefined
-  /** SHA-256 of what is shown, in base64url. An answer may repeat it: a different digest is refused. */
+  /** SHA-256 of what is shown, in base64url. An answer may repeat it. The service refuses a different digest. */
   readonly digest: string
 }
 
@@ -90,9 +89,9 @@ export interface InputRequest {
 export type Answer = { readonly id: string; readonly digest?: string | undefined } & (
   | {
       readonly decision: 'approve' | 'deny'
-      /** Why; a model is told. */
+      /** Why. The model gets it. */
       readonly reason?: string | undefined
-      /** The arguments instead of those asked for, where the request is `editable`. */
+      /** The arguments instead of the requested ones, if the request is `editable`. */
       readonly editedArgs?: unknown
     }
   | { readonly value: unknown }
@@ -103,7 +102,7 @@ export type Answer = { readonly id: string; readonly digest?: string | undefined
 export interface RunCaller {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
-  /** The client's own id of its message. The turn of the session has it. */
+  /** The client's own id of its message. It is stored with the turn of the session. */
   readonly messageId?: string | undefined
   /**
    * The client's id of an earlier message of the session, or the id of the run of a message that has none. When the turn of this run
@@ -119,21 +118,21 @@ export interface RunCaller {
    */
   readonly requestId?: string | undefined
   /**
-   * The place in a distributed trace (W3C Trace Context): the span of the run or of the tool call, where the service traces it, else the
-   * client's. Pass it on.
+   * The `traceparent` (W3C Trace Context) of the run's or the tool call's span, if the service traces it, else the client's. Pass
+   * it on.
    */
   readonly traceparent?: string | undefined
 }
 
 /**
- * The `traceparent` of a tool call or of a member's turn, by the id of the call or the path of the turn. Undefined where it has no span of
- * its own. With a name, a call that is not known yet begins.
+ * Returns the `traceparent` of a tool call or of a member's turn, by the id of the call or the path of the turn. Undefined if it
+ * has no span of its own. With a name, it begins a call that is not known yet.
  */
 export type TraceparentOf = (id: string, toolName?: string) => string | undefined
 
 /** The keys of model providers for a run. */
 export interface RunKeys {
-  /** The model provider's key for this run, chosen by the provider of the servable's model. */
+  /** The key for this run, chosen by the provider of the servable's model. */
   readonly apiKey?: string | undefined
   /**
    * Every key of the request, by provider id and by each name that the provider matches. `'*'` is the key for any provider.
@@ -199,15 +198,15 @@ export type RunEvent = RunEventBody & EventFacts
 
 /** What the pipeline and the callers of members add to any event. */
 export interface EventFacts {
-  /** Milliseconds since the run started. The run pipeline adds it; a servable does not say it. */
+  /** Milliseconds since the run started. The run pipeline adds it; a servable leaves it out. */
   readonly at?: number | undefined
-  /** Who says it, if it is not the run's own servable: the name of a team's member, or of a workflow's agent. */
+  /** The name of the team's member or the workflow's agent that sent it. Absent for the run's own servable. */
   readonly agent?: string | undefined
-  /** The `id` of the step, or the id of the tool call, inside of which it happens. Absent at the top. */
+  /** The `id` of the step or of the tool call in which it happens. Absent at the top. */
   readonly parentId?: string | undefined
 }
 
-/** An event without what is added to any. */
+/** An event without the facts that any event can have. */
 type RunEventBody =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
@@ -216,7 +215,7 @@ type RunEventBody =
       readonly toolCall: { readonly id: string; readonly name: string }
       /** The client runs the tool, and the run will wait for its result. The run pipeline adds it. */
       readonly isClientTool?: true | undefined
-      /** Whose call it is, where it is not the run's own: the name of a team's member, or of a workflow's agent. */
+      /** The name of the team's member or the workflow's agent that makes the call. Absent for the run's own servable. */
       readonly agent?: string | undefined
     }
   | { readonly type: 'tool_call_delta'; readonly toolCallId: string; readonly argumentsDelta: string }
@@ -225,7 +224,7 @@ type RunEventBody =
       readonly type: 'tool_call_end'
       readonly toolCallId: string
       readonly result?: unknown
-      /** What the tool failed with; masked in production unless `code` is one that the caller can mend. */
+      /** Why the tool failed. Masked in production unless `code` is one that the caller can mend. */
       readonly error?: string | undefined
       readonly code?: string | undefined
       /** As with `tool_call_start`. */
@@ -240,8 +239,8 @@ type RunEventBody =
   | ErrorEvent
 
 /**
- * The arguments of a tool call are complete. The run pipeline tells it once for each call, before the call's end, also if the
- * servable does not. `args` is the parsed JSON of the deltas, or their text if it is not JSON.
+ * The arguments of a tool call are complete. The run pipeline sends it once per call, before the call's end, even if the servable
+ * does not. `args` is the parsed JSON of the deltas, or their text if it is not JSON.
  */
 export interface ToolCallReadyEvent {
   readonly type: 'tool_call_ready'
@@ -259,14 +258,14 @@ export interface ModelCallEvent {
   readonly durationMs?: number | undefined
 }
 
-/** Progress of a workflow or team. `text` is what an inner step says, apart from the run's own answer. */
+/** Progress of a workflow or team. `text` is the output of an inner step, which is not part of the run's answer. */
 export interface StepEvent {
   readonly type: 'step'
   /** Unique in the run: the path of the step, such as `search` or `search#2`. Events inside it name it as `parentId`. */
   readonly id?: string | undefined
   readonly name: string
   readonly status: 'started' | 'progress' | 'completed' | 'failed'
-  /** Zero-based place of the step. */
+  /** Zero-based index of the step. */
   readonly index?: number | undefined
   readonly text?: string | undefined
   readonly durationMs?: number | undefined
@@ -287,8 +286,8 @@ export interface MessageEvent extends A2AFacts {
 }
 
 /**
- * The process of the run died, and the run goes on. Its text is told again from the beginning, and what had begun without an end
- * begins again. Tool calls, steps and artifacts that were complete stay as they are. Only the service tells it.
+ * The process of the run died, and the run goes on. Its text comes again from the beginning, and what had begun without an end
+ * begins again. Tool calls, steps and artifacts that were complete stay as they are. Only the service sends it.
  */
 export interface ResumedEvent {
   readonly type: 'resumed'
@@ -298,9 +297,9 @@ export interface ResumedEvent {
 export interface FinishEvent {
   readonly type: 'finish'
   readonly finishReason: FinishReason
-  /** What the run waits for; only with the reason `input_required`. At most 100. */
+  /** What the run waits for, at most 100 requests. Only with the reason `input_required`. */
   readonly requests?: readonly InputRequest[] | undefined
-  /** What to say about the end, apart from the answer: why the run was rejected, or what it waits for. A2A's status message. */
+  /** A message about the end, apart from the answer: why the run was rejected, or what it waits for. A2A's status message. */
   readonly message?: RunInput | undefined
   readonly usage?: Usage | undefined
   readonly structured?: object | null | undefined
@@ -313,5 +312,5 @@ export interface ErrorEvent {
   readonly code: string
 }
 
-/** What a generator body may yield: text as it is, or any run event. */
+/** What a generator body may yield: text, or any run event. */
 export type Yielded = string | RunEvent

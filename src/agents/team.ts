@@ -11,7 +11,7 @@ import type {
 } from './contract.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { aside, asStep, callAt } from './work/call.ts'
+import { asProgress, asStep, callAt } from './work/call.ts'
 import { merge } from './work/merge.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './work/perform.ts'
 import { SpeakingOrder } from './work/speaking-order.ts'
@@ -20,21 +20,21 @@ import { type BodyContext, bodyContext, joinedWaits, type LaneEnd, untilItWaits 
 /** The context of a strategy: the run, what it may wait for, and the members. */
 export type TeamContext = BodyContext<TeamMembers>
 
-/** What a strategy has of its own. */
+/** What a strategy has beyond the bodies of other kinds. */
 export interface TeamMembers {
   /** The members, in the order in which the team was given them. */
   readonly members: readonly ServableAgent[]
   /**
-   * Gives a member its turn: yields its events between two `step` events, and returns its result. Throws `agent_failed` for a
-   * name that no member has, `run_too_large` for an answer of more than 32 Mi characters, and any error of the member.
+   * Runs a member's turn: yields its events between two `step` events, and returns its result. Throws `agent_failed` for a name
+   * that no member has, `run_too_large` for an answer of more than 32 Mi characters, and any error of the member.
    */
   call(name: string, input: RunInput): AsyncGenerator<Yielded, RunResult>
 }
 
-/** How a team works: an async generator, like an agent's, that calls members. */
+/** The work of a team: an async generator, like an agent's, that calls members. */
 export type TeamStrategy = (input: RunInput, context: TeamContext) => BodyResult
 
-/** How a team is made. */
+/** The options of a team. */
 export interface TeamConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
@@ -43,7 +43,7 @@ export interface TeamConfig {
   readonly members: readonly ServableAgent[]
   /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
-  /** These five as for an agent. */
+  /** The next five are as for an agent. */
   readonly resume?: boolean
   readonly version?: string
   readonly input?: unknown
@@ -67,7 +67,7 @@ export class Team implements ServableTeam {
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
-  /** Tells what an agent's bus tells, for the team as a whole. */
+  /** Emits the events of an agent's bus, for the team as a whole. */
   readonly events: EventBus
   readonly #strategy: TeamStrategy
 
@@ -91,7 +91,7 @@ export class Team implements ServableTeam {
     return runThrough(this, input, options)
   }
 
-  /** Runs and gives the events as they come. */
+  /** Runs and yields the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run =>
       this.#strategy(
@@ -116,7 +116,7 @@ export class Team implements ServableTeam {
   }
 }
 
-/** A strategy that gives the whole message to the one member that `choose` names. */
+/** A strategy that passes the whole message to the one member that `choose` names. */
 export function routeTo(
   choose: (input: RunInput, members: readonly ServableAgent[]) => string | Promise<string>,
 ): TeamStrategy {
@@ -127,8 +127,8 @@ export function routeTo(
 }
 
 /**
- * A strategy in which each member gets the answer of the one before; the last one's answer is the team's. A member
- * that cannot go on (it needs input, say) ends the team's run with its own answer.
+ * A strategy in which each member gets the answer of the one before. The last one's answer is the team's. A member that cannot go
+ * on (it needs input, for example) ends the team's run with its own answer.
  */
 export async function* sequence(
   input: RunInput,
@@ -139,7 +139,7 @@ export async function* sequence(
   for (const [index, { name }] of context.members.entries()) {
     const turn = context.call(name, message)
     const isLast = index === context.members.length - 1
-    const result = yield* isLast ? turn : aside(turn)
+    const result = yield* isLast ? turn : asProgress(turn)
     results.push(result)
     if (!isLast && HALTS.has(result.finishReason)) return { ...endOf(results), text: result.text }
     message = result.text
@@ -147,7 +147,7 @@ export async function* sequence(
   return endOf(results)
 }
 
-/** A strategy in which all members work on the message at once; their answers follow each other in member order. */
+/** A strategy in which all members work on the message at once. Their answers follow each other in the order of the members. */
 export async function* parallel(
   input: RunInput,
   context: TeamContext,
@@ -181,7 +181,7 @@ async function* allAtOnce(
 
 const HALTS: ReadonlySet<FinishReason> = new Set(['input_required', 'auth_required', 'rejected', 'cancelled'])
 
-/** The end of a run made of others: their usage added up, and the last one's reason and structured output. */
+/** The end of a run of several members: the sum of their usage, and the last one's reason and structured output. */
 function endOf(results: readonly RunResult[]): Partial<RunResult> {
   const last = results.at(-1)
   const usage = results.reduce((sum, result) => addUsage(sum, result.usage), NO_USAGE)

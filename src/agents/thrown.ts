@@ -1,5 +1,5 @@
 /**
- * What was thrown, beside the event that tells of it: the log is told the whole story, and everyone else the event alone.
+ * Attaches the thrown error to the event that reports it. Only the log reads the error; clients get the event alone.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import type { RunEvent } from './run-types.ts'
 
 const THROWN = Symbol.for('servable.thrown')
 
-/** The event, with what was thrown where neither JSON nor a copy of it goes. */
+/** Returns the event with the thrown error in a property that neither JSON nor copies of the event have. */
 export function withThrown<E extends RunEvent>(event: E, thrown: unknown): E {
   return Object.defineProperty(event, THROWN, { value: thrown })
 }
 
-/** What was thrown, where the event knows. */
+/** The thrown error of an event, if it has one. */
 export function thrownWith(event: RunEvent): unknown {
   return (event as { readonly [THROWN]?: unknown })[THROWN]
 }

@@ -1,6 +1,5 @@
 /**
- * Tool servers (MCP) that are added while the service runs: what the rest of it knows of them. The work is done by
- * `servable/mcp-client`.
+ * The contract of tool servers (MCP) that are added while the service runs. `servable/mcp-client` implements it.
  *
  * @module
  */
@@ -11,14 +10,14 @@ import type { EventBus } from './bus.ts'
 export type ToolServerTransport = 'http' | 'sse' | 'stdio'
 
 /**
- * Whether a tool server can be used. After `error` the service tries again by itself, first after a second, then after twice as
- * long each time, up to a minute. `disconnected` stays so until `connect`.
+ * Whether a tool server can be used. After `error` the service tries again by itself: first after a second, then after twice as
+ * long each time, up to a minute. `disconnected` stays until `connect`.
  */
 export type ToolServerStatus = 'disconnected' | 'connecting' | 'connected' | 'error'
 
-/** What it takes to reach a tool server. Each value has at most 8,192 characters. */
+/** How to reach a tool server. Each value has at most 8,192 characters. */
 export interface ToolServerDefinition {
-  /** 1 to 64 letters, digits, `-` and `_`, and not two underscores first. Its tools are called `name.tool`. */
+  /** 1 to 64 letters, digits, `-` and `_`, not beginning with two underscores. Its tools are called `name.tool`. */
   readonly name: string
   readonly transport: ToolServerTransport
   /**
@@ -32,12 +31,15 @@ export interface ToolServerDefinition {
   readonly command?: string | undefined
   /** For `stdio`: at most 100. Never shown again. Default: none. */
   readonly args?: readonly string[] | undefined
-  /** For `stdio`: variables beside a few harmless ones of this process; at most 100. The values are never shown again. Default: none. */
+  /**
+   * For `stdio`: variables in addition to a few harmless ones of this process; at most 100. The values are never shown again.
+   * Default: none.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Connects when it is added, and whenever the service starts. Default: true. */
+  /** Connects when it is added and when the service starts. Default: true. */
   readonly autoConnect?: boolean | undefined
   /**
-   * The tools whose calls a person must approve: all, or those of these names, at most 1,000, as the server names them.
+   * The tools whose calls a person must approve: all, or those with these names, at most 1,000, as the server names them.
    * Default: none.
    */
   readonly needsApproval?: ToolApprovals | undefined
@@ -46,7 +48,7 @@ export interface ToolServerDefinition {
 /** Which tools of a server need an approval: all of them, none, or those with these names. */
 export type ToolApprovals = boolean | readonly string[]
 
-/** A tool server as it is shown: no member holds a secret. */
+/** A tool server as it is shown. No member holds a secret. */
 export interface ToolServer {
   /** A UUID. */
   readonly id: string
@@ -57,15 +59,15 @@ export interface ToolServer {
   /** Null for `http` and `sse`. */
   readonly command: string | null
   readonly status: ToolServerStatus
-  /** 0 while it is not connected. */
+  /** 0 unless it is connected. */
   readonly toolCount: number
-  /** Why the last try failed, in at most 500 characters. Null from when it is connected or disconnected. */
+  /** Why the last attempt failed, in at most 500 characters. Null once it is connected or disconnected. */
   readonly error: string | null
-  /** Which of its tools were left out, and why. Empty while it is not connected. */
+  /** Which of its tools were left out, and why. Empty unless it is connected. */
   readonly warnings: readonly string[]
   /** As in its definition; false for none. */
   readonly needsApproval: ToolApprovals
-  /** ISO 8601; null while it is not connected. */
+  /** ISO 8601; null unless it is connected. */
   readonly connectedAt: string | null
   /** ISO 8601. */
   readonly createdAt: string
@@ -85,112 +87,112 @@ export interface ServerTool {
   readonly needsApproval: boolean
 }
 
-/** What comes with a call of a tool. */
+/** Options of a tool call. */
 export interface ServerCallOptions {
   /** Cancels the call, on the tool server too. */
   readonly signal?: AbortSignal | undefined
-  /** The place of the call in a trace. The server is told it as `_meta.traceparent`. */
+  /** The call's `traceparent`. It goes to the server as `_meta.traceparent`. */
   readonly traceparent?: string | undefined
 }
 
 /**
- * The tool servers of a deployment. What goes in and out is JSON, so that they may be elsewhere. An unknown id throws
- * `tool_server_not_found`.
+ * The tool servers of a deployment. Arguments and results are JSON, so that the implementation may be in another process. An
+ * unknown id throws `tool_server_not_found`.
  */
 export interface ToolServers {
   /** All of them, in the order in which they were added. */
   list(): Promise<readonly ToolServer[]>
   get(id: string): Promise<ToolServer>
   /**
-   * Keeps a definition and connects. Throws `invalid_body`, `address_refused`, `tool_server_exists` for a name that is
-   * taken and `too_many_tool_servers`. A server that cannot be reached is kept, with the status `error`.
+   * Stores a definition and connects. Throws `invalid_body`, `address_refused`, `tool_server_exists` for a name that is taken and
+   * `too_many_tool_servers`. A server that cannot be reached is stored with the status `error`.
    */
   add(definition: ToolServerDefinition): Promise<ToolServer>
-  /** Disconnects, and forgets it. */
+  /** Disconnects and deletes it. */
   remove(id: string): Promise<ToolServer>
-  /** Connects, again if it is connected; resolves once that is done, or has failed. */
+  /** Connects, or reconnects. Resolves once the attempt has succeeded or failed. */
   connect(id: string): Promise<ToolServer>
-  /** Disconnects, and does not connect again by itself, also not after a restart. */
+  /** Disconnects. It does not connect again by itself, even after a restart. */
   disconnect(id: string): Promise<ToolServer>
-  /** The tools of one server, or of all that are connected. */
+  /** The tools of one server, or of all connected ones. */
   tools(id?: string): Promise<readonly ServerTool[]>
-  /** Whether the definition of its server says that a person must approve calls of `server.tool`. False for an unknown one. */
+  /** Whether the definition of its server requires an approval of calls of `server.tool`. False for an unknown one. */
   needsApproval(name: string): Promise<boolean>
   /**
-   * Calls `server.tool`, and asks nobody for an approval. Throws `tool_not_found`, `tool_server_failed` where the server cannot be
-   * reached or does not answer in time, and `tool_failed` where the tool says that it failed.
+   * Calls `server.tool` without asking for an approval. Throws `tool_not_found`, `tool_server_failed` if the server cannot be
+   * reached or does not answer in time, and `tool_failed` if the tool reports an error.
    */
   call(name: string, args: unknown, options?: ServerCallOptions): Promise<unknown>
-  /** Ends all connections that are made from here; they are made again when they are needed. */
+  /** Ends all connections of this process. They are made again when needed. */
   close?(): void
 }
 
-/** What a deployment lets its tool servers be. */
+/** What a deployment allows its tool servers. */
 export interface ToolServerPolicy {
   /** Hosts such as `localhost:3000` and ranges such as `10.0.0.0/8` that may be reached although they are not public. */
   readonly allow: readonly string[]
-  /** Programs that may be started, as `command` names them. */
+  /** Programs that may be started, by the names that `command` uses. */
   readonly commands: readonly string[]
 }
 
-/** What makes tool servers of a state: the manager of `servable/mcp-client`. */
+/** Opens the tool servers of a store: the manager of `servable/mcp-client`. */
 export interface ToolServerSource {
-  /** Tells `admin.act`: who did what over the admin routes. */
+  /** Emits `admin.act` for each action over the admin routes. */
   readonly events: EventBus
-  /** The ones of the last `use`. Throws `invalid_options` before the first. */
+  /** The tool servers of the last `use`. Throws `invalid_options` before the first. */
   readonly servers: ToolServers
-  /** Uses these from now on, and closes those before. */
+  /** Uses these tool servers from now on, and closes the earlier ones. */
   use(servers: ToolServers): void
-  /** Ends all connections that were made from here. */
+  /** Ends all connections of this process. */
   close?(): void
-  /** The tool servers that a store knows, connected from here. */
+  /** The tool servers of a store, connected from this process. */
   open(place: ToolServerPlace): ToolServers
 }
 
-/** Where tool servers are kept and connected. */
+/** Where tool servers are stored, and what they may do. */
 export interface ToolServerPlace {
   readonly store: ToolServerStore
   readonly policy: ToolServerPolicy
-  /** Told of what changes by itself: a connection that is lost, or found again. Holds no secret. */
+  /** Called on a change without a request: a lost connection, or one that is back. Holds no secret. */
   readonly onChange: (change: ToolServerChange) => void
 }
 
-/** A change that happens by itself. */
+/** A change without a request. */
 export interface ToolServerChange {
   readonly id: string
   readonly name: string
   readonly status: ToolServerStatus
-  /** Why the last try failed. Null from when it is connected or disconnected. */
+  /** Why the last attempt failed. Null once it is connected or disconnected. */
   readonly error: string | null
 }
 
-/** Where definitions are kept: each a JSON text, by id. */
+/** The store of definitions by id. Each is a JSON text. */
 export interface ToolServerStore {
-  /** Others may write into it at the same time. */
+  /** Whether other processes may write into it at the same time. */
   readonly isShared: boolean
   all(): readonly KeptDefinition[] | Promise<readonly KeptDefinition[]>
   /**
-   * Writes one. `check` is called with the definitions that are there; if it throws, `put` throws or rejects with the same error and
-   * writes nothing.
+   * Writes one. Calls `check` with the stored definitions; if it throws, `put` throws or rejects with the same error and writes
+   * nothing.
    */
   put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void | Promise<void>
   remove(id: string): void | Promise<void>
 }
 
-/** A definition as it is kept. */
+/** A definition as it is stored. */
 export interface KeptDefinition {
   readonly id: string
   readonly name: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Whether it is to be connected. */
+  /** Whether it should be connected. */
   readonly isWanted: boolean
   readonly transport: ToolServerTransport
-  /** What may be shown of the address; null for `stdio`. */
+  /** The address without secrets; null for `stdio`. */
   readonly url: string | null
   /** Null for `http` and `sse`. */
   readonly command: string | null
   readonly needsApproval?: ToolApprovals | undefined
-  /** How it is reached, with its secrets: JSON, or that JSON encrypted. */
+  /** The definition's connection, with its secrets: JSON, or that JSON encrypted. */
   readonly reach: string
 }

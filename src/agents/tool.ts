@@ -11,34 +11,34 @@ export interface ToolContext extends RunCaller {
   readonly runId: string
   readonly toolCallId: string
   /**
-   * The same whenever this call of this run is done: pass it to services that take an idempotency key. It is the id of the run with
-   * which all began, a slash and the path of the call.
+   * The same each time this call of this run is done: pass it to services that take an idempotency key. It consists of the id of
+   * the first run of the chain, a slash and the path of the call.
    */
   readonly idempotencyKey: string
   /** Fires when the run ends early. */
   readonly signal: AbortSignal
 }
 
-/** What a call has of its own. */
+/** The facts of a single call. */
 export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 
-/** The run of a call. */
+/** The facts of the run that makes a call. */
 export interface CallingRun extends RunCaller {
   readonly runId: string
   readonly traceparentOf?: TraceparentOf | undefined
 }
 
-/** What the context of a tool has of its run's: who asks and for what, and no provider key. With `name` the call begins. */
+/** Makes the context of a tool from its run: who asks and for what, without provider keys. With `name` the call begins. */
 export function toolContextOf(run: CallingRun, call: CallFacts, name?: string): ToolContext {
   const { runId, sessionId, userId, identity, requestId } = run
   const traceparent = run.traceparentOf?.(call.toolCallId, name) ?? run.traceparent
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 
-/** See {@link Tool.needsApproval}. If the function throws, the run fails. */
+/** The type of {@link Tool.needsApproval}. If the function throws, the run fails. */
 export type NeedsApproval<Args> = boolean | ApprovalCheck<Args>['check']
 
-/** A method, as `execute` is one: a tool with arguments of some type is a tool. */
+/** A method, not a function member, so that a tool with any argument type is assignable to `Tool`. */
 interface ApprovalCheck<Args> {
   check(args: Args, context: ToolContext): boolean | Promise<boolean>
 }
@@ -52,9 +52,9 @@ export interface Tool<Args = unknown, Result = unknown> {
    * completely, by plain JSON Schema in `type` and `required` only.
    */
   readonly parameters?: unknown
-  /** Whether a person must approve a call before it is carried out, or a function that says so for a call. Default: false. */
+  /** Whether a person must approve a call before it runs, or a function that decides it per call. Default: false. */
   readonly needsApproval?: NeedsApproval<Args> | undefined
-  /** Whoever approves a call may edit its arguments. Default: false. */
+  /** Whether the person who approves a call may edit its arguments. Default: false. */
   readonly editable?: boolean | undefined
   /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
@@ -79,7 +79,7 @@ export interface ToolOf<Schema, Result = unknown> {
 
 /** Tools, each with the arguments of its own schema. */
 export type ToolsOf<Schemas extends readonly unknown[]> = {
-  readonly [Place in keyof Schemas]: ToolOf<Schemas[Place]>
+  readonly [Index in keyof Schemas]: ToolOf<Schemas[Index]>
 }
 
 /**

@@ -5,17 +5,17 @@ export interface Toolkit {
   readonly name: string
   readonly description?: string | undefined
   readonly tools: readonly Tool[]
-  /** For the catalog: what kind of toolkit it is, and what it takes to use it. */
+  /** For the catalog: the kind of the toolkit, and what it needs. */
   readonly category?: string | undefined
   readonly requiresCredentials?: boolean | undefined
   readonly configFields?: readonly ConfigField[] | undefined
 }
 
-/** Something that a toolkit has to be told before it works. */
+/** A setting that a toolkit needs before it works. */
 export interface ConfigField {
   readonly name: string
   readonly description?: string | undefined
   readonly required?: boolean | undefined
-  /** It is not to be shown or logged. */
+  /** Whether it must not be shown or logged. */
   readonly secret?: boolean | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * What the protocol of a request tells the servable.
+ * Gives a servable the facts of the request's protocol.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import type { RunOptions } from './contract.ts'
 import type { Metadata } from './run-types.ts'
 
-/** A plugin whose protocol tells servables more than the run's options: `a2a` of `servable/a2a`. */
+/** A plugin whose protocol has facts beyond the run's options: `a2a` of `servable/a2a`. */
 export interface TellsContext<T> {
-  /** Reads it from the metadata of a run. */
+  /** Reads the facts from the metadata of a run. */
   readonly contextIn: (metadata: Metadata) => T | undefined
 }
 
 /**
- * What a plugin's protocol knows of the run at hand. Undefined if the run did not come over that protocol.
+ * Returns the protocol's facts of the current run. Undefined if the run did not come over that plugin's protocol.
  *
  * @example
  * const tenant = contextOf(a2a, context)?.tenant

@@ -1,30 +1,30 @@
 import type { FinishReason, Kind, RunInput } from './run-types.ts'
 
 /**
- * How a turn stands. `cut`: the run was cancelled, or it failed after it had said something. `interrupted`: the process that ran it
+ * The status of a turn. `cut`: the run was cancelled, or it failed after its first output. `interrupted`: the process that ran it
  * is gone.
  */
 export type TurnStatus = 'running' | 'completed' | 'cut' | 'failed' | 'interrupted'
 
-/** One run of a session: what was said to it, and what it said. It never holds a provider key. */
+/** One run of a session: its message and its answer. It never holds a provider key. */
 export interface Turn {
   readonly runId: string
   readonly kind: Kind
-  /** The name under which it was asked for. */
+  /** The name under which it was requested. */
   readonly name: string
   /** The client's own id of its message. */
   readonly messageId?: string | undefined
-  /** The run that this one continues. `input` is that one's. */
+  /** The run that this one continues. `input` is that run's. */
   readonly continuedFrom?: string | undefined
-  /** The message. With `files()` large files have their addresses; else they are named, and their content is not kept. */
+  /** The message. With `files()`, large files are replaced by their addresses; without it, by their names. */
   readonly input: RunInput
-  /** What was said; of structured output without a text its JSON. */
+  /** The answer's text. For structured output without text, its JSON. */
   readonly text?: string | undefined
-  /** The first 100 calls of tools. */
+  /** The first 100 tool calls. */
   readonly toolCalls?: readonly TurnToolCall[] | undefined
-  /** Once the run has ended without failing. */
+  /** Set once the run has ended without failing. */
   readonly finishReason?: FinishReason | undefined
-  /** The code of the error, once the run has failed. */
+  /** The code of the error, if the run failed. */
   readonly error?: string | undefined
   readonly status: TurnStatus
   /** When the run began its work, in milliseconds since 1970. */
@@ -38,5 +38,5 @@ export interface TurnToolCall {
   readonly toolName: string
 }
 
-/** What is known of a turn once it has ended. */
+/** The members of a turn that are known once it has ended. */
 export type TurnEnd = Pick<Turn, 'text' | 'toolCalls' | 'finishReason' | 'error' | 'status' | 'endedAt'>

@@ -1,28 +1,28 @@
 /**
- * What runs inside of a run have used, added up.
+ * Adds up the usage of the servables inside a run.
  *
  * @module
  */
 
 import type { ModelUsage, Servable, Usage } from './contract.ts'
 
-/** Usage of a run that tells none. */
+/** The usage of a run that reports none. */
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
 
-/** Most parts of a usage; what comes after them is added to the last, whose model is then nobody's. */
+/** The most parts of a usage. Later ones are added to the last, which then has no model. */
 const MAX_PARTS = 100
 
-/** Adds two usages up; the cost is known where either one's is. */
+/** Adds up two usages. The cost is known if one of them has it. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const models = addModels(partsOf(a), partsOf(b))
   return { ...sum(a, b), ...(models.length > 0 && { models }) }
 }
 
-/** The usage of a servable, which says of which model it is, unless it says so itself. */
+/** The usage of a servable, with its model as a part unless the usage has parts. */
 export function usageOf({ model }: Pick<Servable, 'model'>, usage: Usage): Usage {
   const { promptTokens, completionTokens, totalTokens, cost } = usage
   const name = nameOf(model)
-  // Of what has neither a model nor a cost, nobody will know what it costs.
+  // Without a model and a cost no price can be found.
   if ((name === undefined && cost === undefined) || partsOf(usage).length > 0) return usage
   const part: ModelUsage = {
     ...(name !== undefined && { model: name }),
@@ -40,7 +40,7 @@ export function nameOf(model: Servable['model']): string | undefined {
   return typeof provider === 'string' && typeof id === 'string' ? `${provider}/${id}` : undefined
 }
 
-/** What each model used, as far as that is told. It is other code's: what is no list has none. */
+/** The usage per model, if it is reported. The value comes from other code: anything but a list counts as none. */
 export function partsOf({ models }: Usage): readonly ModelUsage[] {
   return Array.isArray(models) ? models.filter(isPart) : []
 }
@@ -55,16 +55,16 @@ function addModels(a: readonly ModelUsage[], b: readonly ModelUsage[]): readonly
   const all = [...a]
   for (const part of b) {
     const at = all.findIndex(each => isAlike(each, part))
-    const place = at === -1 && all.length >= MAX_PARTS ? MAX_PARTS - 1 : at
-    const before = all[place]
+    const index = at === -1 && all.length >= MAX_PARTS ? MAX_PARTS - 1 : at
+    const before = all[index]
     if (before === undefined) all.push(part)
-    else if (at === -1) all[place] = sum(before, part)
-    else all[place] = { ...sum(before, part), ...(part.model !== undefined && { model: part.model }) }
+    else if (at === -1) all[index] = sum(before, part)
+    else all[index] = { ...sum(before, part), ...(part.model !== undefined && { model: part.model }) }
   }
   return all
 }
 
-/** A part whose cost is told is not mixed with one that is still to be priced. */
+/** A part with a reported cost is not mixed with one that is still to be priced. */
 function isAlike(a: ModelUsage, b: ModelUsage): boolean {
   return a.model === b.model && (a.cost === undefined) === (b.cost === undefined)
 }

@@ -11,17 +11,17 @@ import type {
 } from './contract.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { aside, callServable } from './work/call.ts'
+import { asProgress, callServable } from './work/call.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './work/perform.ts'
 import { checkStep, type StepOptions } from './work/step.ts'
 import { type BodyContext, bodyContext, type StepFacts } from './work/waits.ts'
 
-/** The context of a step, or of a body of your own: the run, what it may wait for, and `call`. */
+/** The context of a step, or of your own body: the run, what it may wait for, and `call`. */
 export type StepContext = BodyContext<StepCalls>
 
-/** What a workflow has of its own. */
+/** What a workflow has beyond the bodies of other kinds. */
 export interface StepCalls {
-  /** Runs a servable inside the step: yields its events and returns its result. Throws any error of it. */
+  /** Runs a servable inside the step: yields its events and returns its result. Throws its errors. */
   call(servable: Servable, input: RunInput): AsyncGenerator<RunEvent, RunResult>
 }
 
@@ -52,8 +52,8 @@ export class Steps<I, O> {
   }
 
   /**
-   * Adds a step that takes the value of the step before. `options` limit its time, and say whether it is tried again. Throws
-   * `invalid_options` for a name that is taken, and for options that are wrong.
+   * Adds a step that takes the value of the step before. `options` set its time limit and retries. Throws `invalid_options` for a
+   * name that is taken, and for invalid options.
    */
   step<N>(name: string, body: StepBody<O, N>, options: StepOptions = {}): Steps<I, N> {
     if (this.list.some(step => step.name === name)) {
@@ -79,26 +79,26 @@ export function steps(): Steps<RunInput, RunInput> {
   return new Steps([])
 }
 
-/** How a workflow is made: with `steps`, or with a `run` of your own. */
+/** The options of a workflow: `steps`, or your own `run`. */
 export interface WorkflowConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
   readonly description?: string
   /** Named steps. The value of the last one is the answer: text as text, an object as `structured`. */
   readonly steps?: Steps<RunInput, unknown>
-  /** A body of your own instead of `steps`. It yields `step` events for its steps. */
+  /** Your own body instead of `steps`. It yields `step` events for its steps. */
   readonly run?: (input: RunInput, context: StepContext) => BodyResult
   /**
-   * A stored run goes on if its process dies: steps that were done give their recorded values. With `false` it ends as
-   * `interrupted`. Default: true.
+   * If the process of a stored run dies, the run goes on, and completed steps return their recorded values. With `false` it ends
+   * as `interrupted`. Default: true.
    */
   readonly resume?: boolean
-  /** Of the steps. A run goes on only with the version with which it began. */
+  /** The version of the steps. A run goes on only with the version with which it began. */
   readonly version?: string
   /** As for an agent. */
   readonly input?: unknown
   readonly examples?: readonly string[]
-  /** These two as for an agent. */
+  /** The next two are as for an agent. */
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -114,7 +114,7 @@ export class Workflow implements ServableWorkflow {
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
-  /** Tells what an agent's bus tells, for the workflow as a whole. */
+  /** Emits the events of an agent's bus, for the workflow as a whole. */
   readonly events: EventBus
   readonly #body: WorkflowBody
 
@@ -138,7 +138,7 @@ export class Workflow implements ServableWorkflow {
     return runThrough(this, input, options)
   }
 
-  /** Runs and gives the events as they come. */
+  /** Runs and yields the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run => {
       let usage: Usage | undefined
@@ -154,7 +154,7 @@ export class Workflow implements ServableWorkflow {
   }
 }
 
-/** `usageSoFar` adds up what the steps' calls have used. */
+/** `usageSoFar` returns the added usage of the steps' calls. */
 type WorkflowBody = (input: RunInput, context: StepContext, usageSoFar: () => Usage | undefined) => BodyResult
 
 function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBody {
@@ -185,9 +185,9 @@ async function* walk(
 ): AsyncGenerator<Yielded, Partial<RunResult>> {
   let value: unknown = input
   for (const [index, { name, body, options }] of list.entries()) {
-    // `Steps.step` has checked that the step before gives what this one takes.
+    // `Steps.step` has checked that the value of the step before has the type that this one takes.
     const work = context.step(name, inner => body(value as never, inner), options)
-    value = yield* index === list.length - 1 ? work : aside(work)
+    value = yield* index === list.length - 1 ? work : asProgress(work)
   }
   return toOutcome(value)
 }
@@ -199,7 +199,7 @@ function toOutcome(value: unknown): Partial<RunResult> {
   return typeof value === 'object' ? { structured: value } : { text: String(value) }
 }
 
-/** A last step may end with what `context.call` returned. */
+/** The last step may return the result of `context.call`. */
 function isRunResult(value: unknown): value is RunResult {
   return typeof value === 'object' && value !== null && 'finishReason' in value && 'toolCalls' in value
 }

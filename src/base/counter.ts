@@ -1,4 +1,4 @@
-/** Counts names. What is undefined is not counted. */
+/** Counts names. Undefined is not counted. */
 export class Counter {
   readonly #counts = new Map<string, number>()
 

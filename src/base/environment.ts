@@ -1,5 +1,5 @@
 /**
- * The one place of the core that asks what it runs in.
+ * The only file of the core that detects the runtime and its environment.
  *
  * @module
  */
@@ -20,9 +20,8 @@ interface Permission {
 }
 
 /**
- * Whether this is production: everything but `NODE_ENV` `development` and `test`, so that a deployment that says
- * nothing is masked. Written so that bundlers can put the value in; Deno without the permission to read it counts
- * as production.
+ * Whether this is production: every `NODE_ENV` except `development` and `test`, so that a deployment without it is masked.
+ * Bundlers can insert the value. Deno without the permission to read it counts as production.
  */
 export function isProduction(): boolean {
   try {
@@ -33,7 +32,7 @@ export function isProduction(): boolean {
   }
 }
 
-/** Whether `NODE_ENV` says that tests run. */
+/** Whether `NODE_ENV` is `test`. */
 export function isTest(): boolean {
   try {
     return process.env.NODE_ENV === 'test'
@@ -51,22 +50,22 @@ export function wantsColors(): boolean {
   }
 }
 
-/** What looks names up: on Node, Bun and Deno. */
+/** Resolves host names, on Node, Bun and Deno. */
 interface NameService {
   lookup(host: string, options: { readonly all: true }): Promise<readonly { readonly address: string }[]>
 }
 
-/** Milliseconds that looking a name up may take. */
+/** Milliseconds that resolving a name may take. */
 const LOOKUP_MS = 5000
 
-/** Looks up the addresses of a host's name; undefined where the runtime cannot. Rejects where that fails. */
+/** Returns a function that resolves the addresses of a host name; undefined if the runtime cannot. It rejects if that fails. */
 export function nameResolver(): ((host: string) => Promise<readonly string[]>) | undefined {
   try {
     const names = process.getBuiltinModule?.('node:dns/promises') as NameService | undefined
     if (typeof names?.lookup !== 'function') return undefined
     return async host => {
       const found = await inTime(names.lookup(host, { all: true }))
-      // workerd tells aliases among them.
+      // workerd includes aliases.
       return found.map(({ address }) => address).filter(address => /^[\d.]+$|:/.test(address))
     }
   } catch {
@@ -76,27 +75,27 @@ export function nameResolver(): ((host: string) => Promise<readonly string[]>) |
 
 /** A request that is being sent. */
 export interface HttpRequest {
-  on(event: 'response', hear: (answer: HttpAnswer) => void): unknown
-  on(event: 'error', hear: (cause: unknown) => void): unknown
-  on(event: 'close' | 'timeout', hear: () => void): unknown
+  on(event: 'response', listener: (answer: HttpAnswer) => void): unknown
+  on(event: 'error', listener: (cause: unknown) => void): unknown
+  on(event: 'close' | 'timeout', listener: () => void): unknown
   end(body: Uint8Array | undefined): unknown
   destroy(): unknown
 }
 
-/** An answer whose head has come. */
+/** An answer whose head has arrived. */
 export interface HttpAnswer {
   readonly statusCode?: number
   readonly statusMessage?: string
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly rawHeaders: readonly string[]
-  on(event: 'data', hear: (chunk: Uint8Array) => void): unknown
-  on(event: 'error', hear: (cause: unknown) => void): unknown
-  on(event: 'close' | 'end', hear: () => void): unknown
+  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
+  on(event: 'error', listener: (cause: unknown) => void): unknown
+  on(event: 'close' | 'end', listener: () => void): unknown
   pause(): unknown
   resume(): unknown
 }
 
-/** Gives the addresses of a host: all, or one with its family (4, 6). */
+/** Returns the addresses of a host: all, or one with its family (4, 6). */
 export type Lookup = (
   host: string,
   options: { readonly all?: boolean },
@@ -107,14 +106,14 @@ export type Lookup = (
   ) => void,
 ) => void
 
-/** A client of HTTP whose caller chooses the addresses. */
+/** An HTTP client whose caller chooses the addresses. */
 export interface HttpClient {
   request(
     url: URL,
     options: {
       readonly method: string
       readonly headers: Readonly<Record<string, string>>
-      /** Each request has a connection of its own. */
+      /** Each request has its own connection. */
       readonly agent: false
       /** Milliseconds without a byte until `timeout`. */
       readonly timeout: number
@@ -123,7 +122,10 @@ export interface HttpClient {
   ): HttpRequest
 }
 
-/** The client for a protocol (`https:`) where the runtime has one whose caller may choose the addresses. Elsewhere there is only `fetch`. */
+/**
+ * The client for a protocol (`https:`), if the runtime has one whose caller may choose the addresses. Elsewhere there is only
+ * `fetch`.
+ */
 export function httpClient(protocol: string): HttpClient | undefined {
   try {
     // In a Worker, the module of this name chooses addresses by itself.
@@ -136,7 +138,7 @@ export function httpClient(protocol: string): HttpClient | undefined {
   }
 }
 
-/** Deno lets its client connect to hosts of some names alone, and agree on keys, only with all of these permissions. */
+/** Whether the client may connect anywhere. In Deno it needs all of these permissions to check names and agree on keys. */
 function mayReachAll(): boolean {
   if (typeof Deno === 'undefined') return true
   return ['env', 'net', 'read', 'sys'].every(name => {
@@ -150,7 +152,10 @@ interface WorkersModule {
   waitUntil?(work: Promise<unknown>): void
 }
 
-/** Keeps a Worker alive until work is done, also after its response and after its client has left. Other runtimes live on by themselves. */
+/**
+ * Keeps a Worker alive until work is done, even after its response and after its client has left. Other runtimes live on by
+ * themselves.
+ */
 export function keepAlive(work: Promise<unknown>): void {
   try {
     const workers = process.getBuiltinModule?.('cloudflare:workers') as WorkersModule | undefined

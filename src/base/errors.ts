@@ -1,13 +1,13 @@
 /**
  * One base error with a stable `code`. Callers and tests match codes, never messages.
  *
- * This file knows no transport: `web/problem.ts` maps a kind of codes to an HTTP status, and the other protocol rooms
- * have one table of their own.
+ * This file knows no transport: `web/problem.ts` maps each kind of code to an HTTP status, and each other protocol has a table of
+ * its own.
  *
  * @module
  */
 
-/** What the caller can mend: its text is always shown. By what it means: codes of one kind have one status over HTTP. */
+/** The codes of failures that the caller can mend, whose text is always shown. Codes of one kind have one HTTP status. */
 const CLIENT_CODES = {
   invalid: [
     'invalid_path',
@@ -75,7 +75,7 @@ const CLIENT_CODES = {
   unavailable: ['state_unavailable'],
 } as const
 
-/** What the caller cannot mend: in production its text is masked. */
+/** The codes of failures that the caller cannot mend, whose text is masked in production. */
 const SERVER_CODES = {
   failed: [
     'invalid_options',
@@ -101,7 +101,7 @@ export type ServerErrorCode = (typeof SERVER_CODES)[keyof typeof SERVER_CODES][n
 /** Every code that a failure of this library can carry. A code is never renamed or reused. */
 export type ErrorCode = ClientErrorCode | ServerErrorCode
 
-/** What a failure means. */
+/** The kind of a failure. */
 export type ErrorKind = keyof typeof CLIENT_CODES | keyof typeof SERVER_CODES
 
 const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
@@ -110,28 +110,30 @@ const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
   ),
 )
 
-/** Marks the errors of every copy of this library that is loaded. */
+/** Marks the errors of every loaded copy of this library. */
 const BRAND = Symbol.for('servable.error')
 
-/** One thing that is wrong with an input: where, and what to do about it. */
+/** One mistake in an input: its path, and how to correct it. */
 export interface Issue {
   /** Path of the field, with dots: `input.0.type`. Empty when the whole value is wrong. */
   readonly path: string
-  /** What was expected there. */
+  /** The expected value. */
   readonly message: string
 }
 
-/** What may be told along with an error. */
+/** Further facts of an error. */
 export interface ServableErrorOptions extends ErrorOptions {
   /** The fields that are wrong, for validation errors. */
   readonly issues?: readonly Issue[]
-  /** Further members of the error's answer, as JSON: of a problem document (RFC 9457, section 3.2). `retryAfter` is in seconds. */
+  /**
+   * Further members of the error's response, as JSON: of a problem document (RFC 9457, section 3.2). `retryAfter` is in seconds.
+   */
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * The base of every error of this library. An agent may throw it as well: with a client code
- * (such as `invalid_input`) its text reaches the caller, in production too.
+ * The base of every error of this library. An agent may throw it as well: with a client code (such as `invalid_input`) its text
+ * reaches the caller, even in production.
  *
  * @example
  * throw new ServableError('invalid_input', '`input` must name a city')
@@ -142,7 +144,7 @@ export class ServableError extends Error {
   readonly code: ErrorCode
   /** The fields that are wrong; empty unless the error is a validation error. */
   readonly issues: readonly Issue[]
-  /** Further members of its answer. */
+  /** Further members of the error's response. */
   readonly details: ServableErrorOptions['details']
 
   constructor(code: ErrorCode, message: string, options: ServableErrorOptions = {}) {
@@ -159,32 +161,32 @@ export function isErrorCode(code: string): code is ErrorCode {
   return KINDS.has(code)
 }
 
-/** Whether the failure is one that the caller can mend, so that its text may always be shown. */
+/** Whether the caller can mend a failure with this code, so that its text may always be shown. */
 export function isClientErrorCode(code: string | undefined): boolean {
   const kind = KINDS.get(code ?? '')
   return kind !== undefined && kind in CLIENT_CODES
 }
 
-/** What a code means. */
+/** The kind of a code. */
 export function kindOf(code: ErrorCode): ErrorKind {
   return KINDS.get(code) ?? 'failed'
 }
 
-/** The text that stands for every server error in production. */
+/** The text of every server error in production. */
 export const MASK = 'Internal server error'
 
-/** What a client may learn of a failure. */
+/** The facts of a failure that a client may get. */
 export interface ErrorReport {
   readonly code: ErrorCode
-  /** The text to show; masked where the code is a server's and `production` is on. */
+  /** The text to show. Masked for a server code if `production` is on. */
   readonly message: string
   readonly issues: readonly Issue[]
   readonly details?: ServableErrorOptions['details']
 }
 
 /**
- * The one place where a thrown value becomes what a client may see. Unknown throws get `fallback` as their code;
- * in production the text of every server code is {@link MASK}. A stack is never part of it.
+ * Makes what a client may see of a thrown value. Only this function does that. Unknown errors get the code `fallback`. In
+ * production the text of every server code is {@link MASK}. A stack is never part of it.
  */
 export function reportError(error: unknown, production: boolean, fallback: ServerErrorCode): ErrorReport {
   const known = isServableError(error) && isErrorCode(error.code) ? error : undefined
@@ -194,24 +196,24 @@ export function reportError(error: unknown, production: boolean, fallback: Serve
   return { code, message: masked ? MASK : messageOf(error), issues, ...(details && { details }) }
 }
 
-const TOLD = Symbol.for('servable.told')
+const LOGGED = Symbol.for('servable.told')
 
-/** The error, which the log has been told of: of the failure that it stands for, by whoever met that first. */
-export function asTold<E extends ServableError>(error: E): E {
-  return Object.defineProperty(error, TOLD, { value: true })
+/** Marks an error whose failure has been logged by the code that met it first. */
+export function asLogged<E extends ServableError>(error: E): E {
+  return Object.defineProperty(error, LOGGED, { value: true })
 }
 
 /**
- * Whether the log is to be told of a throw: of all that the caller cannot mend, and of a state that cannot be reached, unless it
- * has been.
+ * Whether to log a thrown value: everything that the caller cannot mend, and a state that cannot be reached, unless it has been
+ * logged.
  */
-export function isUntold(error: unknown): boolean {
+export function shouldLog(error: unknown): boolean {
   if (!isServableError(error)) return true
   const { code } = error
-  return (!isClientErrorCode(code) || code === 'state_unavailable') && !(TOLD in error)
+  return (!isClientErrorCode(code) || code === 'state_unavailable') && !(LOGGED in error)
 }
 
-/** Whether a thrown value, whatever it is, is an error of this library. */
+/** Whether any thrown value is an error of this library. */
 export function isServableError(error: unknown): error is ServableError {
   try {
     return typeof error === 'object' && error !== null && BRAND in error
@@ -231,36 +233,36 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** Replaces every one of `secrets` in `text`, so that a key inside a thrown message goes no further. */
+/** Replaces each of `secrets` in `text`, so that a key in an error's message goes no further. */
 export function redact(text: string, secrets: Iterable<string>): string {
   const known = [...new Set([...secrets].filter(secret => secret !== '').flatMap(spellings))]
-  // Not one pattern of them all, for a client may send a secret that is too long for one. The longest comes first, since one
-  // key may begin with another.
-  const places = known
+  // No regular expression of all: a client may send a secret that is too long for one. The longest comes first, since one key may
+  // begin with another.
+  const matches = known
     .filter(secret => text.includes(secret))
     .sort((a, b) => b.length - a.length)
     .map(secret => ({ secret, at: text.indexOf(secret) }))
   let redacted = ''
   let from = 0
-  for (let next = firstOf(places); next !== undefined; next = firstOf(places)) {
+  for (let next = firstOf(matches); next !== undefined; next = firstOf(matches)) {
     redacted += `${text.slice(from, next.at)}[redacted]`
     from = next.at + next.secret.length
-    for (const place of places) {
-      if (place.at !== -1 && place.at < from) place.at = text.indexOf(place.secret, from)
+    for (const match of matches) {
+      if (match.at !== -1 && match.at < from) match.at = text.indexOf(match.secret, from)
     }
   }
   return redacted + text.slice(from)
 }
 
-/** The place that comes first, of those that are left. */
-function firstOf<P extends { readonly at: number }>(places: readonly P[]): P | undefined {
+/** The earliest remaining position. */
+function firstOf<P extends { readonly at: number }>(matches: readonly P[]): P | undefined {
   let first: P | undefined
-  for (const place of places)
-    if (place.at !== -1 && place.at < (first?.at ?? Number.POSITIVE_INFINITY)) first = place
+  for (const match of matches)
+    if (match.at !== -1 && match.at < (first?.at ?? Number.POSITIVE_INFINITY)) first = match
   return first
 }
 
-/** A key as it is, and as it stands in a URL; one that no URL can hold has the first spelling only. */
+/** The spellings of a key: the key itself, and its form in a URL if a URL can hold it. */
 export function spellings(secret: string): string[] {
   try {
     return [secret, encodeURIComponent(secret)]

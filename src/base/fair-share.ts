@@ -1,17 +1,20 @@
-/** Whose part of a whole something is. */
+/** The name that a part of the whole counts for. */
 export interface Claim {
   readonly name: string
-  /** The name may have so many times what is free, what it asks for included. Default: 1: half of the whole, beside another one a third. */
+  /**
+   * How many times the free part the name may have, including what it asks for. Default: 1, which is half of the whole, beside
+   * another name a third.
+   */
   readonly times?: number
 }
 
-/** The part of a whole that only those may have who have nothing yet: one of so many. */
+/** One in so many parts is reserved for names that have nothing. */
 const FIRST = 4
 
 /**
- * Shares a whole between many, whose names nobody knows before: whoever wants more may have no more than it leaves free for
- * the next one. The last quarter is for those who have nothing yet. So one alone never has everything, and a newcomer finds
- * something until there are as many as fit into that quarter.
+ * Shares a whole between any number of unknown names. A name may have at most as much as it leaves free for the next one. The
+ * last quarter is for names that have nothing yet. So a single name never has everything, and a new one finds something until
+ * there are as many as fit into that quarter.
  */
 export class FairShare {
   #free: number
@@ -23,7 +26,7 @@ export class FairShare {
     this.#first = Math.floor(size / FIRST)
   }
 
-  /** Whether one that has `from` may have `to` instead. */
+  /** Whether a name that has `from` may have `to` instead. */
   allows(claims: readonly Claim[], from: number, to: number): boolean {
     const free = this.#free + from
     if (to > free) return false
@@ -33,7 +36,7 @@ export class FairShare {
     })
   }
 
-  /** Makes `from` `to`; false, and nothing has changed, where that would be more than it may have. Less is always allowed. */
+  /** Changes `from` to `to`. Returns false, without a change, if that is more than allowed. Less is always allowed. */
   change(claims: readonly Claim[], from: number, to: number): boolean {
     if (to > from && !this.allows(claims, from, to)) return false
     this.#free += from - to

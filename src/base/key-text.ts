@@ -1,7 +1,7 @@
-/** What looks like a provider's key: the text of a refusal may repeat the one that it refuses. */
+/** Texts that look like a provider's key. The error of a refused key may repeat it. */
 const KEY = new RegExp(
   [
-    // With a digit: `Bearer authentication` is none.
+    // With a digit, since `Bearer authentication` is no key.
     '\\b(?:[Bb]earer|[Bb]asic)\\s+(?=[^\\s\\d]*\\d)[\\w.~+/=*-]{8,}',
     '\\b(?:sk|pk|rk|key|gsk|xai|hf|gh[a-z]|github_pat)[-_][\\w*.-]{12,}',
     '\\bAIza[\\w*.-]{12,}',
@@ -10,7 +10,7 @@ const KEY = new RegExp(
   'g',
 )
 
-/** A text of other people's making, without what looks like a key. */
+/** Removes texts that look like a key from text of other code. */
 export function withoutKeyText(text: string): string {
   return text.replace(KEY, '[redacted]')
 }

@@ -1,5 +1,5 @@
 /**
- * A run that stops here and goes on with another worker. What it has begun elsewhere is left alone.
+ * Marks a run that stops here and goes on with another worker. What it has begun elsewhere is left alone.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 /** The text of the reason with which the signal of such a run fires. */
 export const RETIRED = 'The run goes on elsewhere'
 
-/** Whether a signal fired since another worker goes on with the run. */
+/** Whether a signal fired because another worker goes on with the run. */
 export function isRetired({ reason }: AbortSignal): boolean {
   return Object(reason).message === RETIRED
 }

@@ -1,5 +1,5 @@
 /**
- * The schemas that the options of many parts are made of. Their messages say what to write instead.
+ * Schemas that the options of many parts share. Their messages tell what to write instead.
  *
  * @module
  */
@@ -7,19 +7,19 @@
 import * as v from 'valibot'
 import { headerName, isObject, validate } from './validation.ts'
 
-/** Whether a value can be called. */
+/** Whether a value is a function. */
 export const isFunction = (value: unknown): boolean => typeof value === 'function'
 
-/** A function of whatever kind. */
+/** Any function. */
 export const func: v.GenericSchema<never> = v.custom<never>(isFunction, 'must be a function')
 
-/** An object of names and whatever stands under them. */
+/** An object of names with any values. */
 export const record: v.GenericSchema<Record<string, unknown>> = v.custom<Record<string, unknown>>(
   isObject,
   'must be an object of names and entries',
 )
 
-/** Yes or no, where the value of another type is likely a mistake. */
+/** A boolean. Values of other types are likely a mistake. */
 export const flag: v.GenericSchema<boolean> = v.boolean('must be true or false')
 
 /** A whole number of 1 or more. */
@@ -38,7 +38,7 @@ export const duration: v.GenericSchema<number> = v.pipe(
 /** An array of texts. */
 export const strings: v.GenericSchema<string[]> = v.array(v.string(), 'must be an array of strings')
 
-/** A path of an address, without steps such as `..`. */
+/** A path of an address, without segments such as `..`. */
 export const path: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[\w.~/-]*$/, 'must be a path of letters, digits and -._~/'),
@@ -77,13 +77,13 @@ export const corsSetting = (): v.GenericSchema<unknown> =>
     'must be true, false, origins or an object with `origins`',
   )
 
-/** A registry, known by its methods. */
+/** A registry, recognized by its methods. */
 export const registry: v.GenericSchema<unknown> = v.custom(
   value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
   'must be a Registry or false',
 )
 
-/** Checks the options of a part, which an error names in front. Throws `invalid_options`. */
+/** Checks the options of a part, whose name the error has. Throws `invalid_options`. */
 export function checkOptions(name: string, schema: v.GenericSchema<unknown>, options: unknown): void {
   validate(v.strictObject({ [name]: schema }), { [name]: options }, 'invalid_options', name)
 }

@@ -1,5 +1,5 @@
 /**
- * Checks unknown values against valibot schemas and says what to mend, without repeating the value.
+ * Checks unknown values against valibot schemas. Errors tell what to correct, without repeating the value.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { type ErrorCode, type Issue, ServableError } from './errors.ts'
 
-/** Whether a value is an object as JSON has them: neither null nor an array. */
+/** Whether a value is a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return Object.prototype.toString.call(value) === '[object Object]'
 }
@@ -18,15 +18,15 @@ export const headerName: v.GenericSchema<string> = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'),
 )
 
-/** Fields that one error tells a client of. */
+/** The most fields that one error of a client names. */
 const MAX_ISSUES = 5
 
-/** Values of a body that is small enough for a second look. */
+/** The most values of a body that is small enough to be checked twice. */
 const FEW_VALUES = 1000
 
 /**
- * An array of so many items at the most. Its length is checked first: of one that is longer no item is looked at.
- * `message` says what to send where it is no array.
+ * An array with at most `max` items. Its length is checked first, so no item of a longer one is checked. `message` is the text
+ * for a value that is not an array.
  */
 export function list<T>(
   item: v.GenericSchema<unknown, T>,
@@ -38,7 +38,7 @@ export function list<T>(
     v.custom<unknown[]>(Array.isArray, message),
     v.check(({ length }) => length <= max, bound),
     v.array(item),
-    // The same bound for documents, which do not read the check above.
+    // The same limit for documents, which do not read the check above.
     v.maxLength(max, bound),
   )
 }
@@ -79,8 +79,8 @@ export function misfit(path: string, message: string): ServableError {
 }
 
 /**
- * The checked value. Throws a `ServableError` with `code` that names the wrong fields, five at the most; `whole` names
- * the value itself. A large value is looked at up to its first mistake.
+ * Returns the checked value. Throws a `ServableError` with `code` that names at most five wrong fields; `whole` names the value
+ * itself. A large value is checked only up to its first mistake.
  */
 export function validate<T>(
   schema: v.GenericSchema<unknown, T>,
@@ -90,7 +90,7 @@ export function validate<T>(
 ): T {
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
-  // A deployment is told all that is wrong with its own options.
+  // A deployment gets all mistakes of its own options.
   const isOurs = code === 'invalid_options'
   const { issues: found = result.issues } =
     isOurs || hasFewValues(value) ? v.safeParse(schema, value) : result
@@ -103,13 +103,13 @@ function isParent(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** Counts the values inside a value, and stops once they are more than a few. */
+/** Whether a value has few values inside. It stops counting when there are more. */
 function hasFewValues(value: unknown): boolean {
   const waiting = [value]
   let count = 0
   while (waiting.length > 0) {
     const next = waiting.pop()
-    // A text has its characters for members, each a text again.
+    // The members of a text are its characters, each a text again.
     if (!isParent(next)) continue
     if (Array.isArray(next) && next.length > FEW_VALUES) return false
     for (const name in next) {
@@ -121,8 +121,8 @@ function hasFewValues(value: unknown): boolean {
 }
 
 /**
- * A union's own issue says little: of the issues inside it the one that got furthest says what to mend. Paths inside
- * a union are relative to it.
+ * Converts an issue. A union's own issue is vague, so the issue inside it that got furthest is used. Paths inside a union are
+ * relative to it.
  */
 function toIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = v.getDotPath(issue) ?? ''
@@ -136,13 +136,13 @@ function furthest(best: v.BaseIssue<unknown>, next: v.BaseIssue<unknown>): v.Bas
   return depthOf(next) > depthOf(best) ? next : best
 }
 
-/** How far a check got. A value of the right type whose content is wrong got further than a value of another type. */
+/** How far a check got. A value of the right type with a wrong content got further than a value of another type. */
 function depthOf({ kind, path, issues }: v.BaseIssue<unknown>): number {
   const isWrongValue = kind === 'validation' ? 0.5 : 0
   return (path?.length ?? 0) + isWrongValue + Math.max(0, ...(issues?.map(depthOf) ?? []))
 }
 
-/** The schema's own message; a plain one in place of valibot's, which would repeat what the client sent. */
+/** The schema's own message. Valibot's would repeat what the client sent, so it is replaced by a plain one. */
 function messageOf(issue: v.BaseIssue<unknown>): string {
   if (!issue.message.startsWith('Invalid ')) return issue.message
   if (issue.expected === 'never') return 'is not a known field'

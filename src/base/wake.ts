@@ -1,29 +1,29 @@
-/** Wakes those who wait for something to change. */
+/** Wakes callers that wait for a change. */
 export interface Wake {
   /** Resolves at the next `fire`. Check the condition first, with nothing awaited in between. */
   wait(): Promise<void>
   fire(): void
 }
 
-/** A promise with what settles it. */
+/** A promise with the functions that settle it. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T | PromiseLike<T>) => void
   readonly reject: (reason: unknown) => void
 }
 
-/** Makes a {@link Deferred}, as `Promise.withResolvers` does, which browsers lack that are older than 2024. */
+/** Makes a {@link Deferred}. It is `Promise.withResolvers`, which browsers from before 2024 lack. */
 export function deferred<T>(): Deferred<T> {
   let resolve!: Deferred<T>['resolve']
   let reject!: Deferred<T>['reject']
-  const promise = new Promise<T>((keep, fail) => {
-    resolve = keep
+  const promise = new Promise<T>((settle, fail) => {
+    resolve = settle
     reject = fail
   })
   return { promise, resolve, reject }
 }
 
-/** Makes a {@link Wake}. A `fire` that nobody waits for is forgotten. */
+/** Makes a {@link Wake}. A `fire` without a waiting caller has no effect. */
 export function createWake(): Wake {
   let waiting: Deferred<void> | undefined
   return {
@@ -38,21 +38,21 @@ export function createWake(): Wake {
   }
 }
 
-/** After so many items in a row a loop lets timers and I/O have their turn: other code may never wait by itself. */
+/** The number of items in a row after which a loop must let timers and I/O run, since other code may never wait. */
 export const BREATHE_EVERY = 4096
 
-/** Milliseconds of work for one item after which a loop lets timers and I/O have their turn. */
+/** Milliseconds of work for one item after which a loop must let timers and I/O run. */
 const LONG_MS = 10
 
-/** Items of which one is timed, where none has taken long so far: looking at the clock costs as much as a short item. */
+/** One in so many items is timed while none has taken long: reading the clock costs as much as a short item. */
 const SELDOM = 16
 
 /**
- * Paces a loop over the items of other code, which may compute for long, or give a thousand items, and never wait by
- * itself. Only work that is done before an item is awaited is timed.
+ * Paces a loop over the items of other code, which may compute for long, or return a thousand items without waiting. It times
+ * only the work before an item is awaited.
  */
 export class Pace {
-  /** Items so far, with the one at hand. */
+  /** The number of items until now, including the current one. */
   count = 0
   #every = 1
   #next = 1
@@ -63,7 +63,7 @@ export class Pace {
     return this.#hasTakenLong || (this.count + 1) % BREATHE_EVERY === 0
   }
 
-  /** Work on an item begins. Gives what `end` is to be called with; undefined for an item that is not timed. */
+  /** Begins the work on an item. Returns the argument of `end`; undefined for an item that is not timed. */
   begin(): number | undefined {
     this.#hasTakenLong = false
     return ++this.count < this.#next ? undefined : performance.now()
@@ -77,23 +77,23 @@ export class Pace {
   }
 }
 
-/** Resolves once timers and I/O have had their turn. */
+/** Resolves once timers and I/O have run. */
 export function breathe(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 0))
 }
 
-/** The timer, which no longer keeps a process alive that has nothing else to do. */
+/** Returns the timer, which no longer keeps the process alive. */
 export function unrefed<T>(timer: T): T {
   ;(timer as { unref?(): void }).unref?.()
   return timer
 }
 
-/** Waits so many milliseconds. The timer does not keep the process alive. */
+/** Waits for `ms` milliseconds. The timer does not keep the process alive. */
 export function later(ms: number): Promise<void> {
   return new Promise(resolve => unrefed(setTimeout(resolve, ms)))
 }
 
-/** The work, unless the signal fires first. */
+/** Runs the work, unless the signal fires first. Rejects with the signal's reason. */
 export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   let leave = () => {}
@@ -108,7 +108,7 @@ export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Pr
   }
 }
 
-/** The work, for so many milliseconds at most. Rejects with an error that names `what` if it takes longer. */
+/** Runs the work, for at most `ms` milliseconds. Rejects with an error that names `what` if it takes longer. */
 export async function within<T>(ms: number, what: string, work: () => Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -22,7 +22,9 @@ export async function readText(response: Response, signal: AbortSignal, maxLengt
   return text
 }
 
-/** The same as bytes; `invalid_response` past so many. */
+/**
+ * A body as bytes. Throws `network_error` if the body breaks off, and `invalid_response` if it has more than `maxLength` bytes.
+ */
 export async function readBytes(
   response: Response,
   signal: AbortSignal,
@@ -38,7 +40,7 @@ export async function readBytes(
   return chunks
 }
 
-/** The object or array that a text of JSON is; undefined for anything else. `revive` is that of `JSON.parse`. */
+/** Parses JSON. Returns undefined unless it is an object or array. `revive` is that of `JSON.parse`. */
 export function parseObject(
   text: string,
   revive?: (name: string, value: unknown) => unknown,
@@ -51,7 +53,7 @@ export function parseObject(
   }
 }
 
-/** How to read a stream. */
+/** Options of a stream's reader. */
 export interface StreamOptions {
   readonly signal: AbortSignal
   /** Most characters of an event. */

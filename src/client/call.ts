@@ -9,7 +9,7 @@ import { ServableClientError } from './error.ts'
 import type { CallOptions, ClientOptions, HeaderFields } from './options.ts'
 import { notOurs, problemOf } from './problem.ts'
 import { attempt, setAll } from './sent.ts'
-import { type Link, linkSignal, orAbort } from './signal.ts'
+import { type LinkedSignal, linkSignal, orAbort } from './signal.ts'
 import { createTries, type Tries } from './tries.ts'
 
 /** The parts of a request besides its path. */
@@ -26,7 +26,7 @@ export interface RequestParts {
 }
 
 /** One call of a client. Its requests share one signal and one count of tries. Unlink it at the end. */
-export interface Call extends Link, StreamOptions {
+export interface ClientCall extends LinkedSignal, StreamOptions {
   readonly tries: Tries
   /** The caller's current headers. Throws `invalid_options` for an invalid header. */
   fields(): Promise<Headers>
@@ -37,17 +37,21 @@ export interface Call extends Link, StreamOptions {
 }
 
 /** Makes calls. */
-export interface Caller {
+export interface ClientCaller {
   /** Begins a call. */
-  open(options?: CallOptions, maxTries?: number): Call
+  open(options?: CallOptions, maxTries?: number): ClientCall
   /** Does the work in a call of its own. Tries again if that may help. */
-  within<T>(options: CallOptions | undefined, work: (call: Call) => Promise<T>, maxTries?: number): Promise<T>
+  within<T>(
+    options: CallOptions | undefined,
+    work: (call: ClientCall) => Promise<T>,
+    maxTries?: number,
+  ): Promise<T>
   /** Requests JSON in a call of its own. Tries again if that may help. */
   ask<T>(path: string, options?: CallOptions, parts?: RequestParts, maxTries?: number): Promise<T>
 }
 
 /** Makes the calls of a client. Throws `invalid_options`. */
-export function createCaller(client: ClientOptions): Caller {
+export function createCaller(client: ClientOptions): ClientCaller {
   const base = baseOf(client.baseUrl)
   const {
     fetch = (request: Request) => globalThis.fetch(request),
@@ -55,7 +59,7 @@ export function createCaller(client: ClientOptions): Caller {
     maxLength = 2 ** 26,
   } = client
 
-  function open(options: CallOptions = {}, maxTries: number = client.maxTries ?? 6): Call {
+  function open(options: CallOptions = {}, maxTries: number = client.maxTries ?? 6): ClientCall {
     const link = linkSignal(options)
     const { signal } = link
     const tries = createTries(maxTries, client.retryDelayMs ?? 250, signal)
@@ -100,7 +104,7 @@ export function createCaller(client: ClientOptions): Caller {
     }
   }
 
-  const within: Caller['within'] = async (options, work, maxTries) => {
+  const within: ClientCaller['within'] = async (options, work, maxTries) => {
     const call = open(options, maxTries)
     try {
       while (true) {
@@ -115,7 +119,7 @@ export function createCaller(client: ClientOptions): Caller {
     }
   }
 
-  const ask: Caller['ask'] = (path, options, parts, maxTries) =>
+  const ask: ClientCaller['ask'] = (path, options, parts, maxTries) =>
     within(options, async call => call.json(await call.send(path, parts)), maxTries)
 
   return { open, within, ask }

@@ -5,8 +5,8 @@ import type { NamesOf, Served, StructuredOf } from '../agents/served.ts'
 import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
 import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
 import { type ApprovalsClient, createApprovals } from './approvals.ts'
-import { askRun, type RunStart, type RunTarget } from './asked-run.ts'
-import { type Caller, createCaller } from './call.ts'
+import { type ClientCaller, createCaller } from './call.ts'
+import { prepareRun, type RunStart, type RunTarget } from './client-run.ts'
 import { createMetrics, type MetricsClient } from './metrics.ts'
 import type { CallOptions, ClientOptions, FollowedOptions, PlainOptions } from './options.ts'
 import { runToEnd, withResult } from './result.ts'
@@ -29,7 +29,7 @@ export interface ServableClient<Result = RunResult> {
   run(input: RunInput, options?: FollowedOptions | PlainOptions): Promise<Result>
   /**
    * Runs and yields the events as they come. By default this is a stored run: the stream continues after a lost connection.
-   * Leaving the loop or aborting cancels the run on the service, and waits at most 10 s until the service has heard of it.
+   * Leaving the loop or aborting cancels the run on the service, and waits at most 10 s for the answer to that.
    *
    * @example
    * for await (const event of client.agent('echo').stream('Hello')) {
@@ -99,7 +99,7 @@ export interface Client<Names extends Served = Served> {
   readonly runs: RunsClient
   /** The caller's sessions. */
   readonly sessions: SessionsClient
-  /** What waits for a person, if the service has the plugin `approvals`. */
+  /** The requests that wait for a person, if the service has the plugin `approvals`. */
   readonly approvals: ApprovalsClient
   /** The tools that the service lists. */
   readonly tools: ToolsClient
@@ -156,19 +156,19 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
   return client as Client<NamesOf<Handler>>
 }
 
-function createServable(caller: Caller, target: RunTarget): ServableClient {
+function createServable(caller: ClientCaller, target: RunTarget): ServableClient {
   function stream(input: RunInput, options?: FollowedOptions): RunStream
   function stream(input: RunInput, options: PlainOptions): RunEvents
   function stream(input: RunInput, options: RunStart = {}): RunEvents {
-    const events = streamRun(caller, askRun(caller, target, input, options), options)
+    const events = streamRun(caller, prepareRun(caller, target, input, options), options)
     return options.follow === false ? events : withResult(caller, events, options)
   }
   const run = async (input: RunInput, options: RunStart = {}) =>
-    runToEnd(caller, askRun(caller, target, input, options), options)
+    runToEnd(caller, prepareRun(caller, target, input, options), options)
   return { run, stream }
 }
 
-function createCorrections(caller: Caller, name: string): CorrectionsClient {
+function createCorrections(caller: ClientCaller, name: string): CorrectionsClient {
   const path = () => `/agents/${segment(name)}/corrections`
   return {
     add: async (correction, options) => caller.ask(path(), options, { method: 'POST', body: correction }, 1),

@@ -98,7 +98,7 @@ export function aboutRun(error: unknown, runId: string | undefined, isStream = f
  * reached.
  */
 export function mayPass({ code, status, cause }: ServableClientError): boolean {
-  // A 502 or 504 with a code of its own is the answer of a run: its provider failed, or its time was up. Chromium treats an
+  // A 502 or 504 with an error code is the answer of a run whose provider failed, or whose time was up. Chromium treats an
   // answer that breaks off in its head as complete, with fewer fields and no body. An answer that is a page has a `cause`.
   const isLost = code === 'invalid_response' && !cause && /^(2..|50[2-4])$/.test(`${status}`)
   return isLost || code === 'network_error' || status === 429 || status === 503

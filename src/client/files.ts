@@ -1,17 +1,17 @@
 /**
- * Files of stored runs, by the addresses that stand in parts instead of their data.
+ * Gets files of stored runs, by the addresses that parts have instead of their data.
  *
  * @module
  */
 
 import { readBytes } from './body.ts'
-import type { Caller } from './call.ts'
+import type { ClientCaller } from './call.ts'
 import type { CallOptions } from './options.ts'
 import { runPath } from './run-stream.ts'
 import { attempt, segment } from './sent.ts'
 
-/** Gets the file that is there. */
-export function getFile(caller: Caller, path: string, options?: CallOptions): Promise<File> {
+/** Gets the file at a path. */
+export function getFile(caller: ClientCaller, path: string, options?: CallOptions): Promise<File> {
   return caller.within(options, async call => {
     const response = await call.send(path)
     const { headers } = response
@@ -21,12 +21,12 @@ export function getFile(caller: Caller, path: string, options?: CallOptions): Pr
   })
 }
 
-/** Where a part of an artifact is. */
+/** The path of a part of an artifact. */
 export function artifactPath(id: string, artifactId: string, part = 0): string {
   return runPath(id, `/artifacts/${segment(artifactId)}?part=${part}`)
 }
 
-/** The path of an address, below the client's base. Throws `invalid_options` for data that is none. */
+/** The path of an address, below the client's base. Throws `invalid_options` for data that is no such address. */
 export function filePath(address: string): string {
   return attempt('This is no address of a file of a run', () => {
     const found = /\/runs\/[\da-f-]{36}\/(artifacts|messages|input)[^#]*$/.exec(address)

@@ -15,7 +15,7 @@ export type {
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { ApprovalDetail } from '../features/approvals/detail.ts'
-export type { ToldFeedback } from '../features/sessions/feedback.ts'
+export type { StoredFeedback } from '../features/sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../features/sessions/list.ts'
 export type { TurnPage } from '../features/sessions/turns.ts'
 export type { RunListEvent } from '../http/runs/live-runs.ts'
@@ -28,7 +28,6 @@ export type {
   Decision,
   InboxFilter,
 } from './approvals.ts'
-export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,
   type Client,
@@ -39,6 +38,7 @@ export {
   type ServableClient,
   type ToolsClient,
 } from './client.ts'
+export type { RunTarget } from './client-run.ts'
 export {
   ServableClientError,
   type ServableClientErrorCode,

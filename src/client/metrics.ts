@@ -2,7 +2,7 @@ import type { MetricsHistory } from '../features/metrics/history.ts'
 import type { AgentMetrics, MetricsJson } from '../features/metrics/json.ts'
 import type { LiveEvent } from '../features/metrics/live.ts'
 import { parseObject } from './body.ts'
-import type { Call, Caller } from './call.ts'
+import type { ClientCall, ClientCaller } from './call.ts'
 import { invalidResponse } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { leavable, reconnect } from './reconnect.ts'
@@ -18,7 +18,7 @@ export interface MetricsClient {
   /** The metrics of the whole service, or of one agent. Rejects with `agent_not_found` for an unknown name. */
   json(agent?: undefined, options?: CallOptions): Promise<MetricsJson>
   json(agent: string, options?: CallOptions): Promise<AgentMetrics>
-  /** The last hour in 120 steps of 30 s, oldest first. Rejects with `not_found` if the service does not keep it. */
+  /** The last hour in 120 steps of 30 s, oldest first. Rejects with `not_found` if the service does not store it. */
   history(options?: CallOptions): Promise<MetricsHistory>
   /**
    * Yields events as they happen, until the loop is left. The stream continues after a lost connection, without the events in
@@ -28,7 +28,7 @@ export interface MetricsClient {
 }
 
 /** Makes the part of a client for metrics. */
-export function createMetrics(caller: Caller): MetricsClient {
+export function createMetrics(caller: ClientCaller): MetricsClient {
   const ask = async (agent?: string, options?: CallOptions) =>
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)
   return {
@@ -39,7 +39,7 @@ export function createMetrics(caller: Caller): MetricsClient {
 }
 
 /** The events of a stream that has no end, over several connections. */
-export async function* watch<T>(call: Call, path: string): AsyncGenerator<T, undefined> {
+export async function* watch<T>(call: ClientCall, path: string): AsyncGenerator<T, undefined> {
   const headers = { accept: 'text/event-stream' }
   try {
     for await (const { data } of reconnect(call, () => call.send(path, { headers }))) {

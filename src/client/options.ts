@@ -1,10 +1,10 @@
-/** What a client is made of, and what each call of it may say. */
+/** The options of a client and of its calls. */
 import type { ClientTool, HistoryMessage } from '../agents/contract.ts'
 
 /** Headers by name. Undefined ones are not sent. */
 export type HeaderFields = Readonly<Record<string, string | undefined>>
 
-/** Headers as `fetch` takes them. */
+/** Headers as `fetch` accepts them. */
 export type HeaderSource = HeaderFields | Iterable<readonly [string, string]>
 
 /** Options of a client. */
@@ -70,16 +70,16 @@ export interface RunCallOptions extends CallOptions {
   readonly history?: readonly HistoryMessage[] | undefined
   /** Tools that the caller runs. At most 128, with 262,144 characters as JSON. */
   readonly clientTools?: readonly ClientTool[] | undefined
-  /** `client` tells a run with a `sessionId` no more than `history`, and nothing that the service remembers. */
+  /** `client` gives a run with a `sessionId` only the messages of `history`, and none that the service remembers. */
   readonly memory?: 'client' | undefined
   /** Your own id of the message. The turn of the session has it. */
   readonly messageId?: string | undefined
   /**
    * Your id of an earlier message of the session. When this run begins its work, the turn of that message and all after it are
-   * deleted. `session_changed` where it is not there.
+   * deleted. If there is no such message, the run fails with `session_changed`.
    */
   readonly replaces?: string | undefined
-  /** The user who asks. If the service knows an identity, that one counts instead. */
+  /** The user of the run. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**
    * A key of 1 to 255 characters that identifies the run, so that the same call again finds the same run. Not for plain runs.
@@ -92,12 +92,12 @@ export interface RunCallOptions extends CallOptions {
 export interface FollowedOptions extends RunCallOptions {
   /** `false` makes it a plain run. Default: true. */
   readonly follow?: true | undefined
-  /** Who is told of the end of the run, where the service allows that. */
+  /** The address that gets the end of the run, if the service allows that. */
   readonly webhook?: { readonly url: string } | undefined
 }
 
 /** Options of a plain run. It ends with its request, and nothing is retried. Every service has plain runs. */
 export interface PlainOptions extends Omit<RunCallOptions, 'idempotencyKey'> {
-  /** The service keeps no record and no log. */
+  /** The service stores no record and no log. */
   readonly follow: false
 }

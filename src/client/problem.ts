@@ -39,7 +39,7 @@ export async function problemOf(
 export function notOurs(
   what: string,
   response: Response,
-  // The service never answers with a page. Another try would get the page again: its `cause` says so to `mayPass`.
+  // The service never answers with a page, and another try would get the page again. The `cause` makes `mayPass` return false.
   more: ServableClientErrorOptions = {
     status: response.status,
     cause: /html/.exec(`${response.headers.get('content-type')}`)?.[0],

@@ -1,16 +1,16 @@
 import type { EventSourceMessage } from 'eventsource-parser'
 import { readEvents } from './body.ts'
-import type { Call } from './call.ts'
+import type { ClientCall } from './call.ts'
 import { brokeOff } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { notOurs } from './problem.ts'
 
 /**
- * The messages of a stream over several connections. `open` requests the stream from its current place. The stream ends when
+ * The messages of a stream over several connections. `open` requests the stream from its current position. The stream ends when
  * its reader leaves. It also ends if a connection closes without new messages and `isOver` confirms the end.
  */
 export async function* reconnect(
-  call: Call,
+  call: ClientCall,
   open: () => Promise<Response>,
   isOver?: () => Promise<boolean> | undefined,
 ): AsyncGenerator<EventSourceMessage, void> {
@@ -39,11 +39,11 @@ const DONE = { done: true, value: undefined } as const
 
 /** Reads in a call of its own. The call begins with the first read, and the reader can leave while it waits. */
 export function leavable<T>(
-  open: (options?: CallOptions) => Call,
+  open: (options?: CallOptions) => ClientCall,
   options: CallOptions | undefined,
-  start: (call: Call) => AsyncGenerator<T, undefined>,
+  start: (call: ClientCall) => AsyncGenerator<T, undefined>,
 ): AsyncIterableIterator<T, undefined> & { return(): Promise<IteratorReturnResult<undefined>> } {
-  let call: Call | undefined
+  let call: ClientCall | undefined
   let items: AsyncGenerator<T, undefined> | undefined
   const begin = () => {
     call ??= open(options)

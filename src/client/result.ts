@@ -1,19 +1,19 @@
 /**
- * The results of runs: of one request, or of the record of a run.
+ * Gets the results of runs, from the answer to one request or from the record of a run.
  *
  * @module
  */
 
 import type { RunResult } from '../agents/contract.ts'
 import type { RunRecord } from '../runs/stored/record.ts'
-import { type AskedRun, RESPOND_ASYNC } from './asked-run.ts'
-import type { Call, Caller } from './call.ts'
+import type { ClientCall, ClientCaller } from './call.ts'
+import { type ClientRun, RESPOND_ASYNC } from './client-run.ts'
 import { aboutRun, invalidResponse, ServableClientError } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { type RunEvents, type RunStream, readRun, runPath } from './run-stream.ts'
 
 /** Runs to the end. If the answer of a stored run was lost, the client finds the run and waits for it. */
-export function runToEnd(caller: Caller, run: AskedRun, options: CallOptions): Promise<RunResult> {
+export function runToEnd(caller: ClientCaller, run: ClientRun, options: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     const { signal } = rest
     signal.addEventListener('abort', () => void run.cancel())
@@ -27,9 +27,13 @@ export function runToEnd(caller: Caller, run: AskedRun, options: CallOptions): P
 }
 
 /** The result in the answer, after as many tries as needed. Undefined if only the run's record came. */
-function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Promise<RunResult | undefined> {
+function askForResult(
+  caller: ClientCaller,
+  run: ClientRun,
+  options: CallOptions,
+): Promise<RunResult | undefined> {
   let isLost = false
-  const ask = async (call: Call) => {
+  const ask = async (call: ClientCall) => {
     try {
       const response = await run.post(call, 'run', isLost ? RESPOND_ASYNC : {})
       const answer = await call.json<RunResult>(response)
@@ -44,7 +48,7 @@ function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Prom
 }
 
 /** The result of an existing run, after it has ended. Throws the code of a run that failed. */
-export function resultOf(caller: Caller, id: string, options?: CallOptions): Promise<RunResult> {
+export function resultOf(caller: ClientCaller, id: string, options?: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     let record = await caller.ask<RunRecord>(runPath(id), rest)
     if (record.status === 'queued' || record.status === 'running') {
@@ -61,7 +65,7 @@ export function resultOf(caller: Caller, id: string, options?: CallOptions): Pro
 
 /** Does the work in the time of one call. `rest` has the options of the calls inside it. */
 function inOne<T>(
-  caller: Caller,
+  caller: ClientCaller,
   options: CallOptions | undefined,
   work: (rest: CallOptions & { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
@@ -69,7 +73,7 @@ function inOne<T>(
 }
 
 /** The same stream, with the result of its run. */
-export function withResult(caller: Caller, events: RunEvents, options: CallOptions): RunStream {
+export function withResult(caller: ClientCaller, events: RunEvents, options: CallOptions): RunStream {
   return Object.assign(events, {
     result: () =>
       inOne(caller, options, async rest => {

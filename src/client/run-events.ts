@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser'
 import type { RunEvent } from '../agents/contract.ts'
 import { parseObject } from './body.ts'
-import type { Call } from './call.ts'
+import type { ClientCall } from './call.ts'
 import { aboutRun, invalidResponse } from './error.ts'
 import { reconnect } from './reconnect.ts'
 
@@ -10,9 +10,9 @@ export interface RunSource {
   /** Undefined until the service has answered. */
   readonly runId: string | undefined
   /** Requests the stream after an event. */
-  open(call: Call, after: number): Promise<Response>
+  open(call: ClientCall, after: number): Promise<Response>
   /** Whether the run has already ended, so that no more events come. */
-  isOver?(call: Call): Promise<boolean>
+  isOver?(call: ClientCall): Promise<boolean>
   /** Called if the reader leaves before the end. Never rejects. */
   left?(): Promise<void>
 }
@@ -24,13 +24,13 @@ export interface RunPosition {
 }
 
 /**
- * The events of a run from a place on, each once and in order. The last one is `finish` or `error`. If the reader leaves or
- * aborts before that, this tells the source and waits for it.
+ * The events of a run after a position, each once and in order. The last one is `finish` or `error`. If the reader leaves or
+ * aborts before that, this calls `left` of the source and waits for it.
  */
 export async function* runEvents(
   source: RunSource,
-  call: Call,
-  place: RunPosition,
+  call: ClientCall,
+  position: RunPosition,
 ): AsyncGenerator<RunEvent, undefined> {
   const { signal } = call
   let isDone = false
@@ -40,11 +40,11 @@ export async function* runEvents(
   try {
     const messages = reconnect(
       call,
-      () => source.open(call, place.last),
+      () => source.open(call, position.last),
       () => source.isOver?.(call),
     )
     for await (const message of messages) {
-      const event = nextEvent(message, place)
+      const event = nextEvent(message, position)
       if (!event) continue
       call.tries.progress()
       isDone = /^(finish|error)$/.test(event.type)
@@ -62,13 +62,13 @@ export async function* runEvents(
 }
 
 /** The event of a message. Undefined for a known event, since a new connection may repeat events. */
-function nextEvent({ id, data }: EventSourceMessage, place: RunPosition): RunEvent | undefined {
+function nextEvent({ id, data }: EventSourceMessage, position: RunPosition): RunEvent | undefined {
   const number = Number(id)
-  if (number <= place.last) return undefined
-  const event = number === place.last + 1 ? (parseObject(data) as RunEvent | undefined) : undefined
+  if (number <= position.last) return undefined
+  const event = number === position.last + 1 ? (parseObject(data) as RunEvent | undefined) : undefined
   if (event?.type) {
-    place.last = number
+    position.last = number
     return event
   }
-  throw invalidResponse(`Event ${place.last + 1} is broken`)
+  throw invalidResponse(`Event ${position.last + 1} is broken`)
 }

@@ -1,7 +1,7 @@
 import type { RunEvent, RunResult } from '../agents/contract.ts'
 import type { RunRecord } from '../runs/stored/record.ts'
-import type { AskedRun } from './asked-run.ts'
-import type { Call, Caller } from './call.ts'
+import type { ClientCall, ClientCaller } from './call.ts'
+import type { ClientRun } from './client-run.ts'
 import type { CallOptions } from './options.ts'
 import { leavable } from './reconnect.ts'
 import { type RunPosition, type RunSource, runEvents } from './run-events.ts'
@@ -23,14 +23,14 @@ export interface RunEvents extends AsyncIterableIterator<RunEvent, undefined> {
 /** The events of a stored run, and its result. */
 export interface RunStream<Result = RunResult> extends RunEvents {
   /**
-   * Reads the rest of the stream, drops its events and gives the result. Rejects with the code of a run that failed, and with
+   * Reads the rest of the stream, drops its events and returns the result. Rejects with the code of a run that failed, and with
    * `stream_broken` if the reader left the stream before the run began.
    */
   result(): Promise<Result>
 }
 
 /** The stream of a run that this call starts. Leaving it cancels the run. */
-export function streamRun(caller: Caller, run: AskedRun, options: CallOptions): RunEvents {
+export function streamRun(caller: ClientCaller, run: ClientRun, options: CallOptions): RunEvents {
   const source: RunSource = {
     get runId() {
       return run.id
@@ -41,9 +41,9 @@ export function streamRun(caller: Caller, run: AskedRun, options: CallOptions): 
   return createEvents(call => caller.open(call, run.isFollowed ? undefined : 1), options, 0, source)
 }
 
-/** The stream of an existing run. The client cancels nothing when its reader leaves; the service may. */
+/** The stream of an existing run. The client does not cancel the run when its reader leaves. The service may. */
 export function readRun(
-  caller: Caller,
+  caller: ClientCaller,
   id: string,
   after: number,
   options: CallOptions | undefined,
@@ -63,26 +63,26 @@ export function readRun(
 }
 
 function createEvents(
-  open: (options?: CallOptions) => Call,
+  open: (options?: CallOptions) => ClientCall,
   options: CallOptions | undefined,
   after: number,
   source: RunSource,
 ): RunEvents {
-  const place: RunPosition = { last: after }
-  const events = leavable(open, options, call => runEvents(source, call, place))
+  const position: RunPosition = { last: after }
+  const events = leavable(open, options, call => runEvents(source, call, position))
   return {
     ...events,
     get runId() {
       return source.runId
     },
     get lastEventId() {
-      return place.last
+      return position.last
     },
   }
 }
 
-/** Requests the stream again, from its current place. */
-function resume(call: Call, id: string, last: number): Promise<Response> {
+/** Requests the stream again, from its current position. */
+function resume(call: ClientCall, id: string, last: number): Promise<Response> {
   return call.send(runPath(id, '/stream'), { headers: { 'last-event-id': `${last}` } })
 }
 

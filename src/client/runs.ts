@@ -1,12 +1,12 @@
 import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
-import type { ToldFeedback } from '../features/sessions/feedback.ts'
+import type { StoredFeedback } from '../features/sessions/feedback.ts'
 import type { RunListEvent } from '../http/runs/live-runs.ts'
 import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/stored/host.ts'
 import type { RunEventPage } from '../runs/stored/log-page.ts'
 import type { RunRecord, RunSummary } from '../runs/stored/record.ts'
-import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
-import type { Caller } from './call.ts'
+import type { ClientCaller } from './call.ts'
+import { prepareRun, RESPOND_ASYNC, type RunTarget } from './client-run.ts'
 import { artifactPath, filePath, getFile } from './files.ts'
 import { watch } from './metrics.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
@@ -15,7 +15,7 @@ import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { queryOf } from './sent.ts'
 
-/** Which runs to list. A run must match all members. */
+/** Selects runs for a list. A run must match all members. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until'>> {
   /** Runs that began at this time or later. ISO 8601 with a zone, or a `Date`. */
   readonly since?: string | Date
@@ -25,7 +25,7 @@ export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' 
   readonly limit?: number
 }
 
-/** A run in the background that goes on from another one, or runs its input again. */
+/** A background run that continues another run, or runs its input again. */
 export interface ContinuedRun {
   readonly id: string
   /** As `runs.result`. */
@@ -34,34 +34,36 @@ export interface ContinuedRun {
   stream(options?: CallOptions & { readonly after?: number }): RunEvents
 }
 
-/** What came of answers. */
+/** The result of answers. */
 export interface AnsweredRun {
-  /** The record of the run that still waits, with the `requests` that are left, or of the run that goes on. */
+  /** The record of the run that still waits, with its open `requests`, or of the run that continues. */
   readonly record: RunRecord
-  /** The run that goes on; undefined while requests are left. */
+  /** The run that continues. Undefined while requests are open. */
   readonly next: ContinuedRun | undefined
 }
 
-/** What is said of a run. At least one of the first three is needed. */
+/** Feedback on a run. At least one of `score`, `text` and `correction` is needed. */
 export interface RunFeedback extends FeedbackInput {
-  /** The session of a plain run, and whose it is. Default of `kind`: `agent`. */
+  /** The session of a plain run. */
   readonly sessionId?: string
+  /** The kind of the session's servable. Default: `agent`. */
   readonly kind?: RunTarget['kind']
+  /** The name of the session's servable. */
   readonly name?: string
 }
 
-/** Runs that the service keeps. Those of others, and those that are gone, are `run_not_found`. */
+/** Runs that the service stores. Calls for deleted runs, and for runs of others, reject with `run_not_found`. */
 export interface RunsClient {
   /**
-   * Starts a background run and gives its record. Aborting later does not cancel it.
+   * Starts a background run and returns its record. Aborting later does not cancel it.
    *
    * @example
    * const { id } = await client.runs.start({ kind: 'agent', name: 'echo' }, 'Hello')
    */
   start(target: RunTarget, input: RunInput, options?: FollowedOptions): Promise<RunRecord>
-  /** The record of a run, with its result once it has ended, and with its input if you include that and the service keeps it. */
+  /** The record of a run, with its result once it has ended, and with its input if you include that and the service stores it. */
   get(id: string, options?: CallOptions & { readonly include?: 'input' }): Promise<RunRecord>
-  /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
+  /** Waits until a run has ended, and returns its result. Rejects with the code of a run that failed. */
   result(id: string, options?: CallOptions): Promise<RunResult>
   /**
    * A page of the caller's runs, newest first. A page may be short or empty. If it has a `nextCursor`, there may be more
@@ -69,8 +71,8 @@ export interface RunsClient {
    */
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
   /**
-   * First the newest page of the caller's runs, then what changes in it, until the loop is left. The service looks every 2 s. After a lost
-   * connection it begins again with the newest page.
+   * Yields the newest page of the caller's runs, and then its changes, until the loop ends. The service checks for changes every
+   * 2 s. After a lost connection it begins again with the newest page.
    *
    * @example
    * for await (const event of client.runs.watch({ status: 'running' })) console.log(event)
@@ -79,8 +81,8 @@ export interface RunsClient {
   /** All of the caller's runs, newest first. Pages are requested as they are needed. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
   /**
-   * Answers requests of a run that waits. The last answer starts the run that goes on. The same answers again find the same run;
-   * another answer to the same request is `already_answered`.
+   * Answers requests of a waiting run. The last answer starts the run that continues. Sending the same answers again finds the
+   * same run. Another answer to the same request rejects with `already_answered`.
    *
    * @example
    * const { next } = await client.runs.answer(runId, [{ id: request.id, decision: 'approve' }])
@@ -88,8 +90,8 @@ export interface RunsClient {
    */
   answer(id: string, answers: readonly Answer[], options?: CallOptions): Promise<AnsweredRun>
   /**
-   * Lets a run go on that is `interrupted` and `resumable`: what it has done is not done again. `key_required` where it used a key
-   * of its client, which the service does not keep. Asked again, it finds the same run.
+   * Continues a run that is `interrupted` and `resumable`. Its finished work is not repeated. Rejects with `key_required` if the
+   * run used a key of its client, which the service does not store. Calling it again finds the same run.
    *
    * @example
    * const { resumable } = await client.runs.get(id)
@@ -97,19 +99,21 @@ export interface RunsClient {
    */
   resume(id: string, options?: CallOptions): Promise<ContinuedRun>
   /**
-   * Runs the input of a run again, once for each call. `input_not_kept` where the service does not keep inputs, and `key_required` where
-   * the run used a key of its client.
+   * Runs the input of a run again, once for each call. Rejects with `input_not_kept` if the service does not store inputs, and
+   * with `key_required` if the run used a key of its client.
    */
   retry(id: string, options?: CallOptions): Promise<ContinuedRun>
-  /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
+  /**
+   * Cancels a run, and returns its record. Rejects with `run_ended` if it has completed or failed. Cancelling twice is no error.
+   */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
-   * Says what a run that has ended was worth; it replaces what was said before. A plain run has no record: name its session.
+   * Stores feedback on an ended run. It replaces earlier feedback. A plain run has no record, so name its session.
    *
    * @example
    * await client.runs.feedback(runId, { score: 1, sessionId, name: 'assistant' })
    */
-  feedback(id: string, feedback: RunFeedback, options?: CallOptions): Promise<ToldFeedback>
+  feedback(id: string, feedback: RunFeedback, options?: CallOptions): Promise<StoredFeedback>
   /**
    * The events of a run after the event `after`, first the stored ones, then new ones as they come. Leaving does not cancel a
    * background run; for any other, `runs.disconnect` of the service decides. If the run ended before `after`, there are no
@@ -117,22 +121,22 @@ export interface RunsClient {
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
   /**
-   * A page of the events of a run, without waiting for new ones. `next` is the `after` of the next page, and `ended` says that there is
-   * none. A page has at most 1,000 events, and less if they are long. Default of `after`: 0.
+   * A page of the events of a run, without waiting for new ones. `next` is the `after` of the next page. `ended` is true if there
+   * is no next page. A page has at most 1,000 events, and fewer if they are long. Default of `after`: 0.
    */
   events(
     id: string,
     query?: { readonly after?: number; readonly limit?: number },
     options?: CallOptions,
   ): Promise<RunEventPage>
-  /** A file that a run has made: the part `part` (default 0) of an artifact. `file_not_found` where there is none. */
+  /** A file that a run has made: the part `part` (default 0) of an artifact. Rejects with `file_not_found` if there is none. */
   artifact(id: string, artifactId: string, options?: CallOptions & { readonly part?: number }): Promise<File>
-  /** The same, by the address that is the `data` of a part. It is asked for at the client's `baseUrl`. */
+  /** The same, by the address in the `data` of a part. The client requests it at its `baseUrl`. */
   file(address: string, options?: CallOptions): Promise<File>
 }
 
 /** Makes the part of a client for runs. */
-export function createRuns(caller: Caller): RunsClient {
+export function createRuns(caller: ClientCaller): RunsClient {
   const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
   const result: RunsClient['result'] = (id, options) => resultOf(caller, id, options)
   const stream: RunsClient['stream'] = (id, options) => readRun(caller, id, options?.after ?? 0, options)
@@ -154,7 +158,7 @@ export function createRuns(caller: Caller): RunsClient {
     result,
     stream,
     start(target, input, options = {}) {
-      const run = askRun(caller, target, input, options)
+      const run = prepareRun(caller, target, input, options)
       return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
     },
     get: async (id, options) =>

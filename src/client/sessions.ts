@@ -1,23 +1,25 @@
 import type { SessionPage, SessionQuery, SessionSummary } from '../features/sessions/list.ts'
 import type { TurnPage, TurnQuery } from '../features/sessions/turns.ts'
-import type { RunTarget } from './asked-run.ts'
-import type { Caller } from './call.ts'
+import type { ClientCaller } from './call.ts'
+import type { RunTarget } from './client-run.ts'
 import type { CallOptions } from './options.ts'
 import { queryOf, segment } from './sent.ts'
 
-/** Whose session it is: an agent by name, or a target of another kind. */
+/** The servable of a session: an agent by name, or a target of any kind. */
 export type SessionOf = string | RunTarget
 
-/** The caller's sessions, if the service shows them. Those of others, and those that are gone, are `session_not_found`. */
+/**
+ * The caller's sessions, if the service shows them. Calls for deleted ones, and those of others, reject with `session_not_found`.
+ */
 export interface SessionsClient {
   /**
-   * A page of the caller's sessions, newest first. If it has a `nextCursor`, there may be more. Rejects with `not_found` without an
-   * identity.
+   * A page of the caller's sessions, newest first. If it has a `nextCursor`, there may be more. Rejects with `not_found` without
+   * an identity.
    */
   list(query?: Partial<SessionQuery>, options?: CallOptions): Promise<SessionPage>
   /**
-   * Begins a session. Its id is the `sessionId` of runs. Without an identity whoever knows this id may read the session. The client
-   * does not ask again after a lost answer.
+   * Begins a session. Its id is the `sessionId` of runs. Without an identity anyone who knows this id may read the session. The
+   * client does not send the request again after a lost answer.
    *
    * @example
    * const { id } = await client.sessions.create({ name: 'assistant' })
@@ -29,13 +31,13 @@ export interface SessionsClient {
   ): Promise<SessionSummary>
   /** One session. */
   get(of: SessionOf, id: string, options?: CallOptions): Promise<SessionSummary>
-  /** A page of its turns, newest first. One that is `running` can be followed with `runs.stream`, if its run is stored. */
+  /** A page of a session's turns, newest first. A `running` turn can be followed with `runs.stream`, if its run is stored. */
   messages(of: SessionOf, id: string, query?: Partial<TurnQuery>, options?: CallOptions): Promise<TurnPage>
-  /** Sets its title. */
+  /** Sets the title of a session. */
   rename(of: SessionOf, id: string, title: string, options?: CallOptions): Promise<SessionSummary>
   /**
-   * Copies its turns, up to the one of `runId`, into a new session. Default: all that have ended. The client does not ask again
-   * after a lost answer.
+   * Copies the turns of a session, up to the one of `runId`, into a new session. Default: all that have ended. The client does
+   * not send the request again after a lost answer.
    */
   fork(
     of: SessionOf,
@@ -43,12 +45,12 @@ export interface SessionsClient {
     fork?: { readonly runId?: string; readonly title?: string },
     options?: CallOptions,
   ): Promise<SessionSummary>
-  /** Deletes it with all that is kept of it. A run of it at work is `session_busy`, unless it is to be cancelled. */
+  /** Deletes a session with all of its data. Rejects with `session_busy` if a run is at work, unless `running` is `cancel`. */
   delete(of: SessionOf, id: string, options?: CallOptions & { readonly running?: 'cancel' }): Promise<void>
 }
 
 /** Makes the part of a client for sessions. */
-export function createSessions({ ask, within }: Caller): SessionsClient {
+export function createSessions({ ask, within }: ClientCaller): SessionsClient {
   const path = (of: SessionOf, id: string) => {
     const { kind, name } = typeof of === 'string' ? { kind: 'agent', name: of } : of
     return `/${kind}s/${segment(name)}/sessions/${segment(id)}`

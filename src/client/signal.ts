@@ -2,7 +2,7 @@ import { ServableClientError } from './error.ts'
 import type { CallOptions } from './options.ts'
 
 /** The signal of one call. It fires with the caller's signal, after the time-out, and when the reader leaves the call. */
-export interface Link {
+export interface LinkedSignal {
   readonly signal: AbortSignal
   /** Fires the signal. */
   leave(reason: unknown): void
@@ -14,7 +14,7 @@ export interface Link {
 export const MAX_TIMER_MS = 2_147_483_647
 
 /** Makes the signal of a call. At the end, unlink it unless it has fired. */
-export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Link {
+export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | 'timeoutMs'>): LinkedSignal {
   const controller = new AbortController()
   const leave = (reason: unknown) => {
     unlink()

@@ -1,8 +1,9 @@
 import { mayPass, ServableClientError } from './error.ts'
 import { sleep } from './signal.ts'
 
-/** Milliseconds: the longest wait of the client's own between two tries, and the longest `Retry-After` that it waits for. */
+/** Most milliseconds between two tries, without a `Retry-After`. */
 const MAX_DELAY_MS = 10_000
+/** Most milliseconds of a `Retry-After` that the client waits for. A longer one ends the tries. */
 const MAX_RETRY_AFTER_MS = 60_000
 
 /** The tries of one call. */

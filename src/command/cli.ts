@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `servable`. It exits with 0 if all went well, 1 if what was asked for is not there, was refused or has failed, 2 if the
- * command is wrong, and 3 if the service cannot be reached.
+ * The command `servable`. Its exit code is 0 for success, 1 if the resource is missing, the request was refused or the run has
+ * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { sessionsCommand } from './sessions.ts'
 const cli = cac('servable')
 const screen = createScreen()
 
-/** Options of each command that asks a service. */
+/** Adds the options of every command that calls a service. */
 function asking(command: Command): Command {
   return command
     .option(
@@ -30,7 +30,7 @@ function asking(command: Command): Command {
     .option('--json', 'One JSON object a line')
 }
 
-/** Options that name what is served. */
+/** Adds the options that select an agent, team or workflow. */
 function naming(command: Command): Command {
   return command
     .option('--agent <name>', 'Of this agent')
@@ -93,7 +93,7 @@ async function loadStoreCommand() {
   }
 }
 
-/** Throws for a command that there is not. Without any, the help says which there are. */
+/** Throws for an unknown command. Without a command, it prints the help. */
 function checkCommand(): void {
   const { matchedCommand, options, args } = cli
   if (matchedCommand !== undefined || options.help === true || options.version === true) return

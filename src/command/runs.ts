@@ -12,15 +12,15 @@ import { type Cell, type Screen, styleOf, table } from './screen.ts'
 import { EXIT, numberOf, type Options, serviceOf, targetOf, textOf, timeOf, UsageError } from './service.ts'
 import { tail } from './tail.ts'
 
-/** Most runs of one list, and how many it has if nothing is said. */
+/** Most runs of one list, and the default. */
 const MAX_RUNS = 10_000
 const RUNS = 50
 
-/** Most characters of a name, and of a text that stands on one line. */
+/** Most characters of a name, and of a text on one line. */
 const MAX_NAME = 40
 const MAX_LINE = 500
 
-/** Performs one act, and gives the exit code. Throws {@link UsageError}, and what the client throws. */
+/** Runs one action and returns the exit code. Throws {@link UsageError} and the errors of the client. */
 export async function runsCommand(
   act: string,
   id: string | undefined,
@@ -35,15 +35,15 @@ export async function runsCommand(
   return work({ client, id, options, screen })
 }
 
-/** What an act needs. */
-interface Asked {
+/** The arguments of an action. */
+interface Invocation {
   readonly client: Client
   readonly id: string | undefined
   readonly options: Options
   readonly screen: Screen
 }
 
-const ACTS: Readonly<Record<string, (asked: Asked) => Promise<number>>> = {
+const ACTS: Readonly<Record<string, (asked: Invocation) => Promise<number>>> = {
   ls: list,
   show,
   tail: async ({ client, id, options, screen }) => {
@@ -58,7 +58,7 @@ function idOf(id: string | undefined, act: string): string {
   throw new UsageError(`Give the id of a run: servable runs ${act} <id>`)
 }
 
-async function list({ client, id, options, screen }: Asked): Promise<number> {
+async function list({ client, id, options, screen }: Invocation): Promise<number> {
   if (id !== undefined) throw new UsageError('`runs ls` takes no id: use `runs show`')
   const limit = numberOf(options, 'limit', 1, MAX_RUNS) ?? RUNS
   const found: RunSummary[] = []
@@ -92,12 +92,12 @@ function queryOf(options: Options, limit: number): RunListQuery {
     ...(sessionId !== undefined && { sessionId }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
-    // One more tells whether there are more.
+    // One more run shows whether there are more.
     limit: Math.min(limit + 1, 100),
   }
 }
 
-/** The status stays as it was while the run asked. */
+/** The status stays `input_required` after the answers have arrived. */
 function isAnswered({ status, continuedBy, resumable }: Partial<RunSummary>): boolean {
   return status === 'input_required' && (continuedBy !== undefined || resumable === true)
 }
@@ -120,7 +120,7 @@ async function printTable(runs: readonly RunSummary[], { paint, line }: Screen):
   for (const text of table([HEAD, ...rows], paint)) await line(text)
 }
 
-async function show({ client, id, options, screen }: Asked): Promise<number> {
+async function show({ client, id, options, screen }: Invocation): Promise<number> {
   const record = await client.runs.get(idOf(id, 'show'))
   if (options.json === true) await screen.json(record)
   else await printRecord(record, screen)
@@ -157,7 +157,7 @@ async function printRecord(record: RunRecord, { paint, line }: Screen): Promise<
   if (result?.text) await line(`\n${shownLines(result.text)}`)
 }
 
-async function cancel({ client, id, options, screen }: Asked): Promise<number> {
+async function cancel({ client, id, options, screen }: Invocation): Promise<number> {
   const record = await client.runs.cancel(idOf(id, 'cancel'))
   if (options.json === true) await screen.json(record)
   else await screen.line(`${shown(record.id)}  ${shown(record.status)}`)

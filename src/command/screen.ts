@@ -1,17 +1,17 @@
-/** What a command writes: results on stdout, all else on stderr. */
+/** The output of a command: results on stdout, everything else on stderr. */
 
 import process from 'node:process'
 import { type Paint, painter, type Style, safeJson, shown } from '../features/logs/shown.ts'
 import type { RunStatus } from '../runs/stored/record.ts'
 
-/** Milliseconds between two notes of progress. */
+/** Milliseconds between two updates of the progress. */
 const PROGRESS_MS = 100
 
-/** Where a command writes. */
+/** The output streams of a command. */
 export interface Screen {
   /** Styles text for stdout. */
   readonly paint: Paint
-  /** Writes text to stdout, and waits while nobody takes it. */
+  /** Writes text to stdout, and waits until it is accepted. */
   write(text: string): Promise<void>
   /** Writes a line to stdout. */
   line(text: string): Promise<void>
@@ -19,7 +19,7 @@ export interface Screen {
   json(value: unknown): Promise<void>
   /** Writes a line to stderr. */
   note(text: string): void
-  /** Shows progress on stderr, in place of what it showed before. Does nothing unless stderr is a terminal. */
+  /** Shows progress on stderr, and replaces the last progress. Does nothing unless stderr is a terminal. */
   progress(text: string): void
 }
 
@@ -61,7 +61,7 @@ function isColored({ isTTY }: { readonly isTTY?: boolean }): boolean {
   return isTTY === true && !process.env.NO_COLOR
 }
 
-/** A reader of the output that has left, such as `head`, ends the command quietly. */
+/** Ends the command without an error when the reader of its output, such as `head`, has exited. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: { readonly code?: unknown }) => {
     process.exit(error.code === 'EPIPE' ? 0 : 1)
@@ -76,7 +76,7 @@ export function table(rows: readonly (readonly Cell[])[], paint: Paint): string[
   const textOf = (cell: Cell = '') => (typeof cell === 'string' ? cell : cell[0])
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => textOf(row[column]).length))) ?? []
   const shownCell = (cell: Cell, column: number, { length }: readonly Cell[]) => {
-    // A style would keep the spaces at the end of a line.
+    // Padding of the last column would be kept at the end of the line.
     const padded = column === length - 1 ? textOf(cell) : textOf(cell).padEnd(widths[column] ?? 0)
     return typeof cell === 'string' ? padded : paint(cell[1], padded)
   }

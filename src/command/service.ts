@@ -1,5 +1,5 @@
 /**
- * The service that a command asks, and what its failures mean for the exit code.
+ * The service that a command calls, and the exit codes for its failures.
  *
  * @module
  */
@@ -10,20 +10,20 @@ import type { Kind } from '../agents/contract.ts'
 import { ServableClientError } from '../client/error.ts'
 import type { ClientOptions } from '../client/options.ts'
 
-/** How a command ends. */
+/** The exit codes. */
 export const EXIT = {
   ok: 0,
-  /** The run has not completed, or the service refused: nothing is found, nobody may do that. */
+  /** The run has not completed, or the service refused: not found, or not permitted. */
   failed: 1,
   /** The command is wrong. */
   usage: 2,
-  /** The service cannot be reached, or its answer broke off. */
+  /** The service cannot be reached, or its answer was cut off. */
   unreachable: 3,
   /** Ctrl-C. */
   left: 130,
 } as const
 
-/** The command is wrong, and this says how. */
+/** An error in the command line, with its message. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -31,13 +31,13 @@ export class UsageError extends Error {
 /** Options of the command line, by name. */
 export type Options = Readonly<Record<string, unknown>>
 
-/** Tries of one request. With more, a command would be silent for long. */
+/** Tries of one request. More would keep a command silent for too long. */
 const MAX_TRIES = 3
 
-/** Most bytes of a file with a token. */
+/** Most bytes of a token file. */
 const MAX_TOKEN = 65_536
 
-/** The client's options for the service that the command names. Throws {@link UsageError}. */
+/** Returns the client's options for the service of the command line. Throws {@link UsageError}. */
 export async function serviceOf(options: Options): Promise<ClientOptions> {
   const url = textOf(options, 'url') ?? process.env.SERVABLE_URL
   if (!url)
@@ -52,7 +52,7 @@ export async function serviceOf(options: Options): Promise<ClientOptions> {
   }
 }
 
-/** The token for the service. It is never an argument, since other users of a machine see those. */
+/** Reads the token for the service. It is never an argument, since other users of a machine can see those. */
 async function tokenOf(options: Options): Promise<string | undefined> {
   const path = textOf(options, 'tokenFile')
   if (path === undefined) return process.env.SERVABLE_TOKEN
@@ -64,7 +64,10 @@ async function tokenOf(options: Options): Promise<string | undefined> {
   throw new UsageError('--token-file must hold one token, and nothing else')
 }
 
-/** The text of an option, which the parser may have taken for a number. Throws {@link UsageError} for one that is given twice. */
+/**
+ * The text of an option, which the parser may have parsed as a number. Throws {@link UsageError} for an option that is given
+ * twice.
+ */
 export function textOf(options: Options, name: string): string | undefined {
   const value = options[name]
   if (value === undefined) return undefined
@@ -72,7 +75,7 @@ export function textOf(options: Options, name: string): string | undefined {
   throw new UsageError(`Give ${flagOf(name)} once, with a value`)
 }
 
-/** A whole number of an option. Throws {@link UsageError}. */
+/** An option that is a whole number. Throws {@link UsageError}. */
 export function numberOf(options: Options, name: string, min: number, max: number): number | undefined {
   const text = textOf(options, name)
   if (text === undefined) return undefined
@@ -81,7 +84,7 @@ export function numberOf(options: Options, name: string, min: number, max: numbe
   throw new UsageError(`${flagOf(name)} must be a whole number from ${min} to ${max}`)
 }
 
-/** A time of an option, as the service reads it: a date alone is its midnight in UTC. Throws {@link UsageError}. */
+/** An option that is a time, as the service parses it: a date alone means its midnight in UTC. Throws {@link UsageError}. */
 export function timeOf(options: Options, name: string): string | undefined {
   const text = textOf(options, name)
   if (text === undefined) return undefined
@@ -92,7 +95,7 @@ export function timeOf(options: Options, name: string): string | undefined {
 
 const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
 
-/** What `--agent`, `--team` or `--workflow` names. Throws {@link UsageError} for more than one. */
+/** The target of `--agent`, `--team` or `--workflow`. Throws {@link UsageError} for more than one. */
 export function targetOf(options: Options): { readonly kind: Kind; readonly name: string } | undefined {
   const [target, second] = KINDS.flatMap(kind => {
     const name = textOf(options, kind)
@@ -106,14 +109,14 @@ function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
 }
 
-/** What was thrown, as a person reads it, and the exit code for it. */
+/** The message and exit code for an error. */
 export function failureOf(error: unknown): { readonly text: string; readonly code: number } {
   if (error instanceof ServableClientError) return clientFailureOf(error)
   const isUsage = error instanceof UsageError || (error as { name?: unknown }).name === 'CACError'
   return { text: messageOf(error), code: isUsage ? EXIT.usage : EXIT.failed }
 }
 
-/** Failures that say nothing of what was asked for. */
+/** Failures of the connection. */
 const UNREACHABLE = new Set(['network_error', 'timeout', 'stream_broken', 'invalid_response'])
 
 function clientFailureOf({ code, message, cause, requestId }: ServableClientError) {
@@ -128,7 +131,7 @@ function clientFailureOf({ code, message, cause, requestId }: ServableClientErro
   }
 }
 
-/** The innermost cause, which says what happened: `fetch` says no more than that it failed. */
+/** The innermost cause, which names the problem: the error of `fetch` only says that it failed. */
 function reasonOf(cause: unknown): string {
   let inner = cause
   for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause !== undefined; depth++)

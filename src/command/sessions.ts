@@ -17,7 +17,7 @@ import { safeJson, shown, shownCount } from '../features/logs/shown.ts'
 import type { Screen } from './screen.ts'
 import { EXIT, type Options, serviceOf, targetOf, textOf, timeOf, UsageError } from './service.ts'
 
-/** Performs one act, and gives the exit code. Throws {@link UsageError}, and what the client throws. */
+/** Runs one action and returns the exit code. Throws {@link UsageError} and the errors of the client. */
 export async function sessionsCommand(
   act: string,
   id: string | undefined,
@@ -29,7 +29,7 @@ export async function sessionsCommand(
   throw new UsageError(`\`sessions ${shown(act, 40)}\` is unknown: use export, delete`)
 }
 
-/** Turns, a line of JSON each: to stdout, or into a file that is there once it is complete. */
+/** Exports turns as JSON lines: to stdout, or to a file that appears once it is complete. */
 async function exportTurns(id: string | undefined, options: Options, screen: Screen): Promise<number> {
   if (id !== undefined) throw new UsageError('`sessions export` takes no id: use --agent, --since')
   const output = textOf(options, 'output')
@@ -41,7 +41,7 @@ async function exportTurns(id: string | undefined, options: Options, screen: Scr
   return EXIT.ok
 }
 
-/** Writes beside the file and renames, so that nobody finds half of it. Gives the number of lines. */
+/** Writes to a temporary file and renames it, so that no reader finds a partial file. Returns the number of lines. */
 async function writeFile(path: string, lines: Response, screen: Screen): Promise<number> {
   const part = `${path}.${randomUUID()}.part`
   const leave = () => {
@@ -50,7 +50,7 @@ async function writeFile(path: string, lines: Response, screen: Screen): Promise
   }
   process.once('SIGINT', leave)
   try {
-    // Conversations are for nobody else.
+    // Only the owner may read conversations.
     const file = await open(part, 'wx', 0o600)
     let count: number
     try {
@@ -69,7 +69,7 @@ async function writeFile(path: string, lines: Response, screen: Screen): Promise
   }
 }
 
-/** Copies all of an answer, and gives the number of its lines. Throws `network_error` for one that breaks off. */
+/** Copies a whole answer and returns its number of lines. Throws `network_error` if the answer is cut off. */
 async function copy(
   answer: Response,
   write: (text: string) => Promise<void>,
@@ -103,7 +103,7 @@ async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
       yield value
     }
   } finally {
-    // Whoever cannot write any more reads no more.
+    // Stops the download if the output cannot be written.
     await reader.cancel().catch(() => {})
   }
 }
@@ -127,7 +127,7 @@ async function deleteSession(id: string | undefined, options: Options, screen: S
   return EXIT.ok
 }
 
-/** Asks the person at the terminal. Throws {@link UsageError} where there is nobody to ask. */
+/** Asks for confirmation at the terminal. Throws {@link UsageError} without a terminal. */
 async function isWanted(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UsageError('Nobody can be asked here: repeat with --yes')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -1,5 +1,5 @@
 /**
- * `servable runs tail`: what a run says, as it says it.
+ * `servable runs tail`: prints the events of a run as they occur.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import type { RunRecord } from '../runs/stored/record.ts'
 import { type Screen, styleOf } from './screen.ts'
 import { EXIT } from './service.ts'
 
-/** Milliseconds between two looks: after news, and at most after a long silence. */
+/** Milliseconds between two reads: after new events, and at most after a long silence. */
 const LOOK_MS = 400
 const MAX_LOOK_MS = 2000
 
-/** Most characters of a value that stands on one line. */
+/** Most characters of a value on one line. */
 const MAX_VALUE = 300
 
-/** Where to begin, and in which form. */
+/** Where to begin, and the output format. */
 export interface TailOptions {
   /** The number of the event after which to begin. */
   readonly after: number | undefined
@@ -27,8 +27,8 @@ export interface TailOptions {
 }
 
 /**
- * Writes the events of a run until it has ended, and gives the exit code. It reads pages of the log. A follower would count: when the
- * last one leaves, the service may cancel the run.
+ * Prints the events of a run until it has ended, and returns the exit code. It reads pages of the log. A follower would count as
+ * a client: when the last one disconnects, the service may cancel the run.
  */
 export async function tail(
   client: Client,
@@ -36,22 +36,22 @@ export async function tail(
   { after = 0, isJson }: TailOptions,
   screen: Screen,
 ): Promise<number> {
-  const leaving = new AbortController()
-  const leave = () => leaving.abort()
+  const interrupted = new AbortController()
+  const leave = () => interrupted.abort()
   process.once('SIGINT', leave)
   const printer = new RunPrinter(screen)
   try {
-    if (!isJson) await screen.line(headOf(await client.runs.get(id, { signal: leaving.signal }), screen))
-    await follow(client, id, after, leaving.signal, async (number, event) => {
+    if (!isJson) await screen.line(headOf(await client.runs.get(id, { signal: interrupted.signal }), screen))
+    await follow(client, id, after, interrupted.signal, async (number, event) => {
       if (isJson) await screen.json({ id: number, event })
-      else await printer.tell(event)
+      else await printer.print(event)
     })
-    const record = await client.runs.get(id, { signal: leaving.signal })
+    const record = await client.runs.get(id, { signal: interrupted.signal })
     if (!isJson) await printer.end(record)
     return record.status === 'completed' || record.status === 'input_required' ? EXIT.ok : EXIT.failed
   } catch (error) {
     await printer.finishLine()
-    if (!leaving.signal.aborted) throw error
+    if (!interrupted.signal.aborted) throw error
     screen.note(`The run goes on. To cancel it: servable runs cancel ${shown(id)}`)
     return EXIT.left
   } finally {
@@ -59,7 +59,7 @@ export async function tail(
   }
 }
 
-/** Gives the events after a number until the run has ended. Rejects if the signal fires. */
+/** Passes on the events after a number until the run has ended. Rejects if the signal fires. */
 async function follow(
   client: Client,
   id: string,
@@ -67,17 +67,17 @@ async function follow(
   signal: AbortSignal,
   take: (number: number, event: RunEvent) => Promise<void>,
 ): Promise<void> {
-  let place = after
+  let position = after
   let waitMs = LOOK_MS
   while (true) {
-    const { events, next, ended } = await client.runs.events(id, { after: place }, { signal })
+    const { events, next, ended } = await client.runs.events(id, { after: position }, { signal })
     for (const { id: number, event } of events) await take(number, event)
     if (ended) return
     waitMs = events.length > 0 ? LOOK_MS : Math.min(waitMs * 1.5, MAX_LOOK_MS)
-    // A page that is full is followed by the next one at once.
-    if (events.length === 0 || next === place) await pause(waitMs, signal)
+    // After a full page the next one is read at once.
+    if (events.length === 0 || next === position) await pause(waitMs, signal)
     else if (events.length < 1000) await pause(LOOK_MS, signal)
-    place = next
+    position = next
   }
 }
 
@@ -101,7 +101,7 @@ function headOf({ id, kind, name, status, createdAt }: RunRecord, { paint }: Scr
   return `${paint('bold', shown(id))}  ${facts}  ${paint(styleOf(status), shown(status))}`
 }
 
-/** Writes events for people. Text goes on where it was; all else has a line of its own. */
+/** Prints events for people. Text continues on its line; every other event has its own line. */
 class RunPrinter {
   readonly #screen: Screen
   #isInLine = false
@@ -110,7 +110,7 @@ class RunPrinter {
     this.#screen = screen
   }
 
-  async tell(event: RunEvent): Promise<void> {
+  async print(event: RunEvent): Promise<void> {
     if (event.type === 'text') return this.#text(event.text)
     const line = lineOf(event)
     if (line === undefined) return
@@ -125,7 +125,7 @@ class RunPrinter {
     this.#isInLine = !text.endsWith('\n')
   }
 
-  /** The last line: how it ended, and what it took. */
+  /** Prints the last line: the result of the run and its numbers. */
   async end({ status, finishReason, error, ...numbers }: RunRecord): Promise<void> {
     await this.finishLine()
     const { paint, line } = this.#screen
@@ -141,7 +141,7 @@ class RunPrinter {
   }
 }
 
-/** An event on a line; undefined for one that says nothing to people. */
+/** An event as a line. Undefined for an event that is not shown. */
 function lineOf(event: RunEvent): string | undefined {
   const by = event.agent === undefined ? '' : `${event.agent}: `
   switch (event.type) {

@@ -24,9 +24,9 @@ export interface Operation extends Secured {
   readonly responses: Readonly<Record<string, Schema>>
 }
 
-/** What the document or an operation says of who is let in. */
+/** Which authentication the document or an operation requires. */
 export interface Secured {
-  /** Any one of these lets a client in; an empty list everyone. Default: as the document says. */
+  /** Alternatives, one of which suffices. An empty list means that no authentication is needed. Default: as the document says. */
   readonly security?: readonly SecurityRequirement[]
 }
 
@@ -36,42 +36,45 @@ export type Operations = Readonly<Record<string, Operation>>
 /** Operations by path. */
 export type Paths = Readonly<Record<string, Operations>>
 
-/** What an operation answers and takes, and the statuses of the problems that it may answer instead. */
+/** The request and responses of an operation, and the statuses of the problems that it may answer. */
 export interface OperationParts extends Omit<Operation, 'operationId' | 'summary' | 'tags'> {
   readonly problems?: readonly number[]
 }
 
-/** Fields by name; one whose name ends with a question mark may be missing. */
-export type Fields = Readonly<Record<string, Schema>>
+/** Fields by name. A name that ends with a question mark is optional. */
+export type SchemaFields = Readonly<Record<string, Schema>>
 
-/** What a plugin of this package adds to the document. */
+/** The part of the document that a plugin of this package adds. */
 export interface BuiltInDescription extends Description {
-  /** Bodies of requests, by the schemas that check them. */
+  /** Request bodies, by the schemas that check them. */
   readonly bodies?: Readonly<Record<string, GenericSchema>>
 }
 
-/** Makes what a description is made of. */
+/** Builds the parts of a description. */
 export interface Builders extends SchemaBuilders {
-  /** The prefix that the document states. */
+  /** The prefix of the paths in the document. */
   readonly prefix: string
-  /** What an operation says that ready-made authentication leaves open. */
+  /** The security of an operation that ready-made authentication does not require credentials for. */
   readonly open: Secured
   /** A path below the prefix. */
   at(path: string): string
   operation(tag: string, operationId: string, summary: string, parts: OperationParts): Operation
   /** One response. */
   answer(description: string, content: Schema, headers?: Schema): Schema
-  /** A body of JSON, perhaps with an example. */
+  /** A JSON body, with an optional example. */
   json(schema: Schema, example?: unknown): Schema
-  /** A body of server-sent events, each `data` of which is so. */
+  /** A body of server-sent events. The `data` of each has this schema. */
   eventStream(schema: Schema): Schema
-  /** One parameter, text by default; those of paths are required. */
+  /** One parameter, text by default. Parameters of paths are required. */
   parameter(where: 'path' | 'query' | 'header', name: string, description: string, schema?: Schema): Schema
-  /** The parameter `name` of a path below those of a kind. */
+  /** The path parameter `name` of servables of this kind. */
   nameOf(kind: Kind): Schema
-  /** An operation of discovery that only answers. */
+  /** A discovery operation: a GET without a body. */
   read(operationId: string, summary: string, schema: Schema): Operation
-  /** An operation that answers one page, of the schema of that name; with `event`, also as server-sent events of that schema. */
+  /**
+   * An operation that answers one page of the schema with that name. With `event`, it also answers server-sent events of that
+   * schema.
+   */
   page(
     tag: string,
     operationId: string,
@@ -80,9 +83,9 @@ export interface Builders extends SchemaBuilders {
     own: readonly Schema[],
     event?: string,
   ): Operation
-  /** Operations of a protocol that has documents of its own: they tell what is taken and answered. */
+  /** Operations of a protocol that has its own documentation, which describes their bodies and answers. */
   routes(routes: readonly Findable[], protocol: string): { readonly paths: Paths }
-  /** A token that the operations demand of a plugin with an `authenticate` of its own. */
+  /** The token that the operations of a plugin with its own `authenticate` require. */
   token(
     name: string,
     description: string,
@@ -90,17 +93,17 @@ export interface Builders extends SchemaBuilders {
   ): Required<Pick<Description, 'security' | 'securitySchemes'>>
 }
 
-/** Makes schemas. */
+/** Builds schemas. */
 export interface SchemaBuilders {
-  /** Points at a schema of the document. */
+  /** A reference to a schema of the document. */
   ref(name: string): Schema
-  object(fields: Fields, description?: string): Schema
+  object(fields: SchemaFields, description?: string): Schema
   list(items: Schema): Schema
-  /** Values by name. */
+  /** An object with values by name. */
   named(values: Schema): Schema
   choice(...values: readonly string[]): Schema
-  /** An event: its type, and what comes with it. */
-  event(type: string, fields: Fields): Schema
+  /** An event: its type and its other fields. */
+  event(type: string, fields: SchemaFields): Schema
   readonly text: Schema
   readonly maybeText: Schema
   readonly flag: Schema

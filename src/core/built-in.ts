@@ -27,143 +27,151 @@ import type { Approvals } from '../runs/waiting/approvals.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import type { Builders, BuiltInDescription } from './builders.ts'
-import type { ObjectClassName, ObjectServiceMaker, SocketSeat, SocketService } from './hosted.ts'
+import type { ObjectClassName, ObjectServiceMaker, SocketObjectContext, SocketService } from './hosted.ts'
 import type { CoreSettings } from './options.ts'
 import type { Mounted, Plugin, PluginCore } from './plugin.ts'
 import type { CallTransactions, Transactions } from './transaction-calls.ts'
 
-/** What the plugins of this package may be beside that. It is no part of the interface: what is published here is frozen. */
+/** The members of this package's plugins beyond `Plugin`. They are not part of the public interface, which is frozen. */
 export interface BuiltIn extends Omit<Plugin, 'mount'> {
-  /** Transactions over the store itself, by the name of their keeper. */
+  /** Transactions over the store itself, by the name of their object service. */
   readonly transactions?: Readonly<Record<string, Transactions>>
-  /** Reads forms with files. One plugin. */
+  /** Parses forms with files. Only one plugin may have it. */
   readonly uploads?: (settings: CoreSettings) => UploadReader
-  /** Finds the client's address behind proxies. One plugin. `onError` is told what its function throws; then no proxy is trusted. */
+  /**
+   * Finds the client's address behind proxies. `onError` gets what its function throws; then no proxy is trusted. Only one plugin
+   * may have it.
+   */
   readonly addressOf?: (onError: (error: unknown) => void) => AddressReader
-  /** Who may call across origins. One plugin. */
+  /** Decides who may call across origins. Only one plugin may have it. */
   readonly cors?: (keyHeaders: readonly string[]) => Cors | undefined
-  /** Names of its own: its targets have the plugin's name as `scope`, so that an object finds them again. */
+  /** The plugin's own names. Its targets have the plugin's name as `scope`, so that a Durable Object can look them up again. */
   readonly catalog?: (served: Catalog) => Catalog
-  /** Stores the files of stored runs. One plugin. */
-  readonly files?: (settings: CoreSettings, keep: CallTransactions) => FileStorage
-  /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
-  readonly approvals?: (settings: CoreSettings, keep: CallTransactions) => Approvals
-  /** Stands before the host of stored runs. */
+  /** Stores the files of stored runs. Only one plugin may have it. */
+  readonly files?: (settings: CoreSettings, callTransactions: CallTransactions) => FileStorage
+  /** Lets others than the owner of a run decide approvals, and lets approvals expire. Only one plugin may have it. */
+  readonly approvals?: (settings: CoreSettings, callTransactions: CallTransactions) => Approvals
+  /** Wraps the host of stored runs. */
   readonly host?: (host: RunHost, parts: HostParts) => RunHost
-  /** Says who may run what. One plugin. */
-  readonly permit?: (settings: CoreSettings, keep: CallTransactions) => Permit
-  /** Tells others of the ends of stored runs. One plugin. */
-  readonly notices?: (settings: CoreSettings, keep: CallTransactions) => RunNotices
-  /** Gives the JSON Schema of schemas that offer none by themselves; null where there is none. One plugin. */
+  /** Decides who may run what. Only one plugin may have it. */
+  readonly permit?: (settings: CoreSettings, callTransactions: CallTransactions) => Permit
+  /** Notifies others of the ends of stored runs. Only one plugin may have it. */
+  readonly notices?: (settings: CoreSettings, callTransactions: CallTransactions) => RunNotices
+  /**
+   * Returns the JSON Schema of a schema that does not offer one itself, or null if there is none. Only one plugin may have it.
+   */
   readonly toJsonSchema?: (schema: unknown) => unknown
-  /** What a run cost, for its record. The last plugin. */
+  /** Computes the cost of a run for its record. The last plugin that has it wins. */
   readonly costOf?: CostOf
-  /** Is put around every run. The first plugin is the outermost. */
+  /** Wraps every run. The first plugin is the outermost. */
   readonly runMiddleware?: (settings: CoreSettings) => RunMiddleware
-  /** Sees what clients say before any of it is kept, in the order of the plugins. */
+  /** Filters the input of clients before it is stored, in the order of the plugins. */
   readonly inputFilter?: (settings: CoreSettings) => InputFilter
-  /** Is asked before every run. One plugin. */
-  readonly admit?: (core: CoreSettings, keep: CallTransactions) => Admit
-  /** What agents remember. */
-  readonly memory?: (keep: CallTransactions) => Partial<MemoryStorage>
-  /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
+  /** Called before every run. It may refuse the run. Only one plugin may have it. */
+  readonly admit?: (core: CoreSettings, callTransactions: CallTransactions) => Admit
+  /** Stores the memory of agents. */
+  readonly memory?: (callTransactions: CallTransactions) => Partial<MemoryStorage>
+  /** The observer inside a Durable Object, where waiting timers cost money. Default: `observer`. */
   readonly observerInObject?: Observer
-  /** Its halves in objects, by their class. Those of transactions are made of them. */
+  /** The plugin's services in Durable Objects, by the class of the object. Services for `transactions` are made from these. */
   readonly objectServices?: {
     readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: ObjectServiceMaker<Core>
   }
-  /** Answers in objects of sockets. One plugin. */
-  readonly sockets?: (seat: SocketSeat, core: Core) => SocketService
-  /** The routes of this part have an `authenticate` of their own. */
+  /** Serves the WebSockets of a Durable Object. Only one plugin may have it. */
+  readonly sockets?: (context: SocketObjectContext, core: Core) => SocketService
+  /** Whether its routes have an `authenticate` of their own. */
   readonly decidesItself?: boolean
   mount?(core: Core): BuiltInMounted
 }
 
-/** What a plugin that stands before the host of stored runs finds in the handler. */
+/** What `host` gets of the handler. */
 export interface HostParts {
   readonly runs: HostSettings
   readonly settings: CoreSettings
   readonly callTransactions: CallTransactions
 }
 
-/** The same, mounted. */
+/** The result of `mount`, with the members of this package's plugins. */
 export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'describe'> {
   readonly routes?: readonly Route[]
-  /** With how errors of paths that are no routes are answered. */
+  /** `toError` makes the errors of paths that match no route. */
   readonly base?: Mounted['base'] & Pick<Route, 'toError'>
-  /** Who may call its routes across origins: null for nobody. Absent: as the handler's. */
+  /** Who may call its routes across origins. Null for nobody. Absent: as for the handler. */
   readonly cors?: Cors | null
-  /** Around all other middleware. */
+  /** Middleware outside all other middleware. */
   readonly outer?: Middleware
-  /** What the index of the service tells of, by name. */
+  /** Links in the index of the service, by name. */
   readonly links?: Readonly<Record<string, string>>
-  /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
+  /** Returns what the plugin stores for a run or task by a reference out of the log. For administrators. */
   findWork?(ref: string): Promise<readonly object[]>
-  /** Deletes what it keeps of an owner or of a session, if anything. To be called again where it throws. */
+  /**
+   * Deletes what the plugin stores for an owner or a session. Returns whether there was anything. The caller repeats the call if
+   * it throws.
+   */
   forget?(what: Forgetting): Promise<boolean>
-  /** What it adds to the OpenAPI document. */
+  /** Returns the part that it adds to the OpenAPI document. */
   describe?(build: Builders): BuiltInDescription
-  /** The handler is complete and about to serve; not called where only a document is made. */
+  /** Called when the handler is complete and about to serve. Not called if only a document is made. */
   begin?(): void
-  /** A clock of the runtime rings: looks after what is due by itself. */
+  /** Called by a clock of the runtime, such as a cron trigger. The plugin does its due work. */
   ring?(): Promise<void>
-  /** Why it can do nothing where no process of its own serves the handler: there it is `invalid_options`. */
+  /** Why the plugin needs a server process. Without one the handler throws `invalid_options`. */
   readonly needsServer?: string | undefined
-  /** What becomes of its limits for clients whose address nobody knows. */
+  /** How its limits treat clients with an unknown address. */
   readonly withoutAddress?: string
 }
 
-/** Whose traces are to go: all of an owner, or what is of one session. */
+/** Whose data to delete: all of an owner, or that of one session. */
 export interface Forgetting {
-  /** The identity; null for a session that nobody owns. */
+  /** The identity. Null for a session without an owner. */
   readonly owner: string | null
   /**
-   * No run of it is at work that began before this, and what begins now waits until it is gone: such a run is left alone, unless it
-   * goes on with something from before.
+   * The caller has ensured that no run of the session that began before this call is running, and that new runs wait until the
+   * deletion is complete. A waiting run is left alone, unless it continues an earlier run.
    */
   readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
-  /** Cancels what is at work, or waits for a place. Without it that throws `session_busy`. */
+  /** Cancels running and queued runs. Without it, a running or queued run makes the call throw `session_busy`. */
   readonly cancels?: boolean
 }
 
-/** A plugin of this package, as it is given out. */
+/** Casts a plugin of this package to the public type. */
 export function asPlugin(plugin: BuiltIn): Plugin {
   return plugin as unknown as Plugin
 }
 
-/** What a handler is made of: what plugins of this package find in it. */
+/** The parts of a handler that plugins of this package get. */
 export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'> {
   readonly settings: CoreSettings
   readonly callTransactions: CallTransactions
   readonly readKeys: KeyReader
-  /** The names that the targets of a scope are looked up in: a plugin's own, else all that is served. */
+  /** Returns the catalog of a scope: that of the plugin with this name, or the handler's. */
   readonly catalogOf: (scope: string | undefined) => Catalog
-  /** What holds for every stored run. */
+  /** Settings of all stored runs. */
   readonly runs: HostSettings
   readonly host: RunHost
   readonly working: WorkingRuns
   readonly life: Life
-  /** Opens a count of a stream, where anyone observes that. */
+  /** Counts an open stream until the returned function is called. Undefined if nobody observes this. */
   readonly openStream: (() => () => void) | undefined
   readonly cors: Cors | undefined
-  /** Undefined where no proxy is trusted. */
+  /** Undefined if no proxy is trusted. */
   readonly addressOf: AddressReader | undefined
   readonly uploads: UploadReader | undefined
-  /** How many sockets are open, by each server of them. */
+  /** Functions that return the number of open sockets, one for each socket server. */
   readonly sockets: Set<() => number>
-  /** The plugins with what they mounted, complete once the handler is made. */
+  /** The plugins and what they mounted. Complete once the handler is made. */
   readonly mounted: readonly MountedPlugin[]
-  /** Starts a run for whoever asks, over whatever transport. */
+  /** Starts a run, for every transport. */
   readonly start: StartRun
-  /** Answers what runs wait for. */
+  /** Answers the questions that runs wait for. */
   readonly answer: AnswerRun
-  /** Lets runs go on, and runs inputs again. */
+  /** Resumes runs, and runs inputs again. */
   readonly again: RunAgain
-  /** Why requests cannot have stored runs, if so. */
+  /** Returns why requests cannot have stored runs, or undefined if they can. */
   readonly whyUnstored: StartParts['whyUnstored']
-  /** Throws `unsupported_operation` where requests share no state. */
+  /** Throws `unsupported_operation` if requests share no state. */
   checkShared(whatNeeds: string): (request: RequestState) => void
-  /** A limit goes by the address of a client whose address nobody knows: told once to the log. */
+  /** Logs once that a limit goes by the client's address while addresses are unknown. */
   readonly onNoAddress: () => void
 }
 

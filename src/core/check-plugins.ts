@@ -7,7 +7,7 @@
 import { ServableError } from '../base/errors.ts'
 import type { Mounted } from './plugin.ts'
 
-/** Throws for what cannot be mounted, whatever its type says. */
+/** Checks what `mount` returned, whatever its type says. Throws `invalid_options`. */
 export function checkMounted<M extends Pick<Mounted, 'base'> & { readonly routes?: readonly unknown[] }>(
   mounted: M,
 ): M {
@@ -27,20 +27,20 @@ function isPath(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('/')
 }
 
-/** Something at a path, and whose it is: a plugin's, by name, or without one the core's. */
-export interface Placed {
+/** A path and its owner. */
+export interface OwnedPath {
   readonly owner?: string
   readonly path: string
-  /** Absent: a base. */
+  /** The HTTP method. Absent: a base path. */
   readonly method?: string
 }
 
 /**
- * Throws `invalid_options` for a route that would never answer, since one before it does, and for one below the base of another
- * plugin, whose guard it would not expect. `bases` are those with a guard.
+ * Throws `invalid_options` for a route that can never answer because an earlier one does, and for a route below the base path of
+ * another plugin, whose guard it would not expect. `bases` are those with a guard.
  */
-export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[]): void {
-  const known = new Map<string, (readonly [Placed, readonly string[]])[]>()
+export function checkPaths(routes: readonly OwnedPath[], bases: readonly OwnedPath[]): void {
+  const known = new Map<string, (readonly [OwnedPath, readonly string[]])[]>()
   for (const route of routes) {
     const steps = stepsOf(route.path)
     const where = `${route.method} ${steps.length}`
@@ -63,7 +63,7 @@ export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[])
   }
 }
 
-/** The steps of a path; whatever the name of a parameter, it is one. */
+/** The segments of a path. All parameters count as equal, whatever their names. */
 function stepsOf(path: string): string[] {
   return path === '/' ? [''] : path.replace(/:\w+/g, ':').split('/')
 }
@@ -75,7 +75,7 @@ function mayBeBelow(steps: readonly string[], base: readonly string[]): boolean 
   })
 }
 
-function collide(one: Placed, other: Placed, what: string): never {
+function collide(one: OwnedPath, other: OwnedPath, what: string): never {
   const [first, second] = [one, other].map(({ owner }) => (owner === undefined ? 'the core' : `\`${owner}\``))
   throw new ServableError(
     'invalid_options',

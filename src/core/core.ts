@@ -1,5 +1,5 @@
 /**
- * The core of a handler, made once from its options. Requests use it, and so do the Durable Objects beside the handler.
+ * The core of a handler, made once from its options. Requests use it, and so do the Durable Objects of the handler.
  *
  * @module
  */
@@ -37,10 +37,10 @@ import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './optio
 import type { PluginCore } from './plugin.ts'
 import { type CallTransactions, callTransactionsIn } from './transaction-calls.ts'
 
-/** Why there can be no stored runs. */
+/** The error of a request for a stored run if `runs.store` is `none`. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
 
-/** What is refused without: see `checkShared`. */
+/** What `checkShared` asks for in its error. */
 export const SHARED =
   'a state that requests share: on Workers use `state: durableState()`, in Next the Node runtime'
 
@@ -122,11 +122,11 @@ export function createCore(options: CoreOptions): Core {
   return core
 }
 
-/** Mounts a plugin. What it throws that says nothing of options is told with whose it is. */
+/** Mounts a plugin. An error that does not name an option gets the plugin's name. */
 function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   const { name } = plugin
   try {
-    // Plugins of others see the public part, those of this package the rest.
+    // Third-party plugins get the public part only, plugins of this package get both.
     const given = checkMounted(plugin.mount?.({ ...core, ...publicPart(core, plugin) }) ?? {})
     const { routes = [], base, ...rest } = given
     const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
@@ -136,7 +136,7 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
       routes: routes.map(route => {
         const known = partOf(route)
         const part = known ?? name
-        // The table has what is of this package.
+        // Third-party routes without a scope get that of their method.
         const scope = scopeOf({ ...route, part }) ?? (known === undefined ? CHANGES[route.method] : undefined)
         return { ...own, ...route, path: joinPath(route.path), part, scope }
       }),
@@ -148,7 +148,7 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   }
 }
 
-/** What a plugin of others finds beside settings. */
+/** The part of the core that third-party plugins get besides settings. */
 function publicPart(
   core: Core,
   { name, kept: own }: BuiltIn,
@@ -156,7 +156,7 @@ function publicPart(
   const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, callTransactions } = core
   return {
     calls(kept) {
-      // Where there are objects, they know no other.
+      // Durable Objects know only the `kept` of the plugin.
       if (own === kept) return kept.calls(callTransactions, name)
       throw new TypeError('`core.calls` takes the `kept` of the plugin')
     },
@@ -173,14 +173,14 @@ function publicPart(
         state.started(started.id)
         return started
       } finally {
-        // A plain run still has its input.
+        // A plain run holds its input until it ends, so only other runs release it here.
         if (started?.run === undefined) asked.release?.()
       }
     },
   }
 }
 
-/** What a plugin tells of a conversation, as it would have come in a body. Throws `invalid_body`. */
+/** Checks the conversation that a plugin passes, by the rules for bodies. Throws `invalid_body`. */
 function checkConversation({ history, clientTools, memory }: AskedRun): Conversation {
   let text: string
   try {
@@ -191,18 +191,18 @@ function checkConversation({ history, clientTools, memory }: AskedRun): Conversa
   return parseConversation(parseJson(text))
 }
 
-/** The context of a request as the handler keeps it. Throws for a look-alike: it would have no identity and no limits. */
+/** The request state behind a context. Throws for any other object: it would have no identity and no limits. */
 function stateOf(context: Context): RequestState {
   if (context instanceof RequestState) return context
   throw new ServableError('internal_error', 'Give the `context` that the endpoint got, not a copy of it')
 }
 
-/** The part of a route; a plugin of others does not say. */
+/** The part of a route. Routes of third-party plugins have none. */
 function partOf({ part }: Partial<Pick<Route, 'part'>>): Route['part'] | undefined {
   return part
 }
 
-/** Closes all plugins. One that throws keeps no other from it. */
+/** Closes all plugins. An error of one does not prevent the others from closing. */
 async function closeAll(mounted: readonly MountedPlugin[], log: Log): Promise<void> {
   await Promise.all(
     mounted.map(async ({ name, close }) => {
@@ -223,7 +223,7 @@ function tellObserver(log: Log) {
   return (plugin: string, thrown: unknown) => logThrown(log, { event: 'observer.failed', plugin }, thrown)
 }
 
-/** What agents remember is kept in the state. */
+/** The agents' memory in the state. */
 function memoryIn(
   settings: CoreSettings,
   {
@@ -245,19 +245,19 @@ function memoryIn(
   }
 }
 
-/** Undefined where none are kept. */
+/** Undefined if there are no sessions. */
 function sessionsIn(
-  keep: CallTransactions,
+  callTransactions: CallTransactions,
   settings: CoreSettings,
   files: HostSettings['files'],
 ): SessionStorage | undefined {
   const { state } = settings
   if (!isStored(settings) || state.kind === 'none') return undefined
-  const { name, keeper, transactions } = state.sessions
-  return keeper(keep(name, transactions), { ...sessionPartsOf(settings), files })
+  const { name, createStorage: create, transactions } = state.sessions
+  return create(callTransactions(name, transactions), { ...sessionPartsOf(settings), files })
 }
 
-/** How much is kept of sessions. All other options stay here: not every one can be cloned. */
+/** The limits of sessions. The other options stay in this process, since not all of them can be cloned. */
 function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
   const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
   const { compact, ...bounds } = sessions
@@ -268,7 +268,7 @@ function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
   }
 }
 
-/** The same, of one session. */
+/** The limits of one session. */
 export function sessionSettingsFor(settings: CoreSettings): SettingsFor {
   return settingsBy(sessionSettingsOf(settings), settings.runs.sessionRetentionOf)
 }
@@ -288,13 +288,13 @@ function isStored({ runs, state }: CoreSettings): boolean {
   return runs.store !== 'none' && state.kind !== 'none'
 }
 
-/** Says why a request can have no stored run, if so. */
+/** Returns a function that says why a request cannot have a stored run. */
 function storeCheck(settings: CoreSettings): Core['whyUnstored'] {
   if (settings.state.kind === 'none') return () => `Runs are not stored here: ${GIVE_STATE}`
   return isStored(settings) ? sharedCheck(settings, 'Stored runs need') : () => NOT_STORED
 }
 
-/** Says why a request cannot have what outlives it, if so: nobody else would find it. */
+/** Returns a function that says why a request cannot have anything that outlives it: no other process would find it. */
 function sharedCheck({ state }: CoreSettings, whatNeeds: string): Core['whyUnstored'] {
   const isVolatile = state.kind === 'local' && state.isVolatile
   return request => (isVolatile && request.isIsolated ? `${whatNeeds} ${SHARED}` : undefined)

@@ -9,9 +9,12 @@ export interface Description {
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
   /** Operations by method, by absolute path with `{name}` for a parameter, in the order in which they are shown. */
   readonly paths?: Readonly<Record<string, Readonly<Record<string, object>>>>
-  /** What `#/components/schemas/…` points at, beside the core's: `RunBody`, `RunResult`, `RunEvent`, `RunRecord`, `Problem` and others. */
+  /**
+   * Schemas by name for `#/components/schemas/…`, in addition to the core's: `RunBody`, `RunResult`, `RunEvent`, `RunRecord`,
+   * `Problem` and others.
+   */
   readonly schemas?: Readonly<Record<string, object>>
   readonly securitySchemes?: Readonly<Record<string, object>>
-  /** What those of its operations demand that say nothing of it: any one of these. Default: as the handler. */
+  /** The security of its operations that do not state their own. One requirement suffices. Default: as for the handler. */
   readonly security?: readonly SecurityRequirement[]
 }

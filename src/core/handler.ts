@@ -23,7 +23,7 @@ import { checkScopes } from '../http/security/scopes.ts'
 import { withLife } from '../runs/life.ts'
 import { peerAddress } from '../web/ip-address.ts'
 import type { Core, MountedPlugin } from './built-in.ts'
-import { checkPlaces } from './check-plugins.ts'
+import { checkPaths } from './check-plugins.ts'
 import { createCore } from './core.ts'
 import type { CoreOptions } from './options.ts'
 
@@ -33,11 +33,11 @@ import type { CoreOptions } from './options.ts'
  */
 export interface Handler<Names extends Served = Served> {
   (request: Request, platform?: unknown): Promise<Response>
-  /** What it serves, for the compiler alone: `createClient<typeof handler>` knows its names. It has no value. */
+  /** The served names, for the compiler only: `createClient<typeof handler>` reads them. It has no value. */
   readonly '~served'?: Names
 }
 
-/** What is served by name, as the compiler reads it from options. */
+/** The served names, as the compiler reads them from options. */
 export type ServedBy<Agents, Teams, Workflows, List extends readonly unknown[]> = {
   readonly agents: ServedOf<'agent', Agents, List>
   readonly teams: ServedOf<'team', Teams, List>
@@ -53,9 +53,8 @@ export interface NamedOptions<Agents, Teams, Workflows, List> {
 }
 
 /**
- * Makes a handler that serves agents, teams and workflows, and has no part but those that are given as `plugins`. Throws a
- * `ServableError` with code `invalid_options` that names what is wrong. The handler itself never rejects: every failure is a
- * response.
+ * Makes a handler that serves agents, teams and workflows. It has only the parts given as `plugins`. Throws a `ServableError`
+ * with code `invalid_options` that names the wrong option. The handler itself never rejects: every failure is a response.
  *
  * @example
  * export default { fetch: createHandler({ agents: { echo }, plugins: [a2a()] }) }
@@ -71,12 +70,12 @@ export function createHandler<
   return serve(createCore(options))
 }
 
-/** All routes of a core and its plugins but the first page. */
+/** All routes of a core and its plugins, except the index page. */
 export function routesOf(core: Core, own: readonly Route[] = coreRoutes(core)): readonly Route[] {
   return [...own, ...core.mounted.flatMap(({ routes = [] }) => routes)]
 }
 
-/** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
+/** Makes the handler of a core. Throws `invalid_options` if plugins collide. */
 export function serve<Names extends Served>(core: Core): Handler<Names> {
   const { settings, mounted, log, life } = core
   const own = coreRoutes(core)
@@ -85,10 +84,10 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   const links = linksTo(namedPaths(core), named)
   const index = hasIndex(core) ? joinPath(core.prefix) : undefined
   const routes = index === undefined ? named : [...named, indexRoute(index, links)]
-  checkPlaces(
+  checkPaths(
     [
       ...own,
-      // What a plugin of this package offers to administrators stands behind their gate.
+      // Admin routes of this package's plugins are behind the guard of the admin plugin.
       ...mounted.flatMap(({ name, routes = [] }) =>
         routes.map(route => ({ ...route, owner: route.part === 'admin' ? 'admin' : name })),
       ),
@@ -105,11 +104,12 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     publicUrl: settings.publicUrl,
     fallback: settings.fallback,
     production: settings.production,
-    // Where middleware may ask who it is, a page has no credentials: they belong to another name.
+    // With middleware, which may authenticate, hosts are not checked in production: a page under another host name has no
+    // credentials.
     allowedHosts: settings.production && settings.middleware.length > 0 ? undefined : settings.allowedHosts,
     log,
     addressOf: core.addressOf ?? peerAddress,
-    logSeat: settings.logSeat,
+    requestLog: settings.logBinding,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
     handler: core.callTransactions,
@@ -137,7 +137,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   return withCore(withDrain(withLife(handler, life), drain), core)
 }
 
-/** What every handler serves. */
+/** The routes of every handler. */
 function coreRoutes(core: Core): Route[] {
   const { settings, prefix, catalog, readKeys, start, host, maxBodyBytes, uploads, openStream, life } = core
   const { listAnonymous } = settings.runs
@@ -161,7 +161,7 @@ function coreRoutes(core: Core): Route[] {
   ]
 }
 
-/** What lists show depends on the plugins. */
+/** The parts of lists that depend on the plugins. */
 function listParts({ prefix, mounted }: Core): ListParts {
   const path = joinPath(prefix, 'agents/:name/corrections')
   return {
@@ -170,7 +170,7 @@ function listParts({ prefix, mounted }: Core): ListParts {
   }
 }
 
-/** Whether there is an index of what is mounted: it takes the place of no plugin's route, nor of the host's own page. */
+/** Whether the handler has an index. It replaces no route of a plugin and no page of the host. */
 export function hasIndex({ prefix, settings: { fallback }, mounted }: Core): boolean {
   const path = joinPath(prefix)
   const isTaken = mounted.some(({ routes }) =>
@@ -179,7 +179,7 @@ export function hasIndex({ prefix, settings: { fallback }, mounted }: Core): boo
   return !isTaken && (path !== '/' || fallback === undefined)
 }
 
-/** What the index tells of, where it is mounted. */
+/** The paths in the index. */
 function namedPaths({ prefix, mounted }: Core): Readonly<Record<string, string>> {
   const at = (...path: string[]) => joinPath(prefix, ...path)
   return {
@@ -192,7 +192,7 @@ function namedPaths({ prefix, mounted }: Core): Readonly<Record<string, string>>
   }
 }
 
-/** Outside in: plugins that come before all else, the deployment's middleware, the plugins' own, their guards. */
+/** All middleware from the outside in: that of plugins with `outer`, the deployment's, the plugins' own, their guards. */
 function middlewareOf({ settings, mounted }: Core): Middleware[] {
   const given = <T>(values: readonly (T | undefined)[]) => values.filter(value => value !== undefined)
   return [
@@ -203,7 +203,7 @@ function middlewareOf({ settings, mounted }: Core): Middleware[] {
   ]
 }
 
-/** The guard of what is below a plugin's path. */
+/** The guard of the paths below a plugin's base. */
 function guardOf({ base }: MountedPlugin): Middleware | undefined {
   if (base?.guard === undefined) return undefined
   const { path, guard } = base
@@ -217,7 +217,7 @@ function withCore<H extends object>(handler: H, core: Core): H {
   return Object.assign(handler, { [CORE]: core })
 }
 
-/** The core of a handler; undefined where it is other code's, such as a function around a handler. */
+/** Returns the core of a handler. Undefined for other functions, such as a wrapper around a handler. */
 export function coreOf(handler: object): Core | undefined {
   return (handler as { readonly [CORE]?: Core })[CORE]
 }

@@ -1,5 +1,5 @@
 /**
- * State outside this process, in Durable Objects: they run the program's code beside their data. This file knows no plugin.
+ * The contract of state in Durable Objects, which run the program's code next to their data. This file knows no plugin.
  *
  * @module
  */
@@ -9,67 +9,72 @@ import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import type { NearStore } from '../stores/store.ts'
 import type { ObjectAddress } from './object-address.ts'
 
-/** The classes of objects: of one run or task each, of lists and what belongs to an owner or a key, of metrics, of sockets. */
+/**
+ * The classes of objects: `run` for one run or task, `index` for lists and the data of an owner or key, `metrics`, and `gateway`
+ * for sockets.
+ */
 export type ObjectClassName = 'run' | 'index' | 'metrics' | 'gateway'
 
-/** Asks a keeper. Errors keep their code; arguments and results are what can be cloned, and byte streams. */
-export type Ask = (method: string, ...args: readonly unknown[]) => Promise<unknown>
+/** Calls a method of an object service. Errors keep their code. Arguments and results are cloneable values or byte streams. */
+export type CallService = (method: string, ...args: readonly unknown[]) => Promise<unknown>
 
-/** The keeper of that name (a plugin's) in the object of a place. */
-export type Reach = (className: ObjectClassName, place: ObjectAddress, keeper: string) => Ask
+/** Returns the calls of the service with that name (a plugin's) in the object at an address. */
+export type Reach = (className: ObjectClassName, address: ObjectAddress, service: string) => CallService
 
-/** State elsewhere. */
+/** State in Durable Objects. */
 export interface HostedState {
   readonly kind: 'hosted'
   createHost(settings: HostSettings): RunHost
-  /** How many objects share what is of a class, where a deployment may choose that. */
+  /** The number of objects that share the data of a class. The deployment may choose it. */
   countOf(className: ObjectClassName): number
   readonly reach: Reach
   readonly sessions: Sessions
-  /** Keeps the isolate alive until the promise settles, in whatever request it is. */
+  /** Keeps the isolate alive until the promise settles. It may be called in any request. */
   waitUntil(work: Promise<unknown>): void
-  /** Sends requests to objects of sockets, by their names. Throws `invalid_options` where there can be none. */
+  /** Sends requests to socket objects, by their names. Throws `invalid_options` if there are none. */
   forward(className: 'gateway'): (name: string, request: Request) => Promise<Response>
 }
 
-/** A plugin's half in an object: made once for each life of an object in memory, when it is first needed. */
+/** A plugin's service in a Durable Object. It is created on first use, once each time that the object is in memory. */
 export interface ObjectService {
-  /** Answers. Throws a `ServableError` for what is asked wrongly. */
+  /** Handles a call. Throws a `ServableError` for an invalid one. */
   ask(method: string, args: readonly unknown[]): unknown
-  /** The collections that are its own: for one that moves the alarm, or lets the object go. */
+  /** The service's own collections. A service that moves the alarm or deletes the object must list them. */
   readonly collections?: readonly string[] | undefined
-  /** Collections that are in memory alone: what they tell of ends with the object's memory, or is told from what is kept. */
-  readonly passing?: readonly string[] | undefined
+  /** Collections that exist in memory only. Their data ends with the object's memory, or is rebuilt from stored data. */
+  readonly inMemory?: readonly string[] | undefined
   /**
-   * The alarm rings, for whichever keeper: looks after what is kept, and says by `wakeBy` when it is to ring next. One that
-   * throws is asked again later.
+   * Called for every alarm, whichever service set it. The service does its due work and calls `wakeBy` for the next. If it
+   * throws, it is called again later.
    */
   alarm?(): Promise<void>
 }
 
-/** Makes a plugin's half. */
-export type ObjectServiceMaker<Core> = (seat: Seat, core: Core) => ObjectService
+/** Creates a plugin's service. */
+export type ObjectServiceMaker<Core> = (context: ObjectContext, core: Core) => ObjectService
 
-/** A Durable Object, as a keeper sees it. */
-export interface Seat {
-  /** The object's own storage. Reading it makes nothing. */
+/** What an object service gets of its Durable Object. */
+export interface ObjectContext {
+  /** The object's own storage. A read creates no tables. */
   readonly store: NearStore
-  /** Asks keepers of other objects. */
+  /** Calls services of other objects. */
   readonly reach: Reach
   /** Keeps the object alive until the promise settles. */
   waitUntil(work: Promise<unknown>): void
-  /** The alarm rings then, or before: the soonest of all keepers' moments wins. Milliseconds since 1970. */
+  /** Sets the alarm for this time at the latest. The earliest time of all services wins. Milliseconds since 1970. */
   wakeBy(at: number): Promise<void>
-  /** The same; an alarm that this keeper set before is moved, unless other keepers have something in the object. */
+  /**
+   * Sets the alarm for this time, and replaces an earlier alarm of this service unless other services have data in the object.
+   */
   wakeAt(at: number): Promise<void>
   /**
-   * Deletes everything, tables and alarm too, which costs no row. False, and nothing is deleted, where other keepers have
-   * something in the object.
+   * Deletes everything in the object, tables and alarm included, without writing a row. Returns false and deletes nothing if
+   * other services have data in the object.
    */
   letGo(): Promise<boolean>
 }
 
-/** A WebSocket of an object, with what is kept for it while the object is not in memory: 16,384 bytes at the most. */
+/** A WebSocket of a Durable Object, with an attachment that survives while the object is not in memory: at most 16,384 bytes. */
 export interface SleepingSocket {
   send(data: string | Uint8Array): void
   close(code?: number, reason?: string): void
@@ -77,21 +82,24 @@ export interface SleepingSocket {
   deserializeAttachment(): unknown
 }
 
-/** An object whose WebSockets may outlive its memory, as their keeper sees it. Its alarm is the keeper's alone. */
-export interface SocketSeat {
-  /** Asks keepers of other objects. */
+/**
+ * What a socket service gets of its Durable Object. The WebSockets may outlive the object's memory. The alarm belongs to this
+ * service alone.
+ */
+export interface SocketObjectContext {
+  /** Calls services of other objects. */
   readonly reach: Reach
-  /** Those that are open, of earlier lives too. */
+  /** The open sockets, including those accepted before the object was last evicted from memory. */
   sockets(): readonly SleepingSocket[]
-  /** Opens a WebSocket: the response to the request for it, and the object's end. */
+  /** Opens a WebSocket. Returns the response for the client, and the object's end. */
   accept(): { readonly response: Response; readonly socket: SleepingSocket }
   /** Keeps the object alive until the promise settles. */
   waitUntil(work: Promise<unknown>): void
-  /** The alarm rings then. Milliseconds since 1970. */
+  /** Sets the alarm. Milliseconds since 1970. */
   wakeAt(at: number): void
 }
 
-/** What answers in an object of sockets. */
+/** Handles the requests and sockets of a Durable Object. */
 export interface SocketService {
   fetch(request: Request): Promise<Response>
   message(socket: SleepingSocket, message: string | ArrayBuffer): void

@@ -13,10 +13,10 @@ import type { HostSettings } from '../runs/stored/host.ts'
 import type { Target } from '../runs/target.ts'
 import type { Core } from './built-in.ts'
 
-/** Milliseconds for which events that come one by one are gathered into one row: nobody sees that a text comes as often. */
+/** Milliseconds for which single events are gathered into one row. The delay is too short to notice. */
 const GATHER_MS = 50
 
-/** What holds for every run of a handler, in an object. */
+/** The settings of stored runs inside a Durable Object. */
 export function runsInObject({ runs, mounted, log }: Pick<Core, 'runs' | 'mounted' | 'log'>): HostSettings {
   const observers = mounted.flatMap(({ name, plugin }) => {
     const observer = plugin.observerInObject ?? plugin.observer

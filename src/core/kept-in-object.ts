@@ -1,64 +1,63 @@
 /**
- * The one run or task that an object stores. This file finds it, reports its status to its list, and deletes it when its time
- * has come.
+ * The one run or task that an object stores. This file finds it, reports its status to its list, and deletes it when it expires.
  *
  * @module
  */
 
 import type { ServableError } from '../base/errors.ts'
 import type { Document, Transaction } from '../stores/store.ts'
-import type { Seat } from './hosted.ts'
+import type { ObjectContext } from './hosted.ts'
 import { createMutex } from './mutex.ts'
 
-/** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
+/** Milliseconds between checks of a running run or task. An evicted one counts as running for at most this long. */
 export const WATCH_MS = 30_000
 
-/** Milliseconds after which a list that could not be told is told again. */
+/** Milliseconds after which a failed report to a list is repeated. */
 const RETRY_MS = 10_000
 
-/** What is kept, and who is told of it. */
-export interface KeptOptions<T> {
+/** Options of {@link KeptInObject}. */
+export interface KeptInObjectOptions<T> {
   readonly collection: string
-  /** What is thrown where there is none, or none any more. */
+  /** The error if nothing is stored, or no longer. */
   readonly missing: () => ServableError
-  /** What its list is to know of it, in a few words; undefined for nothing. */
-  readonly storyOf: (value: T) => string | undefined
+  /** The status to report to the list, as a short text. The list gets a report when it changes. */
+  readonly statusOf: (value: T) => string | undefined
   readonly isAtWork: (value: T) => boolean
-  /** Tells its owner's list where it stands. */
-  readonly tell: (document: Document<T>) => Promise<void>
-  /** Takes it off its owner's list. */
+  /** Reports the document to its owner's list. */
+  readonly report: (document: Document<T>) => Promise<void>
+  /** Removes it from its owner's list. */
   readonly unlist: (document: Document<T>) => Promise<void>
-  /** Ends it where an eviction interrupted it, and goes on with what was left behind. */
+  /** Ends it if an eviction has interrupted it, and continues any work left behind. */
   readonly look: (document: Document<T>) => Promise<void>
-  /** Deletes all that is kept of it. */
+  /** Deletes all of its data. */
   readonly forget: (tx: Transaction, value: T) => void
-  /** The moment at which it is to be looked at though it has ended: before the one at which it goes. */
+  /** The time of a check between its end and its expiry. Default: its expiry. */
   readonly nextAt?: (expiresAt: number) => number
 }
 
-/** What an object keeps. */
+/** The run or task of an object. */
 export class KeptInObject<T> {
-  readonly #seat: Seat
-  readonly #options: KeptOptions<T>
-  /** What its list has heard last. */
-  #told: string | undefined
+  readonly #context: ObjectContext
+  readonly #options: KeptInObjectOptions<T>
+  /** The last status that the list got. */
+  #reported: string | undefined
   /**
-   * Does one thing after the other. What an object tells its list must arrive in order: a late word of what has been forgotten
-   * would list it for good.
+   * Runs one task after another. Reports to the list must arrive in order: a late one about a deleted document would list it
+   * forever.
    */
   readonly inTurn: (work: () => Promise<void>) => Promise<void> = createMutex()
 
-  constructor(seat: Seat, options: KeptOptions<T>) {
-    this.#seat = seat
+  constructor(context: ObjectContext, options: KeptInObjectOptions<T>) {
+    this.#context = context
     this.#options = options
   }
 
-  /** As it is stored; undefined where there is none. */
+  /** The stored document. Undefined if there is none. */
   document(): Document<T> | undefined {
-    return this.#seat.store.read(tx => tx.oldest<T>(this.#options.collection, 1))[0]
+    return this.#context.store.read(tx => tx.oldest<T>(this.#options.collection, 1))[0]
   }
 
-  /** Its id. Throws where there is none, or none any more. */
+  /** Its id. Throws `missing` if nothing is stored or it has expired. */
   async id(): Promise<string> {
     await this.expire()
     const document = this.document()
@@ -66,7 +65,7 @@ export class KeptInObject<T> {
     throw this.#options.missing()
   }
 
-  /** Lets it go where its time has come, also before its alarm. */
+  /** Deletes it if it has expired, even before the alarm. */
   async expire(): Promise<void> {
     if (this.#expired() === undefined) return
     await this.inTurn(async () => {
@@ -75,7 +74,7 @@ export class KeptInObject<T> {
     })
   }
 
-  /** Lets it go before its time, unless `check` throws. */
+  /** Deletes it before it expires, unless `check` throws. */
   async delete(check: (document: Document<T>) => Promise<void>): Promise<void> {
     await this.expire()
     await this.inTurn(async () => {
@@ -88,22 +87,22 @@ export class KeptInObject<T> {
 
   async #forget(document: Document<T>): Promise<void> {
     await this.#options.unlist(document)
-    if (await this.#seat.letGo()) return
-    this.#seat.store.write(tx => this.#options.forget(tx, document.value))
+    if (await this.#context.letGo()) return
+    this.#context.store.write(tx => this.#options.forget(tx, document.value))
   }
 
-  /** Its list does not know where it stands: an eviction may have ended it. */
-  isUntold(): boolean {
+  /** Whether its list lacks the current status, for example after an eviction. */
+  isUnreported(): boolean {
     const document = this.document()
-    return document !== undefined && this.#options.storyOf(document.value) !== this.#told
+    return document !== undefined && this.#options.statusOf(document.value) !== this.#reported
   }
 
-  /** Tells its list where it stands, and sees to it that it is looked at again. */
+  /** Reports its status to the list, and sets the alarm for the next check. */
   settle(): Promise<void> {
-    return this.inTurn(() => this.#tell())
+    return this.inTurn(() => this.#report())
   }
 
-  /** Looks after it. */
+  /** Handles the alarm: deletes it if it has expired, otherwise checks it. */
   async alarm(): Promise<void> {
     await this.expire()
     const document = this.document()
@@ -112,19 +111,19 @@ export class KeptInObject<T> {
     await this.settle()
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const document = this.document()
     if (document === undefined) return
-    const { storyOf, tell, isAtWork, nextAt = at => at } = this.#options
+    const { statusOf, report, isAtWork, nextAt = at => at } = this.#options
     const { value, expiresAt } = document
-    const story = storyOf(value)
+    const status = statusOf(value)
     try {
-      if (story !== this.#told) await tell(document)
-      this.#told = story
-      if (expiresAt !== undefined) await this.#seat.wakeAt(nextAt(expiresAt))
-      else if (isAtWork(value)) await this.#seat.wakeBy(Date.now() + WATCH_MS)
+      if (status !== this.#reported) await report(document)
+      this.#reported = status
+      if (expiresAt !== undefined) await this.#context.wakeAt(nextAt(expiresAt))
+      else if (isAtWork(value)) await this.#context.wakeBy(Date.now() + WATCH_MS)
     } catch {
-      await this.#seat.wakeBy(Date.now() + RETRY_MS)
+      await this.#context.wakeBy(Date.now() + RETRY_MS)
     }
   }
 

@@ -1,4 +1,4 @@
-/** Makes a queue for work that must not overlap. Each piece begins when those before it have ended, also where they failed. */
+/** Makes a queue for tasks that must not overlap. Each task begins when those before it have ended, even if they failed. */
 export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return work => {

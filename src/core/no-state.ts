@@ -1,5 +1,5 @@
 /**
- * A handler without a state. It stores nothing, and tells those who need a state what to give.
+ * A handler without a state. It stores nothing, and its errors say which states there are.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import { type ErrorCode, ServableError } from '../base/errors.ts'
 import type { RunHost } from '../runs/stored/host.ts'
 
-/** What to give. */
+/** The advice in these errors. */
 export const GIVE_STATE =
   'give the handler a `state`: `memoryState()`, `sqliteState()` of `servable/sqlite`, or on Workers `durableState()` of `servable/cloudflare`'
 
-/** In the place of a state. */
+/** Stands in for a state. */
 export interface NoState {
   readonly kind: 'none'
   createHost(): RunHost
 }
 
-/** The state for a plugin that keeps something. Throws `invalid_options` where there is none. */
+/** Returns the state for a plugin that stores data. Throws `invalid_options` if there is none. */
 export function stateFor<S extends { readonly kind: string }>(plugin: string, state: S | NoState): S {
   if (isState(state)) return state
   throw new ServableError('invalid_options', `\`${plugin}\` stores data: ${GIVE_STATE}`)
@@ -27,7 +27,7 @@ function isState<S extends { readonly kind: string }>(state: S | NoState): state
   return state.kind !== 'none'
 }
 
-/** No state. */
+/** Makes the missing state. */
 export function noState(): NoState {
   const refuse = async (code: ErrorCode, message: string): Promise<never> => {
     throw new ServableError(code, message)

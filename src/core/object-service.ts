@@ -1,5 +1,5 @@
 /**
- * Makes keepers, and calls them.
+ * Creates object services, and calls them.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { ServableError } from '../base/errors.ts'
 import { bound } from '../stores/bound.ts'
 import type { Document, Reader, Transaction } from '../stores/store.ts'
-import type { Ask, ObjectService, Seat } from './hosted.ts'
-import type { Transactions, Work } from './transaction-calls.ts'
+import type { CallService, ObjectContext, ObjectService } from './hosted.ts'
+import type { Transactions, TransactionWork } from './transaction-calls.ts'
 
-/** The methods of a keeper, as those who ask see them. */
-export type Remote<Methods> = {
+/** The methods of an object service, as callers see them. */
+export type ServiceCalls<Methods> = {
   readonly [Name in keyof Methods]: Methods[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
     : never
 }
 
-/** Calls methods of a keeper in an object. */
-export function remote<Methods>(ask: Ask): Remote<Methods> {
+/** Makes the calls of an object service. */
+export function remote<Methods>(ask: CallService): ServiceCalls<Methods> {
   const calls = new Proxy(
     {},
     {
@@ -28,10 +28,10 @@ export function remote<Methods>(ask: Ask): Remote<Methods> {
           ask(method, ...args),
     },
   )
-  return calls as Remote<Methods>
+  return calls as ServiceCalls<Methods>
 }
 
-/** Calls a method of a keeper, whoever asks. Throws `invalid_options` for one that it does not have. */
+/** Calls a method of an object service by name. Throws `invalid_options` if it does not have that method. */
 export function callIn(methods: object, method: string, args: readonly unknown[]): unknown {
   const work = ownOf<(...args: readonly unknown[]) => unknown>(methods, method)
   if (work !== undefined) return work(...args)
@@ -45,20 +45,21 @@ function ownOf<T>(works: object, name: string): T | undefined {
   return Object.hasOwn(works, name) ? (works as Readonly<Record<string, T>>)[name] : undefined
 }
 
-/** Documents that are deleted in one go once they have expired. */
+/** Most expired documents that are deleted at once. */
 const EXPIRED_AT_ONCE = 100
 
 /**
- * The keeper of transactions: runs them in an object, and deletes there what has expired. `onExpired` is told of each document
- * that was deleted so.
+ * Creates the object service for transactions. It runs them in an object, and deletes expired documents there. `onExpired` is
+ * called with each deleted document.
  */
 export function objectServiceOf(
-  { store, wakeBy }: Pick<Seat, 'store' | 'wakeBy'>,
-  { reads = {}, writes = {}, expiring = [], passing, forget }: Transactions,
+  { store, wakeBy }: Pick<ObjectContext, 'store' | 'wakeBy'>,
+  { reads = {}, writes = {}, expiring = [], inMemory, forget }: Transactions,
   onExpired?: (document: Document) => Promise<void>,
 ): ObjectService {
-  const look = (work: Work<Reader>, args: readonly unknown[]) => store.read(tx => work(tx, ...args))
-  const write = async (work: Work<Transaction>, args: readonly unknown[]) => {
+  const look = (work: TransactionWork<Reader>, args: readonly unknown[]) =>
+    store.read(tx => work(tx, ...args))
+  const write = async (work: TransactionWork<Transaction>, args: readonly unknown[]) => {
     let soonest = Number.POSITIVE_INFINITY
     const result = store.write(tx => {
       soonest = Number.POSITIVE_INFINITY
@@ -71,11 +72,11 @@ export function objectServiceOf(
     return result
   }
   return {
-    passing,
+    inMemory,
     ask(method, args) {
-      const reading = ownOf<Work<Reader>>(reads, method)
+      const reading = ownOf<TransactionWork<Reader>>(reads, method)
       if (reading !== undefined) return look(reading, args)
-      const writing = ownOf<Work<Transaction>>(writes, method)
+      const writing = ownOf<TransactionWork<Transaction>>(writes, method)
       return writing === undefined ? callIn({}, method, args) : write(writing, args)
     },
     async alarm() {
@@ -86,7 +87,7 @@ export function objectServiceOf(
   }
 }
 
-/** Deletes what has expired, and says when the next document does. */
+/** Deletes expired documents, and returns the time at which the next one expires. */
 function takeExpired(
   tx: Transaction,
   collections: readonly string[],
@@ -103,16 +104,16 @@ function takeExpired(
   return { expired, soonest: moments.length === 0 ? undefined : Math.min(...moments) }
 }
 
-/** The same transaction; `onPut` is told of each document that is written. */
+/** Returns the same transaction, which calls `onPut` for each written document. */
 function notePuts(
   tx: Transaction,
   onPut: (collection: string, document: Pick<Document, 'expiresAt'>) => void,
 ): Transaction {
   return {
     ...bound(tx),
-    put(collection, document, footing) {
+    put(collection, document, eviction) {
       onPut(collection, document)
-      tx.put(collection, document, footing)
+      tx.put(collection, document, eviction)
     },
   }
 }

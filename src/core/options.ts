@@ -25,10 +25,16 @@ import type { SessionsOptions } from '../runs/sessions/session-options.ts'
 import type { LocalState } from '../runs/stored/local-state.ts'
 import { isHost } from '../web/host.ts'
 import type { HostedState } from './hosted.ts'
-import { guarded, type LogSeat, logSeatOf } from './log-seat.ts'
+import { guarded, type LogBinding, logBindingOf } from './log-binding.ts'
 import { type NoState, noState } from './no-state.ts'
 import type { Plugin } from './plugin.ts'
-import { checkRuns, type RunSettings, type RunsOptions, RunsSchema, runSettingsOf } from './run-options.ts'
+import {
+  checkRuns,
+  type ResolvedRunsOptions,
+  type RunsOptions,
+  RunsSchema,
+  runSettingsOf,
+} from './run-options.ts'
 
 /** What a handler serves and how. Every member is optional. An unknown or wrong member is a start-up error that names it. */
 export interface CoreOptions {
@@ -56,7 +62,7 @@ export interface CoreOptions {
   readonly fallback?: (request: Request) => Response | Promise<Response>
   /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
   readonly production?: boolean
-  /** Bounds on requests. */
+  /** Limits of requests. */
   readonly limits?: LimitOptions
   /**
    * Receives log entries, one for each request among them. `false` turns logging off. Default: warnings, errors and entries with a
@@ -65,13 +71,14 @@ export interface CoreOptions {
   readonly logger?: Log | false
   /** Headers of model providers' keys, in addition to the three of the default table. */
   readonly providers?: Providers
-  /** How runs are bounded and stored. */
+  /** How runs are limited and stored. */
   readonly runs?: RunsOptions
-  /** How the turns of sessions are kept, and what a run does whose session another run has. */
+  /** How the turns of sessions are stored, and what happens to a run whose session is busy. */
   readonly sessions?: SessionsOptions
   /**
    * Where runs, tasks, sessions and the data of plugins are stored. `createHandler` of `servable/core` has no default: without a
-   * state all runs are plain runs, nothing is remembered, and a plugin that needs one says what to give. Default: `memoryState()`.
+   * state all runs are plain runs, nothing is remembered, and a plugin that needs a state throws an error with advice. Default:
+   * `memoryState()`.
    */
   readonly state?: State
   /**
@@ -80,19 +87,20 @@ export interface CoreOptions {
    */
   readonly publicUrl?: string
   /**
-   * Hosts by which requests of this machine may ask for the service, with a port or without, besides loopback names, addresses and
-   * the host of `publicUrl`: `['tunnel.example']`. Any other is answered 403, since a page may have its own name resolved to this
-   * machine (DNS rebinding). In production that is checked where there is no `middleware`, so no authentication. Default: none.
+   * Additional hosts under which requests on this machine may reach the service, with a port or without: `['tunnel.example']`.
+   * Loopback names, addresses and the host of `publicUrl` are always allowed. Any other host is answered 403, since a page may
+   * have its own name resolved to this machine (DNS rebinding). In production, hosts are checked only without `middleware`, which
+   * means without authentication. Default: none.
    */
   readonly allowedHosts?: readonly string[]
   /** Plugins of the handler. Each has a name of its own. Two routes with one method and path are an error. */
   readonly plugins?: readonly Plugin[]
 }
 
-/** Where a deployment keeps what it has to keep. */
+/** Where a deployment stores its data. */
 export type State = LocalState | HostedState
 
-/** Bounds on requests. */
+/** Limits of requests. */
 export interface LimitOptions {
   /**
    * Most bytes of a JSON body. A larger body is answered 413. A body of any size may be nested at most 200 deep, and have at
@@ -101,7 +109,7 @@ export interface LimitOptions {
   readonly maxBodyBytes?: number
 }
 
-/** The options with every default in place. */
+/** The options with their defaults. */
 export interface CoreSettings
   extends Required<
     Omit<
@@ -110,13 +118,13 @@ export interface CoreSettings
     >
   > {
   readonly state: State | NoState
-  readonly logSeat: LogSeat
+  readonly logBinding: LogBinding
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: CoreOptions['fallback']
   readonly limits: Required<LimitOptions>
   readonly log: Log
-  readonly runs: RunSettings
+  readonly runs: ResolvedRunsOptions
   readonly sessions: Required<Omit<SessionsOptions, 'compact'>> & Pick<SessionsOptions, 'compact'>
 }
 
@@ -188,16 +196,16 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   checkCoreOptions(options)
   checkNames(options.plugins ?? [])
   const production = options.production ?? isProduction()
-  const logSeat = logSeatOf(options.logger, production)
-  const log = guarded(logSeat)
+  const logBinding = logBindingOf(options.logger, production)
+  const log = guarded(logBinding)
   const settings = withDefaults(PLAIN_DEFAULTS, options)
   return {
     ...settings,
-    // No plugin of a deployment can have this name.
-    ...(logSeat.isFree && {
-      plugins: [...settings.plugins, { name: '~log', observer: { start: run => logSeat.start?.(run) } }],
+    // The name that no plugin of a deployment can have.
+    ...(logBinding.isFree && {
+      plugins: [...settings.plugins, { name: '~log', observer: { start: run => logBinding.start?.(run) } }],
     }),
-    logSeat,
+    logBinding,
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
     production,
@@ -212,7 +220,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   }
 }
 
-/** In one notation. */
+/** The allowed hosts in one notation. */
 function hostsOf({ allowedHosts = [], publicUrl = 'null' }: CoreOptions): readonly string[] {
   const own = publicUrl === 'null' ? [] : [new URL(publicUrl).host]
   return [...allowedHosts.map(host => host.toLowerCase()), ...own]

@@ -1,5 +1,5 @@
 /**
- * The store as a third-party plugin sees it: documents of its own, at one place.
+ * The store as a third-party plugin sees it: its own documents at one address.
  *
  * @module
  */
@@ -7,9 +7,15 @@
 import { ServableError } from '../base/errors.ts'
 import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { ObjectAddress } from './object-address.ts'
-import type { Calls, CallTransactions, Transactions, TransactionsOver, Work } from './transaction-calls.ts'
+import type {
+  Calls,
+  CallTransactions,
+  Transactions,
+  TransactionsOver,
+  TransactionWork,
+} from './transaction-calls.ts'
 
-/** A document of a plugin. */
+/** A stored document of a plugin. */
 export interface KeptDocument<T = unknown> {
   readonly id: string
   /** Time of the last write, in milliseconds since 1970. */
@@ -35,68 +41,68 @@ export interface KeptReader {
 
 /** A write transaction. */
 export interface KeptWriter extends KeptReader {
-  /** Adds a document of any JSON value, or replaces the one with the same id. It is gone from `expiresAt` on. */
+  /** Adds a document of any JSON value, or replaces the one with the same id. The document ends at `expiresAt`. */
   put(collection: string, id: string, value: unknown, options?: { readonly expiresAt?: number }): void
   delete(collection: string, id: string): void
 }
 
 /**
- * The data of a plugin: transactions by name. Each is a pure function of the stored data and its arguments. It may run more
- * than once, so it must start nothing and change nothing else. Arguments and results are JSON. With Durable Objects it runs in
- * the object of the place that the call names.
+ * The data of a plugin: transactions by name. Each is a pure function of the stored data and its arguments. It may run more than
+ * once, so it must start nothing and change nothing else. Arguments and results are JSON. With Durable Objects it runs in the
+ * object at the address of the call.
  */
 export type PluginTransactions = TransactionsOver<KeptReader, KeptWriter>
 
-/** Documents that are deleted in one go once they have expired. */
+/** Most expired documents that are deleted at once. */
 const EXPIRED_AT_ONCE = 100
 
 /** Most documents of a list. */
 const MAX_LISTED = 1000
 
-/** The same transactions over the store: all documents of a plugin are in one collection of its own. */
+/** Runs the transactions on the store. All documents of a plugin are in one collection of its own. */
 function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactions): Transactions {
   const name = `plugin:${plugin}`
   const over =
-    <R, S>(make: (tx: R, place: string) => S) =>
+    <R, S>(make: (tx: R, address: string) => S) =>
     (work: unknown) =>
-      ((tx: R, place: string, ...args: unknown[]) =>
-        atOnce((work as Work<S>)(make(tx, place), ...args))) as never
+      ((tx: R, address: string, ...args: unknown[]) =>
+        atOnce((work as TransactionWork<S>)(make(tx, address), ...args))) as never
   const each = (works: object, wrap: (work: unknown) => never) =>
     Object.fromEntries(Object.entries(works).map(([key, work]) => [key, wrap(work)]))
   return {
     reads: each(
       reads,
-      over((tx: Reader, place) => readerAt(tx, name, place)),
+      over((tx: Reader, address) => readerAt(tx, name, address)),
     ),
     writes: each(
       writes,
-      over((tx: Transaction, place) => writerAt(tx, name, place)),
+      over((tx: Transaction, address) => writerAt(tx, name, address)),
     ),
     expiring: [name],
   }
 }
 
-/** Throws for a promise: what came after the first `await` would be in no transaction. */
+/** Throws for a promise: code after the first `await` would run outside of the transaction. */
 function atOnce(result: unknown): unknown {
   if (!(result instanceof Promise)) return result
   result.catch(() => {})
   throw new ServableError('internal_error', 'Reads and writes of a plugin must not be async')
 }
 
-/** Values are kept as their JSON, so that on every store a plugin has a copy of its own, and none of what it writes later. */
-function readerAt(tx: Reader, name: string, place: string): KeptReader {
-  const partitionOf = (collection: string) => pathOf(place, collection)
+/** Values are stored as JSON text. So on every store a plugin gets a copy, and later changes of a value are not stored. */
+function readerAt(tx: Reader, name: string, address: string): KeptReader {
+  const partitionOf = (collection: string) => pathOf(address, collection)
   const isThere = ({ expiresAt = Number.POSITIVE_INFINITY }: Document) => expiresAt > tx.now
   return {
     get<T>(collection: string, id: string) {
-      const document = tx.get<string>(name, pathOf(place, collection, id))
+      const document = tx.get<string>(name, pathOf(address, collection, id))
       return document !== undefined && isThere(document) ? (JSON.parse(document.value) as T) : undefined
     },
     list<T>(collection: string, { limit, after }: KeptQuery) {
       const most = Math.max(1, Math.min(Math.trunc(limit) || 1, MAX_LISTED))
       const partition = partitionOf(collection)
       const found: Document<string>[] = []
-      let from = after && { at: after.at, id: pathOf(place, collection, after.id) }
+      let from = after && { at: after.at, id: pathOf(address, collection, after.id) }
       let page: Document<string>[]
       do {
         page = tx.list<string>(name, { partition, after: from, limit: most })
@@ -115,7 +121,7 @@ function readerAt(tx: Reader, name: string, place: string): KeptReader {
   }
 }
 
-function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
+function writerAt(tx: Transaction, name: string, address: string): KeptWriter {
   let isSwept = false
   const sweep = () => {
     if (isSwept) return
@@ -123,31 +129,31 @@ function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
     for (const { id } of tx.expired(name, tx.now, EXPIRED_AT_ONCE)) tx.delete(name, id)
   }
   return {
-    ...readerAt(tx, name, place),
+    ...readerAt(tx, name, address),
     put(collection, id, given, { expiresAt } = {}) {
       const value = toJson(given)
       sweep()
-      const partition = pathOf(place, collection)
-      tx.put(name, { id: pathOf(place, collection, id), partition, at: tx.now, tags: {}, value, expiresAt })
+      const partition = pathOf(address, collection)
+      tx.put(name, { id: pathOf(address, collection, id), partition, at: tx.now, tags: {}, value, expiresAt })
     },
-    delete: (collection, id) => tx.delete(name, pathOf(place, collection, id)),
+    delete: (collection, id) => tx.delete(name, pathOf(address, collection, id)),
   }
 }
 
 function toJson(value: unknown): string {
-  // Undefined, whatever its type says, for what JSON has no word for.
+  // Undefined for values that JSON cannot express, despite the type.
   const text = JSON.stringify(value) as string | undefined
   if (text !== undefined) return text
   throw new ServableError('internal_error', '`put` takes JSON values only')
 }
 
-/** The data of a plugin and the calls of its transactions. Made by {@link keeping}. */
+/** The data of a plugin and its calls. Made by {@link keeping}. */
 export interface Keeping<T extends PluginTransactions = PluginTransactions> {
   readonly works: T
-  /** The transactions over the store itself, for the handler. */
+  /** Returns the transactions over the store itself, for the handler. */
   over(plugin: string): Transactions
-  /** Calls of them, for the handler. */
-  calls(keep: CallTransactions, plugin: string): Calls<T, string>
+  /** Returns their calls, for the handler. */
+  calls(callTransactions: CallTransactions, plugin: string): Calls<T, string>
 }
 
 /**
@@ -172,26 +178,27 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
   return {
     works,
     over: plugin => overStore(plugin, works),
-    calls: (keep, plugin) => callsOf(keep, plugin, works),
+    calls: (callTransactions, plugin) => callsOf(callTransactions, plugin, works),
   }
 }
 
 function callsOf<T extends PluginTransactions>(
-  keep: CallTransactions,
+  callTransactions: CallTransactions,
   plugin: string,
   works: T,
 ): Calls<T, string> {
-  const calls = keep(plugin, overStore(plugin, works)) as Readonly<
-    Record<string, (place: ObjectAddress, ...args: unknown[]) => unknown>
+  const calls = callTransactions(plugin, overStore(plugin, works)) as Readonly<
+    Record<string, (address: ObjectAddress, ...args: unknown[]) => unknown>
   >
   const named = Object.entries(calls).map(([name, call]) => [
     name,
-    (place: string, ...args: unknown[]) => call({ name: `plugin:${plugin}`, key: place }, place, ...args),
+    (address: string, ...args: unknown[]) =>
+      call({ name: `plugin:${plugin}`, key: address }, address, ...args),
   ])
   return Object.fromEntries(named) as Calls<T, string>
 }
 
-/** Names, so that none can be mistaken for two. */
+/** Joins names unambiguously. */
 function pathOf(...names: readonly string[]): string {
   return JSON.stringify(names)
 }

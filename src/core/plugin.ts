@@ -37,15 +37,15 @@ export interface Mounted {
    */
   readonly routes?: readonly PluginRoute[]
   /**
-   * A path that belongs to the plugin with all below it, whether there is a route or not. Requests there pass the guard first: with
-   * one, a route of another plugin that may answer there is `invalid_options`.
+   * A path that belongs to the plugin, together with all paths below it. Requests there pass the guard first. With a guard, a
+   * route of another plugin that could answer there is `invalid_options`.
    */
   readonly base?: { readonly path: string; readonly guard?: Middleware }
   /** Wraps every request of every part, inside the handler's own middleware. */
   readonly middleware?: Middleware
   /**
-   * Adds to the OpenAPI document; called for each document. `prefix` is the one that the document states: `core.prefix`, or
-   * another if a proxy changes it. If it throws, the log gets `plugin.failed` and the document goes without it.
+   * Adds to the OpenAPI document. Called for each document. `prefix` is the prefix in the document: `core.prefix`, or another if
+   * a proxy changes it. If it throws, `plugin.failed` is logged and the document goes without this part.
    */
   describe?(document: { readonly prefix: string }): Description
   /** Called when the last server that serves the handler has ended its runs. An error that it throws goes to the log. */
@@ -88,7 +88,7 @@ export interface PluginCore {
    */
   startRun(asked: AskedRun, request: Request, context: Context): Promise<StartedRun>
   /**
-   * Calls of the plugin's `kept`. A place is any text; on Workers each place is in one Durable Object. Throws `invalid_options`
+   * Calls of the plugin's `kept`. An address is any text; on Workers each address is one Durable Object. Throws `invalid_options`
    * for anything but its `kept`.
    */
   calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T, string>

@@ -1,5 +1,5 @@
 /**
- * How runs are bounded and stored: the member `runs` of the options.
+ * How runs are limited and stored: the member `runs` of the options.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/stored/host.ts'
 import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/stored/retention-of.ts'
 
-/** How runs are bounded and stored. */
+/** How runs are limited and stored. */
 export interface RunsOptions {
   /** Milliseconds that a run may take. After that it fails with `run_timeout`. Default: 600,000. */
   readonly timeoutMs?: number
@@ -25,9 +25,9 @@ export interface RunsOptions {
    */
   readonly maxLength?: number
   /**
-   * What happens to a stored run when its last client leaves. `cancel` cancels it. `continue` lets it go on. `{ graceMs }`
-   * cancels it unless a client comes back within so many milliseconds. With anything but `cancel` every run is a stored run. A
-   * background run always goes on. Default: `cancel`.
+   * What happens to a stored run when its last client disconnects. `cancel` cancels it. `continue` lets it run. `{ graceMs }`
+   * cancels it unless a client reconnects within so many milliseconds. With anything but `cancel` every run is a stored run. A
+   * background run always continues. Default: `cancel`.
    */
   readonly disconnect?: DisconnectPolicy
   /**
@@ -36,27 +36,27 @@ export interface RunsOptions {
    */
   readonly clientSystem?: 'ignore' | 'append'
   /**
-   * `none` refuses stored runs, so that no run leaves anything behind. `all` stores every run that is asked for over HTTP, a socket or
-   * a plugin, where it can be stored, so that lists have them all. It also lists each turn of an A2A task, once the turn has ended.
-   * Default: a run is stored if its client asks for that.
+   * `none` refuses stored runs, so that no run leaves data behind. `all` stores every run of HTTP, sockets and plugins if it can
+   * be stored, so that lists have them all. It also lists each turn of an A2A task, once the turn has ended. Default: a run is
+   * stored if its client asks for that.
    */
   readonly store?: 'none' | 'all'
-  /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
+  /** Whether everyone may list the runs without an owner at `GET /runs`. If false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
   /**
-   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and
-   * `GET /runs/:id?include=input` shows it. Default: false.
+   * Stores the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and `GET
+   * /runs/:id?include=input` shows it. Default: false.
    */
   readonly keepInput?: boolean
   /**
-   * Writes into the record of every stored run how it was asked for and, when it ends, its duration, its first text, its tokens, their
-   * cost, its tool calls and its model. Default: false.
+   * Adds measurements to the record of every stored run: how it was requested and, at its end, its duration, its first text, its
+   * tokens, their cost, its tool calls and its model. Default: false.
    */
   readonly measure?: boolean
   /**
-   * Milliseconds for which an ended run and its idempotency key are kept, or a function of its kind, name and owner. It is called
-   * when the run ends. If it throws, or gives no number of 0 or more, the log is told and the default holds. Default: 86,400,000, a
-   * day.
+   * Milliseconds for which an ended run and its idempotency key are kept, or a function of its kind, name and owner. The function
+   * is called when the run ends. If it throws, or returns no number of 0 or more, an error is logged and the default applies.
+   * Default: 86,400,000, a day.
    */
   readonly retentionMs?: RetentionMs
   /**
@@ -65,33 +65,28 @@ export interface RunsOptions {
    */
   readonly waitingMs?: number
   /**
-   * Most sessions that are kept for one owner. Past it the least recently used session is deleted. An owner is an identity, a
-   * claimed `userId`, or all clients with neither. On Workers sessions are not counted, since each is kept by itself. Default:
-   * 1,000.
+   * Most sessions of one owner. Above it the least recently used session is deleted. An owner is an identity, a claimed `userId`,
+   * or all clients with neither. On Workers sessions are not counted, since each is in an object of its own. Default: 1,000.
    */
   readonly maxSessions?: number
-  /**
-   * Most messages of a session that a model is told. Past it the oldest turns are left out. Default: 200.
-   */
+  /** Most messages of a session that a model gets. Above it the oldest turns are left out. Default: 200. */
   readonly maxSessionMessages?: number
-  /**
-   * Most characters of a session that a model is told, as JSON. Past it the oldest turns are left out. Default: 65,536.
-   */
+  /** Most characters of a session that a model gets, as JSON. Above it the oldest turns are left out. Default: 65,536. */
   readonly maxSessionLength?: number
   /**
-   * Milliseconds for which a session is kept after its last run, or a function as for `retentionMs`. It is called each time that the
-   * session is written. Default: 604,800,000, a week.
+   * Milliseconds for which a session is kept after its last run, or a function as for `retentionMs`. The function is called each
+   * time the session is written. Default: 604,800,000, a week.
    */
   readonly sessionRetentionMs?: RetentionMs
   /** Most bytes of a stored run's events. A run with more fails with `run_too_large`. Default: 16,777,216. */
   readonly maxBytes?: number
   /** Most clients that follow one run at a time. One more is answered 429. Default: 100. */
   readonly maxFollowers?: number
-  /** Most stored runs at work at a time. One more is answered 429. Default: 1,000. */
+  /** Most stored runs that run at a time. One more is answered 429. Default: 1,000. */
   readonly maxRunning?: number
   /**
-   * Most stored runs of one client at work at a time. A client is an identity, else an address (of IPv6 its network of 64
-   * bits), else all clients of whom neither is known. Default: 100.
+   * Most stored runs of one client that run at a time. A client is an identity, else an address (for IPv6 its network of 64
+   * bits), else all clients with neither. Default: 100.
    */
   readonly maxRunningPerOwner?: number
   /** Most plain runs of one client that wait for answers. One more fails with `too_many_runs`. Default: 100. */
@@ -100,8 +95,8 @@ export interface RunsOptions {
 
 type Numbers = 'retentionMs' | 'sessionRetentionMs'
 
-/** How runs are bounded and stored; where functions say how long something is kept, the numbers are the defaults. */
-export interface RunSettings
+/** How runs are limited and stored. The numbers are the defaults for functions such as `retentionMs`. */
+export interface ResolvedRunsOptions
   extends Required<Omit<RunsOptions, 'store' | Numbers>>,
     Pick<RunsOptions, 'store'>,
     Readonly<Record<Numbers, number>> {
@@ -140,7 +135,7 @@ export const RunsSchema: v.GenericSchema = v.strictObject({
   maxWaitingPerOwner: v.optional(count),
 })
 
-const RUN_DEFAULTS: Omit<RunSettings, 'store'> = {
+const RUN_DEFAULTS: Omit<ResolvedRunsOptions, 'store'> = {
   timeoutMs: 600_000,
   maxEvents: 1_000_000,
   maxLength: 32 * 1024 * 1024,
@@ -162,17 +157,17 @@ const RUN_DEFAULTS: Omit<RunSettings, 'store'> = {
   maxWaitingPerOwner: 100,
 }
 
-/** Fills in the defaults. What a function of `runs` throws goes to `log`. */
+/** Fills in the defaults. Errors that a function of `runs` throws go to `log`. */
 export function runSettingsOf(
   { retentionMs, sessionRetentionMs, ...rest }: RunsOptions = {},
   log: Log,
-): RunSettings {
+): ResolvedRunsOptions {
   const by = (name: Numbers, given: RetentionOf) =>
     retentionBy(given, RUN_DEFAULTS[name], error =>
       logThrown(log, { event: 'retention.failed', option: `runs.${name}` }, error),
     )
   return {
-    ...withDefaults<RunSettings>(RUN_DEFAULTS, rest),
+    ...withDefaults<ResolvedRunsOptions>(RUN_DEFAULTS, rest),
     ...(typeof retentionMs === 'number' && { retentionMs }),
     ...(typeof retentionMs === 'function' && { retentionOf: by('retentionMs', retentionMs) }),
     ...(typeof sessionRetentionMs === 'number' && { sessionRetentionMs }),
@@ -182,7 +177,7 @@ export function runSettingsOf(
   }
 }
 
-/** Throws `invalid_options` for members that do not go together. */
+/** Throws `invalid_options` for members that contradict each other. */
 export function checkRuns({ store, disconnect = 'cancel' }: RunsOptions = {}): void {
   if (store !== 'none' || disconnect === 'cancel') return
   throw new ServableError(

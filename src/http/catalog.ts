@@ -1,6 +1,6 @@
 /**
- * All agents, teams and workflows that are served, by kind and name. Explicit entries come first, then the registry, which is
- * looked up on every request.
+ * Finds the served agents, teams and workflows by kind and name. Explicit entries come first, then the registry, which is read on
+ * every request.
  *
  * @module
  */
@@ -17,33 +17,33 @@ import {
 import { type ErrorCode, ServableError } from '../base/errors.ts'
 import type { Target } from '../runs/target.ts'
 
-/** Where servables come from. */
+/** The sources of servables. */
 export interface Sources {
   readonly agents?: Readonly<Record<string, unknown>> | undefined
   readonly teams?: Readonly<Record<string, unknown>> | undefined
   readonly workflows?: Readonly<Record<string, unknown>> | undefined
   /** A mixed list, classified by `kind`. */
   readonly serve?: readonly unknown[] | undefined
-  /** Undefined where only explicit entries are served. */
+  /** Undefined if only explicit entries are served. */
   readonly registry: Registry | undefined
-  /** Where else its targets are to be looked up, should they run elsewhere. */
+  /** The part of the service that must look its targets up, if they run elsewhere. */
   readonly scope?: Target['scope']
 }
 
 /** A servable with the name under which it is served. */
-export interface Entry {
+export interface CatalogEntry {
   readonly name: string
   readonly servable: ServableLike<Servable>
 }
 
-/** Looks servables up. */
+/** Finds servables. */
 export interface Catalog {
-  /** The servable of that kind and name. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
+  /** Returns the servable of that kind and name. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
   resolve(kind: Kind, name: string): Target
-  /** The same; undefined where there is none. */
+  /** Returns it, or undefined if there is none. */
   find(kind: Kind, name: string): Target | undefined
-  /** All of a kind, explicit entries first. */
-  entries(kind: Kind): Entry[]
+  /** All servables of a kind, explicit entries first. */
+  entries(kind: Kind): CatalogEntry[]
   /** All names by kind. */
   names(): RegistryNames
 }
@@ -54,12 +54,12 @@ const NOT_FOUND: Readonly<Record<Kind, ErrorCode>> = {
   workflow: 'workflow_not_found',
 }
 
-/** Collects the explicit entries; throws `invalid_options` for one that cannot be served or a name given twice. */
+/** Collects the explicit entries. Throws `invalid_options` for one that cannot be served and for a name that is given twice. */
 export function createCatalog(sources: Sources): Catalog {
   const explicit = collectExplicit(sources)
   const { registry, scope } = sources
 
-  const entries = (kind: Kind): Entry[] => {
+  const entries = (kind: Kind): CatalogEntry[] => {
     const own = explicit.get(kind)!
     const registered = (registry?.all(kind) ?? []).filter(({ name }) => !own.has(name))
     return [...Array.from(own, ([name, servable]) => ({ name, servable })), ...registered.map(toEntry)]
@@ -84,7 +84,7 @@ export function createCatalog(sources: Sources): Catalog {
   }
 }
 
-function toEntry(servable: Servable): Entry {
+function toEntry(servable: Servable): CatalogEntry {
   return { name: servable.name, servable }
 }
 
@@ -112,7 +112,7 @@ function collectExplicit(sources: Sources): Explicit {
   return explicit
 }
 
-/** In a map the key is the name, and the map says the kind; an entry of another kind is a mistake. */
+/** Checks an entry of a map. The key is the name, and the map decides the kind, so an entry of another kind is a mistake. */
 function checkEntry(
   value: unknown,
   kind: Kind,
@@ -123,5 +123,5 @@ function checkEntry(
   checkRunnable(value, where)
   const { kind: own } = Object(value) as Partial<Servable>
   if (own === undefined || own === kind) return
-  throw new ServableError('invalid_options', `${where}is a ${own}: move it to \`${own}s\``)
+  throw new ServableError('invalid_options', `${where} is a ${own}: move it to \`${own}s\``)
 }

@@ -15,11 +15,11 @@ import type { Log, LogEntry } from './log.ts'
 import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Findable, Match } from './router.ts'
 import type { KeyReader } from './security/key-headers.ts'
-import { type Scope, scopeOf } from './security/scopes.ts'
+import { type AccessScope, scopeOf } from './security/scopes.ts'
 import { credentialsIn } from './security/secrets.ts'
 import { continueTrace } from './trace.ts'
 
-/** The part of the service that a request is for: of a plugin its name. `router` also stands for paths that match nothing. */
+/** The part of the service that a request is for; for a plugin its name. `router` also stands for paths that match nothing. */
 export type Part =
   | 'router'
   | 'runs'
@@ -35,122 +35,125 @@ export type Part =
 /** The context of one request. Middleware may set `identity`; everything else is read-only. */
 export interface Context {
   readonly part: Part
-  /** The id of the request: the client's `x-request-id` where it is well formed, else a UUID. */
+  /** The id of the request: the client's `x-request-id` if it is well formed, else a UUID. */
   readonly requestId: string
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>
   identity?: Identity | undefined
-  /** The part has an `authenticate` of its own, which decides who may use it. */
+  /** Whether the part has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself: boolean
   /**
-   * Ready-made authentication asks nobody here, since the answer tells nothing that is to be kept: agent cards, a health check,
-   * the page of the documentation without its document (a browser that opens it, and its files), and what decides by itself.
+   * Whether ready-made authentication lets every request pass, since the answer has nothing secret: agent cards, a health check,
+   * the page of the documentation without its document (a browser that opens it, and its files), and parts that decide
+   * themselves.
    */
   readonly isOpen: boolean
-  /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
+  /** The `traceparent` of the request, if it has one (W3C Trace Context). */
   readonly traceparent: string | undefined
-  /** The client's address, without a port, where the runtime or the option `trustProxy` vouches for it. */
+  /** The client's address, without a port, if the runtime or the option `trustProxy` vouches for it. */
   readonly ip: string | undefined
-  /** Keeps the runtime alive until the promise settles; does nothing where the runtime needs no such call. */
+  /** Keeps the runtime alive until the promise settles. Does nothing if the runtime needs no such call. */
   readonly waitUntil: (promise: Promise<unknown>) => void
   readonly log: Log
-  /** Set on the response, whoever makes it: an error has them too. */
+  /** Headers to set on the response, whoever makes it, and on errors. */
   readonly responseHeaders: Headers
 }
 
-/** Whether a health check asks no more than whether requests are served: open to all, and not counted. */
+/** Whether a health check asks only if requests are served: it is open to all, and not counted. */
 export function isProbe(request: Request, { part }: Context): boolean {
   return part === 'health' && !request.url.includes('?')
 }
 
-/** What is known of whoever is connected, be it a proxy. */
+/** The address of the connection's other end, which may be a proxy. */
 export function connectionOf(context: Context): Pick<RequestState, 'peer' | 'unproven'> {
   return context instanceof RequestState ? context : { peer: context.ip, unproven: undefined }
 }
 
-/** Wraps every request of every part: answers itself, or calls `next` and passes its response on. */
+/** Wraps every request of every part. It answers by itself, or calls `next` and passes its response on. */
 export type Middleware = (
   request: Request,
   context: Context,
   next: () => Promise<Response>,
 ) => Response | Promise<Response>
 
-/** Answers a request whose route is known. */
-export type Endpoint = (request: Request, context: RequestState) => Answer | Promise<Answer>
+/** Answers a request of a known route. */
+export type Endpoint = (request: Request, context: RequestState) => EndpointResult | Promise<EndpointResult>
 
-/** A route: what it answers, where, and for which part. */
+/** A route: its endpoint, its path, and its part. */
 export interface Route extends Findable {
   readonly part: Part
-  /** What a key needs for it. Default: what the table of `scopes.ts` says of its part and method. */
-  readonly scope?: Scope | undefined
-  /** Ready-made authentication asks nobody here, whatever the method: no answer tells what is to be kept. */
+  /** The scope that a key needs. Default: the one in the table of `scopes.ts` for its part and method. */
+  readonly scope?: AccessScope | undefined
+  /** Whether ready-made authentication lets every request pass, with any method, since no answer has anything secret. */
   readonly isOpen?: boolean
-  /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
+  /** Whether the answer to this request has nothing secret. Default: it may have. */
   readonly isOpenTo?: (request: Request) => boolean
-  /** Who may call it across origins; null for nobody. Default: as the handler has it. */
+  /** The origins that may call it; null for none. Default: the handler's. */
   readonly cors?: Cors | null
-  /** The option that says who may call it across origins, where that is not the handler's: for an error. */
+  /** The option that sets these origins, for an error, if it is not the handler's. */
   readonly corsOption?: string
-  /** A `GET` opens a connection: from a page of another origin it is refused as what changes something is. */
+  /**
+   * Whether a `GET` opens a connection. From a page of another origin it is then refused, as requests that change something are.
+   */
   readonly opensConnection?: boolean
-  /** Hosts under which it is reached, besides those of the handler. In lower case. */
+  /** Hosts under which it can be reached, besides those of the handler. In lower case. */
   readonly hosts?: readonly string[] | undefined
-  /** It has an `authenticate` of its own, which decides who may use it. */
+  /** Whether it has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself?: boolean
-  /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
+  /** The middleware that runs again at the handshake of a socket, and may leave its decision to the handshake. */
   readonly askedAtHandshake?: readonly Middleware[]
-  /** Answers errors in the form of its protocol, whoever made them: gets the answer with the problem. Default: as it is. */
+  /** Converts error responses to its protocol's form. It gets the response with the problem. Default: unchanged. */
   readonly toError?: (problem: Response) => Response | Promise<Response>
   readonly endpoint: Endpoint
 }
 
-/** A path below which everything is of one part, whether there is a route or not. */
+/** A path below which every path belongs to one part, whether there is a route or not. */
 export type Territory = Pick<Route, 'path' | 'part' | 'isOpen' | 'cors' | 'toError'>
 
-/** Where a request leads. */
+/** The result of matching a request. */
 export type RouteMatch = Match<Route, Territory>
 
-/** What an endpoint gives. */
-export type Answer = Response | Reply
+/** The result of an endpoint. */
+export type EndpointResult = Response | Reply
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
-/** What the contexts of all requests of a handler have in common. */
+/** What the contexts of all requests of a handler share. */
 export interface RequestTools {
   readonly log: Log
   /** Finds the client's address. */
   readonly addressOf: AddressReader
-  /** To keep the keys of a failed request out of the log. */
+  /** Reads the keys of a failed request, to remove them from the log. */
   readonly readKeys: KeyReader
-  /** Stands for the handler: by it a plugin that several handlers have finds what is of this one. */
+  /** Identifies the handler, so that a plugin of several handlers finds the state of this one. */
   readonly handler: object
 }
 
-/** The context as the handler itself keeps it, from the first look at the request to the last at its response. */
+/** The context as the handler itself uses it, from the start of the request until its response. */
 export class RequestState implements Context {
   readonly requestId: string
   readonly #request: Request
   readonly #arrivedAt = performance.now()
-  /** Where the request leads; undefined for nothing, and until it is known. */
+  /** The match of the request; undefined for none, and until it is known. */
   match: RouteMatch
   readonly log: Log
   readonly handler: object
   readonly #platform: Platform
   readonly #addressOf: AddressReader
   readonly #readKeys: KeyReader
-  /** Null until somebody asks for it. */
+  /** Null until it is first read. */
   #ip: string | undefined | null = null
   readonly traceparent: string | undefined
   #identity: Identity | undefined
-  /** Who asks is found out at the handshake of the socket that the request is for. */
+  /** Whether the identity is found at the handshake of the request's socket. */
   #isUndecided = false
   /** The run that the request started or is about, once there is one. */
   runId: string | undefined
-  /** The method that the request calls, where its protocol has methods and this is one of them; and the code of its error. */
+  /** The called method, if the protocol has methods and this is one of them; and the code of its error. */
   rpc: { readonly method?: string; readonly code?: string } | undefined
-  /** Who alone reads that run, where the request has started it for an identity. */
+  /** The identity that alone may read that run, if the request started it for one. */
   #runOwner: string | null = null
-  /** What was set for the response, where anything was. */
+  /** The headers set for the response, if any. */
   setHeaders: Headers | undefined
 
   constructor(request: Request, platform: Platform, { log, addressOf, readKeys, handler }: RequestTools) {
@@ -166,24 +169,24 @@ export class RequestState implements Context {
     this.#addressOf = addressOf
   }
 
-  /** The request has started a run. */
+  /** Notes the run that the request has started. */
   started(runId: string): void {
     this.runId = runId
     this.#runOwner = this.owner
   }
 
-  /** The run's id as the log shows it. */
+  /** The run's id as logs show it. */
   get runRef(): string | undefined {
     return this.runId && refOf(this.runId, this.#runOwner)
   }
 
-  /** What of the request must stand in no log. */
+  /** Secrets of the request that must not be logged. */
   secretsOf(request: Request): string[] {
     return [...Object.values(this.#readKeys(request.headers, undefined) ?? {}), ...credentialsIn(request)]
   }
 
-  /** Tells the log of a throw that the request met. */
-  tellThrown(event: string, thrown: unknown, request: Request, level: LogEntry['level'] = 'error'): void {
+  /** Logs an error of the request. */
+  logThrown(event: string, thrown: unknown, request: Request, level: LogEntry['level'] = 'error'): void {
     const { requestId, part, runRef } = this
     const entry = { level, event, requestId, part, ...(runRef !== undefined && { runId: runRef }) }
     logThrown(this.log, entry, thrown, this.secretsOf(request))
@@ -195,7 +198,7 @@ export class RequestState implements Context {
   }
 
   get part(): Part {
-    return this.#place?.part ?? 'router'
+    return this.#matched?.part ?? 'router'
   }
 
   get responseHeaders(): Headers {
@@ -203,14 +206,14 @@ export class RequestState implements Context {
     return this.setHeaders
   }
 
-  /** What the route says of calls across origins, if anything. */
+  /** The route's setting for calls across origins, if it has one. */
   get cors(): Cors | null | undefined {
-    return this.#place?.cors
+    return this.#matched?.cors
   }
 
-  /** How the route answers errors, where it says. */
+  /** The route's conversion of errors, if it has one. */
   get toError(): Route['toError'] {
-    return this.#place?.toError
+    return this.#matched?.toError
   }
 
   get decidesItself(): boolean {
@@ -218,13 +221,13 @@ export class RequestState implements Context {
   }
 
   get isOpen(): boolean {
-    if (this.#place?.isOpen === true || this.decidesItself || isProbe(this.#request, this)) return true
+    if (this.#matched?.isOpen === true || this.decidesItself || isProbe(this.#request, this)) return true
     return this.#route?.isOpenTo?.(this.#request) === true
   }
 
   /**
-   * Leaves the decision to the handshake of the socket that the request is for; false where this middleware is not asked again
-   * there. Until then nobody asks, whoever else says so.
+   * Leaves the decision to the handshake of the request's socket. Returns false if this middleware does not run again there.
+   * Until then the request has no identity, whatever other middleware sets.
    */
   leaveToHandshake(middleware: Middleware): boolean {
     if (this.#route?.askedAtHandshake?.includes(middleware) !== true) return false
@@ -232,7 +235,7 @@ export class RequestState implements Context {
     return true
   }
 
-  get #place(): Omit<Territory, 'path'> | undefined {
+  get #matched(): Omit<Territory, 'path'> | undefined {
     return this.match?.found === 'path' ? this.match.at : this.match?.route
   }
 
@@ -240,8 +243,8 @@ export class RequestState implements Context {
     return this.match?.found === 'route' ? this.match.route : undefined
   }
 
-  /** What a key needs for the request. What leads nowhere is refused like what reads. */
-  get scope(): Scope {
+  /** The scope that a key needs for the request. Requests without a route need `read`. */
+  get scope(): AccessScope {
     return (this.#route && scopeOf(this.#route)) ?? 'read'
   }
 
@@ -253,7 +256,7 @@ export class RequestState implements Context {
     return this.#identity
   }
 
-  /** Throws `internal_error` for what is none. */
+  /** Throws `internal_error` for an invalid identity. */
   set identity(identity: Identity | undefined) {
     if (identity !== undefined && !isIdentity(identity)) {
       throw new ServableError('internal_error', `The \`id\` of \`context.identity\` ${IDENTITY_RULE}`)
@@ -261,7 +264,7 @@ export class RequestState implements Context {
     this.#identity = identity
   }
 
-  /** Who owns what the request starts; null where nobody is identified. */
+  /** The owner of what the request starts; null if nobody is identified. */
   get owner(): string | null {
     return this.#identity?.id ?? null
   }
@@ -271,7 +274,7 @@ export class RequestState implements Context {
     return this.#ip
   }
 
-  /** The address of whoever is connected, be it a proxy's. */
+  /** The address of the connection's other end, which may be a proxy's. */
   get peer(): string | undefined {
     return this.#platform.ip
   }
@@ -284,7 +287,7 @@ export class RequestState implements Context {
     return this.#platform.isIsolated === true
   }
 
-  /** What the runtime knows of the request, and who asks, for an endpoint that is a server of its own. */
+  /** The runtime's facts and the identity, for an endpoint that is a server of its own. */
   get platform(): Platform {
     const { isIsolated, upgrade } = this.#platform
     return platform({
@@ -307,7 +310,7 @@ export class RequestState implements Context {
   }
 }
 
-/** Folds middleware around an endpoint, the first outermost, once. Middleware sees responses only. */
+/** Folds middleware around an endpoint once; the first is the outermost. Middleware gets responses only. */
 export function compose(middleware: readonly Middleware[], endpoint: Endpoint): Endpoint {
   return middleware.reduceRight<Endpoint>(
     (inner, outer) => (request, context) =>
@@ -319,12 +322,12 @@ export function compose(middleware: readonly Middleware[], endpoint: Endpoint): 
   )
 }
 
-/** Who may have given what is no response. */
+/** Names the possible sources of a value that is not a response. */
 export function answererOf({ part }: Context): string {
   return `middleware, or the endpoint of \`${part}\`,`
 }
 
-/** Throws `unsupported_operation` for a request that there is a reason to refuse. */
+/** Makes a check that throws `unsupported_operation` if `why` returns a reason. */
 export function refusing(
   why: (request: RequestState) => string | undefined,
 ): (request: RequestState) => void {

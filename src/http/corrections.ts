@@ -1,5 +1,5 @@
 /**
- * Corrections over HTTP: their schemas, and the state as their store.
+ * Corrections over HTTP: their schemas, and their transactions in the state.
  *
  * @module
  */
@@ -20,10 +20,10 @@ const text = (max: number) =>
     ),
   )
 
-/** Any JSON, but it must be there. */
+/** Any JSON. Required. */
 const value = v.unknown()
 
-/** The body of `POST /agents/:name/corrections`. Fields that it does not know are ignored. */
+/** The body of `POST /agents/:name/corrections`. Unknown fields are ignored. */
 export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object({
@@ -40,7 +40,7 @@ export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pip
   }),
 )
 
-/** Checks a body. Throws `invalid_body` that names every wrong field. */
+/** Checks a body. Throws `invalid_body` with every wrong field. */
 export function parseCorrection(body: unknown): CorrectionInput {
   return validate(CorrectionSchema, body, 'invalid_body', 'body')
 }
@@ -57,10 +57,10 @@ export function parseCorrectionQuery(query: unknown): Pick<CorrectionQuery, 'cur
 /** The collection of corrections. */
 export const CORRECTIONS = 'correction'
 
-/** Corrections of one owner; past it the oldest leaves. */
+/** The most corrections of one owner. Past it the oldest is deleted. */
 const MAX_CORRECTIONS = 1000
 
-/** Most bytes of a correction's body: all of one owner have some 64 MB at the most. */
+/** The most bytes of a correction's body. So all corrections of one owner have about 64 MB at most. */
 export const MAX_CORRECTION_BYTES = 65_536
 
 /** Writes a correction. */
@@ -71,19 +71,19 @@ export function addCorrection(tx: Transaction, correction: Correction, owner: st
   }
   const { id, agent, createdAt } = correction
   const [newest] = tx.list(CORRECTIONS, { partition, limit: 1 })
-  // A fraction tells those of one millisecond apart.
+  // The fraction keeps the order of corrections of one millisecond.
   const at = Math.max(Date.parse(createdAt), (newest?.at ?? 0) + 0.001)
   tx.put(CORRECTIONS, { id, partition, at, tags: { agent }, value: correction }, { leaves: 'first' })
 }
 
-/** Deletes the corrections of an owner. Gives whether there were any. */
+/** Deletes the corrections of an owner. Returns whether there were any. */
 export function forgetCorrections(tx: Transaction, owner: string | null): boolean {
   const documents = tx.list(CORRECTIONS, { partition: partitionOf(owner), limit: MAX_CORRECTIONS })
   for (const { id } of documents) tx.delete(CORRECTIONS, id)
   return documents.length > 0
 }
 
-/** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */
+/** Reads a page, newest first. Throws `invalid_query` for an invalid cursor. */
 export function listCorrections(tx: Reader, { agent, owner, ...page }: CorrectionQuery): CorrectionPage {
   const filter = { partition: partitionOf(owner), tags: { agent } }
   const { values, next = null } = readPage<Correction>(tx, CORRECTIONS, filter, page)

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, isUntold, ServableError } from '../base/errors.ts'
+import { isServableError, ServableError, shouldLog } from '../base/errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { isAddressed } from '../web/host.ts'
 import { plain } from '../web/plain.ts'
@@ -12,9 +12,9 @@ import { PROBLEM_TYPE, problemResponse } from '../web/problem.ts'
 import { Reply } from '../web/reply.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import {
-  type Answer,
   answererOf,
   compose,
+  type EndpointResult,
   type Middleware,
   RequestState,
   type RequestTools,
@@ -28,20 +28,20 @@ import { type Matcher, pathnameOf } from './router.ts'
 import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
 import { traceIdOf } from './trace.ts'
 
-/** What dispatching needs. */
+/** The options of dispatching. */
 export interface DispatchOptions extends RequestTools, HostOptions {
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
-  /** Who may call a route across origins that says nothing of it; undefined for nobody. */
+  /** The origins that may call a route without its own setting; undefined for none. */
   readonly cors: Cors | undefined
-  /** The address under which clients reach the service, where it is not the request's. */
+  /** The address under which clients reach the service, if it is not the request's. */
   readonly publicUrl: string | undefined
-  /** Answers what matches nothing; its responses are passed on untouched. */
+  /** Answers requests that match nothing. Its responses are passed on unchanged. */
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
-  /** Whether each request is told to the log. It may change. */
-  readonly logSeat: { readonly tellsRequests: boolean }
-  /** The `Link` header of an answer that found nothing. */
+  /** Whether each request is logged. It may change. */
+  readonly requestLog: { readonly logsRequests: boolean }
+  /** The `Link` header of a `not_found` response. */
   readonly link: string | undefined
 }
 
@@ -54,7 +54,7 @@ export function createDispatch(
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   const answer = async (request: Request, state: RequestState): Promise<Response> => {
-    let reached: Answer
+    let reached: EndpointResult
     try {
       if (!isAddressed(request))
         throw new ServableError('invalid_header', '`Host` must be a host, with an optional port')
@@ -65,7 +65,7 @@ export function createDispatch(
       }
       const cors = corsOf(state)
       const preflight = cors?.preflight(request, methodsOf(state.match))
-      // What leads to no route changes nothing.
+      // A request without a route changes nothing.
       if (preflight === undefined && state.match?.found === 'route') {
         checkCrossSite(request, state.match.route, { cors, publicUrl })
       }
@@ -82,39 +82,47 @@ export function createDispatch(
     )
   }
 
-  const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
+  const answerAndLog = async (request: Request, state: RequestState): Promise<Response> => {
     const response = await answer(request, state)
-    tellRequest(log, request, state, { status: response.status, durationMs: state.ageMs })
+    logRequest(log, request, state, { status: response.status, durationMs: state.ageMs })
     return response
   }
 
   return (request, argument) => {
-    const respond = options.logSeat.tellsRequests ? answerAndTell : answer
+    const respond = options.requestLog.logsRequests ? answerAndLog : answer
     return respond(request, new RequestState(request, platformOf(argument), options))
   }
 }
 
-/** An error in the form of its route. */
-function inForm(answer: Answer, toError: NonNullable<Route['toError']>): Answer | Promise<Answer> {
+/** Converts an error to its route's form. */
+function inForm(
+  answer: EndpointResult,
+  toError: NonNullable<Route['toError']>,
+): EndpointResult | Promise<EndpointResult> {
   const isProblem = answer instanceof Response && answer.headers.get('content-type') === PROBLEM_TYPE
   return isProblem ? toError(answer) : answer
 }
 
 const CACHES = 'cache-control'
 
-/** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */
-function finish(answer: Answer, request: Request, state: RequestState, cors: Cors | undefined): Response {
+/** Makes the final response: with the headers of every response, and without a body for `HEAD`. */
+function finish(
+  answer: EndpointResult,
+  request: Request,
+  state: RequestState,
+  cors: Cors | undefined,
+): Response {
   const { requestId, setHeaders } = state
   const { method } = request
   const isHead = method === 'HEAD'
-  // Whoever else asks gets no answer of this one, where the answer itself says nothing of caches (RFC 9111, section 5.2.2).
+  // Without an own cache header, shared caches must not give the answer to others (RFC 9111, section 5.2.2).
   const caching = (isHead || method === 'GET') && (answer.status < 400 ? 'private' : 'no-store')
   if (answer instanceof Reply && !isHead && setHeaders === undefined && cors === undefined) {
     const isSilent = caching && answer.headers[CACHES] === undefined
     return state.respond(answer.with({ 'x-request-id': requestId, ...(isSilent && { [CACHES]: caching }) }))
   }
   let response = answer instanceof Reply ? state.respond(answer) : answer
-  // It is a WebSocket's: a copy of it would be none.
+  // A WebSocket's response cannot be copied.
   if (response.status === 101) return response
   if (isHead) response = withoutBody(response)
   return withHeaders(response, headers => {
@@ -128,8 +136,8 @@ function finish(answer: Answer, request: Request, state: RequestState, cors: Cor
   })
 }
 
-/** One entry a request: no query and no header, which may hold keys. */
-function tellRequest(
+/** Logs one entry per request: without query and headers, which may hold keys. */
+function logRequest(
   log: Log,
   request: Request,
   { requestId, part, runRef, ip, identity, traceparent }: RequestState,
@@ -139,7 +147,7 @@ function tellRequest(
     level: 'info',
     event: 'request',
     method: request.method,
-    // Not every runtime gives an address that was parsed.
+    // Not every runtime passes a parsed address.
     path: loggedPath(pathnameOf(request.url)),
     part,
     ...answer,
@@ -155,7 +163,7 @@ function answerMatch(
   request: Request,
   state: RequestState,
   options: DispatchOptions,
-): Answer | Promise<Answer> {
+): EndpointResult | Promise<EndpointResult> {
   const { match } = state
   if (match?.found === 'route') return match.route.endpoint(request, state)
   if (match === undefined || match.allow.length === 0)
@@ -168,7 +176,7 @@ function answerMatch(
   return problemResponse(error, { requestId, production: options.production, headers })
 }
 
-/** Whoever has come to the wrong place is told where to look. */
+/** The `Link` header that shows a client where to look. */
 function linkOf({ link }: DispatchOptions): { readonly link?: string } {
   return link === undefined ? {} : { link }
 }
@@ -178,11 +186,11 @@ function methodsOf(match: RouteMatch): readonly string[] {
   return match.found === 'path' ? match.allow : [match.route.method]
 }
 
-/** Turns a throw into a response. What the client cannot mend is logged; failed runs have been logged already. */
+/** Turns an error into a response. Logs it if the client cannot mend it; failed runs have been logged already. */
 function explain(error: unknown, request: Request, state: RequestState, options: DispatchOptions): Response {
   const { requestId, runId } = state
   const secrets = Object.values(options.readKeys(request.headers, undefined) ?? {})
-  if (isUntold(error)) state.tellThrown('request.failed', error, request)
+  if (shouldLog(error)) state.logThrown('request.failed', error, request)
   const isLost = state.match?.found !== 'route' && isServableError(error) && error.code === 'not_found'
   const headers = { ...(runId !== undefined && { 'x-run-id': runId }), ...(isLost && linkOf(options)) }
   return problemResponse(error, { requestId, production: options.production, secrets, headers })

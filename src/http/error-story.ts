@@ -9,23 +9,23 @@ import { messageOf, redact } from '../base/errors.ts'
 import { withoutKeyText } from '../base/key-text.ts'
 import { plain } from '../web/plain.ts'
 
-/** A thrown value and its causes, as an entry of the log holds them. */
+/** A thrown value and its causes, in the form of a log entry. */
 export interface ErrorStory {
-  /** Its class, or the type of a value that is no error. */
+  /** The class of the error, or the type of another value. */
   readonly name: string
   /** At most 2,000 characters, on one line. */
   readonly message: string
   /** A code of this library, of the runtime or of a client, such as `ECONNREFUSED`. */
   readonly code?: string
-  /** `name: message` and, on a line each, where it was thrown: at most 30 lines. */
+  /** `name: message`, then one line per frame: at most 30. */
   readonly stack?: string
-  /** Its `cause`; five deep at the most. */
+  /** The story of its `cause`; at most five deep. */
   readonly cause?: ErrorStory
   /** The errors of an `AggregateError`. */
   readonly errors?: readonly ErrorStory[]
 }
 
-/** Most errors that one story tells of, and how deep it goes. */
+/** The most errors in one story, and its greatest depth. */
 const MAX_ERRORS = 10
 const MAX_DEPTH = 5
 
@@ -34,30 +34,30 @@ const MAX_NAME = 100
 const MAX_FRAMES = 30
 const MAX_FRAME = 300
 
-/** What is shorter is no secret; cut out, it would only garble the log. */
+/** Shorter texts are not treated as secrets, since removing them would only garble the log. */
 const MIN_SECRET = 4
 
-/** Tells what was thrown, whatever it is. Never throws. */
+/** Describes any thrown value. Never throws. */
 export function storyOf(thrown: unknown, secrets: readonly string[] = []): ErrorStory {
-  return new ErrorText(secrets).tell(thrown, MAX_DEPTH)
+  return new ErrorText(secrets).describe(thrown, MAX_DEPTH)
 }
 
-/** A text as a story holds it. */
+/** Cleans a text as a story's texts are. */
 export function cleanText(text: string, secrets: readonly string[] = []): string {
   return new ErrorText(secrets).clean(text, MAX_MESSAGE)
 }
 
 class ErrorText {
   readonly #secrets: readonly string[]
-  /** Those that were told: a chain may lead back to itself. */
-  readonly #told = new Set<unknown>()
+  /** The errors described already. A chain of causes may be circular. */
+  readonly #described = new Set<unknown>()
 
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets.filter(({ length }) => length >= MIN_SECRET)
   }
 
-  tell(thrown: unknown, depth: number): ErrorStory {
-    this.#told.add(thrown)
+  describe(thrown: unknown, depth: number): ErrorStory {
+    this.#described.add(thrown)
     const name = this.clean(nameOf(thrown), MAX_NAME)
     const message = this.clean(messageOf(thrown), MAX_MESSAGE)
     const code = textIn(thrown, 'code')
@@ -75,9 +75,9 @@ class ErrorText {
   }
 
   #inner(thrown: unknown, depth: number): ErrorStory | undefined {
-    const isOver = depth <= 1 || this.#told.size >= MAX_ERRORS
-    if (thrown === undefined || thrown === null || isOver || this.#told.has(thrown)) return undefined
-    return this.tell(thrown, depth - 1)
+    const isOver = depth <= 1 || this.#described.size >= MAX_ERRORS
+    if (thrown === undefined || thrown === null || isOver || this.#described.has(thrown)) return undefined
+    return this.describe(thrown, depth - 1)
   }
 
   #innerErrors(errors: unknown, depth: number): ErrorStory[] {
@@ -89,12 +89,15 @@ class ErrorText {
         if (story !== undefined) stories.push(story)
       }
     } catch {
-      // It looked like a list.
+      // It only looked like a list.
     }
     return stories
   }
 
-  /** The frames below a head of our own: the stack's own has the text as it was, on any number of lines. */
+  /**
+   * The stack with a first line of its own and the frames. The original first lines have the uncleaned text, on any number of
+   * lines.
+   */
   #stackOf(thrown: unknown, head: string): string | undefined {
     const stack = textIn(thrown, 'stack')
     if (stack === undefined) return undefined
@@ -118,7 +121,7 @@ class ErrorText {
 /** A line of a stack: `at name (place)` of V8 and Bun, `name@place` of other engines. */
 const FRAME = /^\s*at |^[^\s@]*@\S+:\d+/
 
-/** A line of a message may look like a frame; one that has no lines is none. */
+/** Removes the message: a line of it may look like a frame. A message without line breaks cannot. */
 function withoutMessage(stack: string, message = ''): string {
   const at = /[\r\n]/.test(message) ? stack.indexOf(message) : -1
   return at === -1 ? stack : stack.slice(at + message.length)
@@ -134,7 +137,7 @@ function textIn(value: unknown, member: string): string | undefined {
   return typeof text === 'string' && text !== '' ? text : undefined
 }
 
-/** A member of other code's value; undefined where looking at it throws. */
+/** A member of a value from other code; undefined if reading it throws. */
 function memberOf(value: unknown, member: string): unknown {
   try {
     return (Object(value) as Record<string, unknown>)[member]

@@ -9,7 +9,7 @@ import { refOf } from '../runs/stored/record.ts'
 import { cleanText, storyOf } from './error-story.ts'
 import type { Log, LogEntry } from './log.ts'
 
-/** Tells the log what was thrown. `entry` says where. */
+/** Logs a thrown value. `entry` has the event and its context. */
 export function logThrown(
   log: Log,
   entry: Pick<LogEntry, 'event'> & Partial<LogEntry>,
@@ -20,7 +20,7 @@ export function logThrown(
   log({ level: 'error', ...entry, message: error.message, error })
 }
 
-/** Tells the log of a failure of a run, or in one. What the run survived is a warning. */
+/** Logs a failure of a run, or in one. A failure that the run survived is a warning. */
 export function logFailure(log: Log, failure: RunFailure): void {
   const { event, kind, name, of, code, message, runId, owner, requestId, taskId, thrown, secrets } = failure
   const inner = { 'tool.failed': 'tool', 'step.failed': 'step' } as const

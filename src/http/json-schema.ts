@@ -17,8 +17,8 @@ interface Standard {
 }
 
 /**
- * The JSON Schema (draft 2020-12, or as plain JSON Schema has it) of a schema; null where it offers none. Accepts plain
- * JSON Schema, valibot, and every library with Standard Schema's `jsonSchema`, such as zod.
+ * The JSON Schema (draft 2020-12, or plain JSON Schema unchanged) of a schema; null if it offers none. Accepts plain JSON Schema,
+ * valibot, and every library with Standard Schema's `jsonSchema`, such as zod.
  */
 export function toJsonSchema(schema: unknown): JsonSchema | null {
   if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return null
@@ -32,12 +32,12 @@ export function toJsonSchema(schema: unknown): JsonSchema | null {
       ? asSchema(ofValibot(schema as Parameters<typeof ofValibot>[0], { errorMode: 'ignore' }))
       : null
   } catch {
-    // A schema that JSON Schema cannot say.
+    // JSON Schema cannot express this schema.
     return null
   }
 }
 
-/** An object of JSON, and not of some class. */
+/** Whether it is a plain object of JSON, not an instance of a class. */
 function isPlain(schema: object): schema is JsonSchema {
   const prototype = Object.getPrototypeOf(schema)
   return isObject(schema) && (prototype === Object.prototype || prototype === null) && isJson(schema)

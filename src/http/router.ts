@@ -9,7 +9,7 @@
 import { IttyRouter } from 'itty-router'
 import { ServableError } from '../base/errors.ts'
 
-/** What the matcher has to know of a route. `GET` answers `HEAD` as well. */
+/** The members of a route that the matcher needs. `GET` answers `HEAD` as well. */
 export interface Findable {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Absolute, with `:name` for a parameter. */
@@ -17,19 +17,19 @@ export interface Findable {
 }
 
 /**
- * What a method and a path lead to: a route; a path that has other methods, where the first route or, with no methods at all,
- * the territory says more of it; or nothing.
+ * The match of a method and a path: a route; a path without this method, with its first route or, if it has no routes, its
+ * territory; or nothing.
  */
 export type Match<R, T> =
   | { readonly found: 'route'; readonly route: R; readonly params: Readonly<Record<string, string>> }
   | { readonly found: 'path'; readonly at: R | T; readonly allow: readonly string[] }
   | undefined
 
-/** Finds what a method and an encoded path lead to. Throws `invalid_path` for broken percent-encoding. */
+/** Matches a method and an encoded path. Throws `invalid_path` for broken percent-encoding. */
 export type Matcher<R, T> = (method: string, pathname: string) => Match<R, T>
 
 /**
- * Compiles routes; the earlier one wins. What lies below the path of a territory and is no route is a path without methods.
+ * Compiles routes; the earlier one wins. A path below a territory that is not a route is a path without methods.
  */
 export function createMatcher<R extends Findable, T extends Pick<Findable, 'path'>>(
   routes: readonly R[],
@@ -79,7 +79,7 @@ export function joinPath(...segments: readonly string[]): string {
   return `/${segments.join('/')}`.replace(/\/+/g, '/').replace(/(.)\/$/, '$1')
 }
 
-/** Compiles the pattern when a path first begins like it: a Worker starts for one request, not for all routes. */
+/** Compiles the pattern when a path first has its beginning: a Worker starts for one request, not for all routes. */
 function matchOf(path: string): (pathname: string) => Params | undefined {
   const [beginning = ''] = path.split(':', 1)
   let compiled: Compiled | undefined
@@ -104,11 +104,11 @@ interface Compiled {
   readonly names: readonly string[]
 }
 
-/** What itty-router makes of a path, but for the names of its groups: they would cost more than the rest of a match. */
+/** Compiles a path with itty-router, without named groups, which would cost more than the rest of a match. */
 function compile(path: string): Compiled {
   const router = IttyRouter()
   router.all(path, () => {})
-  // It keeps a route as [method, pattern, handlers, path].
+  // itty-router stores a route as [method, pattern, handlers, path].
   const { source } = router.routes[0]![1]
   const names = Array.from(source.matchAll(/\(\?<(\w+)>/g), ([, name]) => name!)
   return { names, pattern: new RegExp(source.replace(/\((?!\?)/g, '(?:').replace(/\(\?<\w+>/g, '(')) }
@@ -127,7 +127,7 @@ function decode(params: Params): Params {
   return params
 }
 
-/** The methods of a path, `OPTIONS` always among them. */
+/** The methods of a path, including `OPTIONS`. */
 function allowOf(routes: readonly Findable[]): string[] {
   const methods = new Set<string>(['OPTIONS'])
   for (const { method } of routes) {

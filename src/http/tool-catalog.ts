@@ -1,5 +1,5 @@
 /**
- * The tools that are listed: named ones first, then those of toolkits.
+ * Lists tools: named ones first, then those of toolkits.
  *
  * @module
  */
@@ -10,41 +10,41 @@ import type { Toolkit } from '../agents/toolkit.ts'
 import { ServableError } from '../base/errors.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 
-/** What a list tells of a tool. */
+/** A tool in lists. */
 export interface ToolSummary {
   readonly name: string
   readonly description: string | null
-  /** JSON Schema of the arguments, where the tool has one. */
+  /** JSON Schema of the arguments; null if the tool has none. */
   readonly parameters: JsonSchema | null
-  /** Whether calls of it may wait for the approval of a person. */
+  /** Whether its calls may wait for the approval of a person. */
   readonly needsApproval: boolean
 }
 
 /** One tool. */
 export interface ToolDetail extends ToolSummary {
-  /** The toolkit that it is of; null for a named tool. */
+  /** The toolkit that it belongs to; null for a named tool. */
   readonly toolkit: string | null
-  /** The tool server that it is of; null for a tool of this service. */
+  /** The tool server that it belongs to; null for a tool of this service. */
   readonly server: string | null
 }
 
-/** Where tools come from. */
+/** The sources of tools. */
 export interface ToolSources {
   readonly toolkits: readonly Toolkit[]
-  /** By name; they win over a toolkit's of the same name. */
+  /** Tools by name. They win over a toolkit's of the same name. */
   readonly toolLibrary: Readonly<Record<string, Tool>>
-  /** Those of tool servers come last: `server.tool`. */
+  /** The tools of tool servers come last: `server.tool`. */
   readonly toolServers: Pick<ToolServerSource, 'servers'> | undefined
 }
 
-/** Looks tools up. */
+/** Finds tools. */
 export interface ToolCatalog {
   list(): Promise<readonly ToolSummary[]>
   /** Throws `tool_not_found`. */
   get(name: string): Promise<ToolDetail>
 }
 
-/** Collects the tools. Throws `invalid_options` for what is none. The first toolkit with a name has it. */
+/** Collects the tools. Throws `invalid_options` for an invalid one. The first toolkit with a name has it. */
 export function createToolCatalog({ toolkits, toolLibrary, toolServers }: ToolSources): ToolCatalog {
   const tools = new Map<string, { tool: Tool; toolkit: string | null }>()
   for (const [name, tool] of Object.entries(toolLibrary)) {
@@ -78,7 +78,7 @@ function toSummary({ name, description, parameters, needsApproval }: ServerTool)
   return { name, description, parameters, needsApproval }
 }
 
-/** A tool as lists show it. */
+/** Makes the summary of a tool. */
 export function summaryOf(
   name: string,
   { description, parameters, needsApproval = false }: Tool,

@@ -1,4 +1,4 @@
-/** A tool as lists tell of it (`ToolSummary`), for the OpenAPI document. */
+/** The schema of a `ToolSummary`, for the OpenAPI document. */
 export const TOOL_SUMMARY: Readonly<Record<string, unknown>> = {
   type: 'object',
   properties: {

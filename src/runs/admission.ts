@@ -1,83 +1,83 @@
 import { ServableError } from '../base/errors.ts'
-import type { Document, Footing, Reader, Transaction } from '../stores/store.ts'
+import type { Document, Eviction, Reader, Transaction } from '../stores/store.ts'
 import type { HostSettings, IdempotencyKey } from './stored/host.ts'
 import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './stored/record.ts'
 
-/** What is kept of an idempotency key. */
+/** The stored use of an idempotency key. */
 export interface KeyUse {
   readonly runId: string
   readonly fingerprint: string
 }
 
-/** Bytes that are kept for the end of a run, so that it can be written where there is room for nothing else. */
+/** Bytes that are reserved for the end of a run, so that it can be written when the store has no other room. */
 const END_BYTES = 2048
 
-/** How much may be at work at a time: in all, and of one client. */
+/** How many runs may be at work at a time: in total, and per client. */
 export type WorkBounds = Pick<HostSettings, 'maxRunning' | 'maxRunningPerOwner'>
 
-/** A run, and whose place it takes. */
+/** A run, and the client whose slot it takes. */
 export interface AdmittedRun {
   readonly run: StoredRun
-  /** Its owner's where nobody is named. */
+  /** Default: the run's owner. */
   readonly client?: string | undefined
-  /** When it has ended for certain, where nobody who knows better may tell. */
+  /** When it has ended for certain. Needed only where its end may not be reported. */
   readonly expiresAt?: number | undefined
   /** Bytes that it holds in memory while it is at work. Default: 0. */
   readonly inputBytes?: number | undefined
 }
 
-/** Writes down a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
+/** Writes a run that is about to start. Throws `too_many_runs` if the most that are allowed are at work. */
 export function admitRun(tx: Transaction, admitted: AdmittedRun, bounds: WorkBounds): void {
   const { run, client, expiresAt, inputBytes = 0 } = admitted
   const document = toDocument(run)
   const thing = run.record.id
-  const place = placeOf(document, { instance: run.instance, client, expiresAt })
-  takePlace(tx, RUNNING, place, bounds, { thing, weight: inputBytes + END_BYTES })
+  const slot = slotOf(document, { instance: run.instance, client, expiresAt })
+  takeSlot(tx, RUNNING, slot, bounds, { thing, weight: inputBytes + END_BYTES })
   tx.put(RUNS, document, { thing })
 }
 
-/** The place of what is at work. Its partition is the client who has it: its owner where nobody is named. */
-export function placeOf(
+/** Makes the slot of work. Its partition is the client that has it: the owner unless a client is named. */
+export function slotOf(
   document: Document,
   { instance, client, expiresAt }: Omit<AdmittedRun, 'run'> & { readonly instance: string },
 ): Document<string> {
   const { id, at, partition } = document
-  const place = { id, at, partition: client ?? partition, tags: {}, value: instance }
-  return expiresAt === undefined ? place : { ...place, expiresAt }
+  const slot = { id, at, partition: client ?? partition, tags: {}, value: instance }
+  return expiresAt === undefined ? slot : { ...slot, expiresAt }
 }
 
-/** Takes a place among those of a collection. Throws `too_many_runs` where all are taken, or all that one client may have. */
-export function takePlace(
+/** Takes a slot in a collection. Throws `too_many_runs` if none is free, or if the client has as many as it may. */
+export function takeSlot(
   tx: Transaction,
   collection: string,
-  place: Document<string>,
+  slot: Document<string>,
   { maxRunning, maxRunningPerOwner }: WorkBounds,
-  footing?: Footing,
+  footing?: Eviction,
 ): void {
-  if (place.expiresAt !== undefined) {
+  if (slot.expiresAt !== undefined) {
     for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
   }
   const all = tx.count(collection)
   if (all >= maxRunning) throw tooManyRuns(`${maxRunning} are already at work`)
-  const own = tx.count(collection, place.partition)
+  const own = tx.count(collection, slot.partition)
   if (own >= maxRunningPerOwner) throw tooManyRuns(`this client already has ${maxRunningPerOwner}`)
   if (own > 0 && all >= maxRunning - Math.floor(maxRunning / FIRST)) {
     throw tooManyRuns(`this client already has ${own}, and the last places are for clients that have none`)
   }
-  tx.put(collection, place, footing)
+  tx.put(collection, slot, footing)
 }
 
 const EXPIRED_AT_ONCE = 100
 
-/** The part of all places that only clients get that have none: one of so many. */
+/** One in so many slots is reserved for clients that have none. */
 const FIRST = 10
 
-/** The run for which a key has been used; undefined for a new key. Throws `idempotency_mismatch` for another body. */
+/** Returns the use of a key; undefined for a new key. Throws `idempotency_mismatch` for another body. */
 export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
   return checkUse(tx.get<KeyUse>(KEYS, key.id)?.value, key)
 }
 
-/** What is kept of a key, if anything. Throws `idempotency_mismatch` where it was used for another body. */
+/** Checks the stored use of a key. Throws `idempotency_mismatch` if it was used for another body. */
 export function checkUse(use: KeyUse | undefined, key: IdempotencyKey): KeyUse | undefined {
   if (use === undefined || use.fingerprint === key.fingerprint) return use
   throw new ServableError(
@@ -86,14 +86,14 @@ export function checkUse(use: KeyUse | undefined, key: IdempotencyKey): KeyUse |
   )
 }
 
-/** Ties a key to a run. */
+/** Stores the use of a key for a run. */
 export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, expiresAt?: number): void {
   const value: KeyUse = { runId, fingerprint: key.fingerprint }
   const document = { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value }
   tx.put<KeyUse>(KEYS, document, { thing: runId })
 }
 
-/** Why no more runs are taken. */
+/** The error if no more runs may start. */
 export function tooManyRuns(what: string): ServableError {
   return new ServableError('too_many_runs', `Too many runs: ${what}. Try again later`)
 }

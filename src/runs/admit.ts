@@ -1,5 +1,5 @@
 /**
- * Who must agree before a run starts, such as the plugin `budgets`.
+ * Asks plugins, such as `budgets`, before a run starts.
  *
  * @module
  */
@@ -15,14 +15,16 @@ export interface StartingRun {
   readonly target: Target
   readonly input: RunInput
   readonly options: Pick<PlainOptions, 'identity'>
-  /** Who asks for it: its identity, else a digest of its address. */
+  /** The client: its identity, else a digest of its address. */
   readonly client: string
 }
 
-/** Throws where a run may not start. What it gives takes that back for a run that does not start. A run is admitted once. */
+/**
+ * Throws if a run may not start. The returned function reverts the admission of a run that does not start. Called once per run.
+ */
 export type Admit = (run: StartingRun) => Promise<() => Promise<void>>
 
-/** Starts a run that is admitted. `isStarted` says whether it began now: an older one was admitted before. */
+/** Starts a run after its admission. `isStarted` returns whether it began now: an older run was admitted before. */
 export async function admitted<T>(
   admit: Admit | undefined,
   run: StartingRun,

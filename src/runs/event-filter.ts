@@ -1,5 +1,5 @@
 /**
- * What the reader of a run is told of what its servable gave: with its time, and without what is to be kept from the reader.
+ * Turns the events of a servable into the ones that the reader of a run gets: with a time, and without secrets.
  *
  * @module
  */
@@ -17,49 +17,49 @@ import { isOfToolCall, ToolArgs } from './tool-args.ts'
 import { type Waiting, waitingOf } from './waiting/waiting.ts'
 
 /** The run of a {@link EventFilter}. */
-export interface ToldRun {
+export interface FilteredRun {
   readonly id: string
   readonly target: Target
   readonly settings: RunSettings
   /** By `performance.now()`. */
   readonly startedAt: number
-  /** What the request held that must stand in no log, beside the keys of the run. */
+  /** Secrets of the request, beside the keys of the run, that must not be logged. */
   readonly secrets?: (() => readonly string[]) | undefined
 }
 
-/** Makes of the events of a servable what is told of one run. */
+/** Makes the reader's events from those of a servable, for one run. */
 export class EventFilter {
-  readonly #run: ToldRun
+  readonly #run: FilteredRun
   readonly #notes: FailureNotes | undefined
   #steps: StepIds | undefined
   #args: ToolArgs | undefined
   #next: RunEvent | undefined
-  /** Those of the run, once they are complete. */
+  /** The options of the run, once they are complete. */
   options: RunOptions
 
-  constructor(run: ToldRun, options: RunOptions) {
+  constructor(run: FilteredRun, options: RunOptions) {
     this.#run = run
     this.options = options
-    this.#notes = run.settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
+    this.#notes = run.settings.onFailure && new FailureNotes(failure => this.#reportInner(failure))
   }
 
-  /** The event, or the `tool_call_ready` that comes before it; undefined for one that was told before. */
+  /** Returns the event, or the `tool_call_ready` that comes before it; undefined if it was sent before. */
   ready(event: RunEvent): RunEvent | undefined {
     if (event.type === 'text' || !isOfToolCall(event)) return event
     this.#args ??= new ToolArgs(this.#run.settings.maxLength)
-    const told = this.#args.see(event)
-    if (told !== undefined && told !== event) this.#next = event
-    return told
+    const first = this.#args.see(event)
+    if (first !== undefined && first !== event) this.#next = event
+    return first
   }
 
-  /** What is to be told next, before the servable is asked again. Told once. */
+  /** Returns the next event to send before the servable is read again, once. */
   takeNext(): RunEvent | undefined {
     const next = this.#next
     this.#next = undefined
     return next
   }
 
-  /** What a run that waits is kept with. Throws where it cannot be kept, and for requests that are not its own. */
+  /** Makes the stored state of a run that waits. Throws if it cannot be stored, and for requests that are not the run's own. */
   waiting({ requests = [] }: FinishEvent, input: RunInput, work: RunWork): Waiting {
     const { id, target } = this.#run
     work.checkKept()
@@ -68,29 +68,29 @@ export class EventFilter {
     return waitingOf(target, input, this.options, { requests, work: work.toKeep(this.options) })
   }
 
-  /** Notes what failed. Called with each event, before it is told. */
+  /** Notes failures. Called with each event before it is sent. */
   see(event: RunEvent): void {
     this.#notes?.see(event)
   }
 
-  /** The run has ended well: what failed in it is told. */
+  /** Reports the noted failures of a run that has ended well. */
   settle(): void {
     this.#notes?.settle()
   }
 
   /**
-   * The event, with the whole milliseconds since the start, by a clock that is never put back, and without what the contract does not
-   * know.
+   * Returns the event with the whole milliseconds since the start, by a monotonic clock, and without members that the contract
+   * does not have.
    */
   at<E extends RunEvent>(event: E): E {
-    const told = { ...event, at: Math.trunc(performance.now() - this.#run.startedAt) }
-    // Other code's object may have its type where a copy has it not.
-    if (told.type !== event.type) throw invalidEvent(this.#run.target, event)
-    return knownOf(told)
+    const timed = { ...event, at: Math.trunc(performance.now() - this.#run.startedAt) }
+    // An object of other code may lose its type when it is copied.
+    if (timed.type !== event.type) throw invalidEvent(this.#run.target, event)
+    return knownOf(timed)
   }
 
-  /** The event as it is told. */
-  toTell(event: RunEvent): RunEvent {
+  /** Returns the event for the reader. */
+  forReader(event: RunEvent): RunEvent {
     return this.at(this.#masked(event))
   }
 
@@ -113,23 +113,23 @@ export class EventFilter {
     return this.options.clientTools?.some(({ name }) => name === tool)
   }
 
-  /** What made the run fail, as its last event. Tells the log. */
+  /** Makes the last event of a failed run, and reports the failure to the log. */
   toErrorEvent(thrown: unknown): ErrorEvent {
     const { code, message } = reportError(thrown, this.#run.settings.production, 'agent_failed')
     if (this.#notes !== undefined) {
       const story = this.#notes.end(thrown)
-      this.#tellFailure({ event: 'run.failed', code, message: messageOf(thrown), thrown: story })
+      this.#report({ event: 'run.failed', code, message: messageOf(thrown), thrown: story })
     }
     return { type: 'error', error: this.#withoutKeys(message), code }
   }
 
-  /** Tells that a tool or a step failed, and that the run went on. */
-  #tellInner({ code, message, thrown, ...failure }: InnerFailure): void {
+  /** Reports that a tool or a step failed while the run goes on. */
+  #reportInner({ code, message, thrown, ...failure }: InnerFailure): void {
     const known = code ?? reportError(thrown, false, 'agent_failed').code
-    this.#tellFailure({ ...failure, code: known, message: message ?? messageOf(thrown), thrown })
+    this.#report({ ...failure, code: known, message: message ?? messageOf(thrown), thrown })
   }
 
-  #tellFailure(failure: Pick<RunFailure, 'event' | 'of' | 'code' | 'message' | 'thrown'>): void {
+  #report(failure: Pick<RunFailure, 'event' | 'of' | 'code' | 'message' | 'thrown'>): void {
     const { id, target, settings } = this.#run
     const { kind, name } = target
     const { identity = null, requestId } = this.options
@@ -144,7 +144,7 @@ export class EventFilter {
     return [...secretsOf(this.options), ...(this.#run.secrets?.() ?? [])]
   }
 
-  /** A text without any secret of the run or its request. */
+  /** Removes all secrets of the run and its request from a text. */
   readonly redact = (text: string): string => redact(text, this.#allSecrets())
 
   #withoutKeys(text: string): string {
@@ -152,7 +152,7 @@ export class EventFilter {
   }
 }
 
-/** What `work` gives, if it does not throw. */
+/** Returns the result of `work`, or undefined if it throws. */
 export function quietly<T>(work: () => T): T | undefined {
   try {
     return work()
@@ -161,7 +161,7 @@ export function quietly<T>(work: () => T): T | undefined {
   }
 }
 
-/** Throws for an end that no encoder could write: after it, there is no other end to write instead. */
+/** Throws if the end cannot be written as JSON. Later there would be no other end to write instead. */
 export function checkJson(event: FinishEvent): FinishEvent {
   if (event.structured == null) return event
   let json: string | undefined
@@ -174,7 +174,7 @@ export function checkJson(event: FinishEvent): FinishEvent {
   throw new ServableError('invalid_event', 'The structured output must be an object or an array')
 }
 
-/** For what is no event of a run. */
+/** The error for a value that is not a run event. */
 export function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
   const type: unknown = Object(event).type
   const what = typeof type === 'string' ? `type \`${type.slice(0, 40)}\`` : typeof event
@@ -184,12 +184,12 @@ export function invalidEvent({ kind, name }: Target, event: unknown): ServableEr
   )
 }
 
-/** For the event after the last one that may come. */
+/** The error for more events than a run may have. */
 export function tooManyEvents(max: number): ServableError {
   return new ServableError('run_too_large', `The run has more than ${max} events`)
 }
 
-/** Whether what a servable gave may be the end of a run that waits: a look that costs nothing. */
+/** Whether a value from a servable may be the end of a waiting run. A cheap first check. */
 export function mayWait(event: unknown): boolean {
   return typeof event === 'object' && event !== null && 'requests' in event
 }

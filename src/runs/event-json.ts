@@ -2,8 +2,8 @@ import type { RunEvent } from '../agents/contract.ts'
 import { ServableError } from '../base/errors.ts'
 
 /**
- * An event as JSON. Most events are text, so a text event is written without walking an object. Throws `invalid_event` for a
- * value that JSON cannot express.
+ * Writes an event as JSON. Most events are text, so text events are written without walking an object. Throws `invalid_event` for
+ * a value that JSON cannot express.
  */
 export function eventToJson(event: RunEvent): string {
   if (event.type === 'text') return textToJson(event)
@@ -15,12 +15,12 @@ export function eventToJson(event: RunEvent): string {
 }
 
 function textToJson({ text, agent, parentId, at }: Extract<RunEvent, { type: 'text' }>): string {
-  const said = `{"type":"text","text":${JSON.stringify(text)}`
+  const start = `{"type":"text","text":${JSON.stringify(text)}`
   const who = `${member('agent', agent)}${member('parentId', parentId)}`
-  return at === undefined ? `${said}${who}}` : `${said}${who},"at":${at}}`
+  return at === undefined ? `${start}${who}}` : `${start}${who},"at":${at}}`
 }
 
-/** The servable's own: it may be anything. */
+/** Writes a member. Its value comes from the servable and may have any type. */
 function member(name: string, value: unknown): string {
   return typeof value === 'string' ? `,"${name}":${JSON.stringify(value)}` : ''
 }

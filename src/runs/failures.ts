@@ -1,5 +1,6 @@
 /**
- * Failures of a run, for the log. Each is logged once, although a tool's error may fail its step, and the step's error the run.
+ * Failures of a run, for the log. Each is logged once, although a tool's error may fail its step, and the step's error may fail
+ * the run.
  *
  * @module
  */
@@ -12,13 +13,13 @@ import { messageOf } from '../base/errors.ts'
 /** A failure of a run or in it, for the log. */
 export interface RunFailure {
   /**
-   * The run failed; a tool or a step did, and the run went on; or the end of a run could not be stored.
+   * The run failed; or a tool or a step failed and the run went on; or the end of a run could not be stored.
    */
   readonly event: 'run.failed' | 'tool.failed' | 'step.failed' | 'run.not_stored'
   readonly kind: Kind
   readonly name: string
   readonly runId: string
-  /** The identity that owns the run; null where there is none, and the id alone is enough to read it. */
+  /** The identity that owns the run. Null if there is none: then the id alone gives access. */
   readonly owner: string | null
   /** The id of the request that started the run. */
   readonly requestId: string | undefined
@@ -27,15 +28,15 @@ export interface RunFailure {
   /** The tool or the step. */
   readonly of?: string
   readonly code: string
-  /** The text of what was thrown, provider keys removed. */
+  /** The text of the error, without provider keys. */
   readonly message: string
-  /** As it was thrown; undefined where nobody knows more than the text, and where it was told before. */
+  /** The thrown value. Undefined if only the text is known, and if it was reported before. */
   readonly thrown: unknown
-  /** What must not stand in the log. */
+  /** Secrets to remove from the log. */
   readonly secrets: readonly string[]
 }
 
-/** The store could not take how a run has ended. */
+/** The failure to store the end of a run. */
 export function notStored(
   runId: string,
   { kind, name }: Pick<RunFailure, 'kind' | 'name'>,
@@ -47,7 +48,7 @@ export function notStored(
   return { ...how, kind, name, runId, owner, requestId, thrown, secrets: [...secretsOf(options), ...secrets] }
 }
 
-/** What failed inside a run. */
+/** A failure inside a run. */
 export interface InnerFailure {
   readonly event: 'tool.failed' | 'step.failed'
   readonly of: string
@@ -56,27 +57,27 @@ export interface InnerFailure {
   readonly thrown: unknown
 }
 
-/** Tools at work that are remembered by the ids of their calls. */
+/** The most running tools that are remembered, by the ids of their calls. */
 const MAX_CALLS = 1000
 
-/** Causes that are looked at. */
+/** The most causes that are searched. */
 const MAX_DEPTH = 5
 
 /**
- * Looks at the events of a run for what failed in it. It is told when the run goes on; where the run fails of it, the run's
- * own end tells it.
+ * Finds failures in the events of a run. A failure is reported when the run goes on. If it makes the run fail, the run's own end
+ * reports it.
  */
 export class FailureNotes {
-  readonly #tell: (failure: InnerFailure) => void
+  readonly #report: (failure: InnerFailure) => void
   #calls: Map<string, string> | undefined
   #noted: InnerFailure | undefined
-  #told: WeakSet<object> | undefined
+  #reported: WeakSet<object> | undefined
 
-  constructor(tell: (failure: InnerFailure) => void) {
-    this.#tell = tell
+  constructor(report: (failure: InnerFailure) => void) {
+    this.#report = report
   }
 
-  /** Takes an event, before anyone else does. */
+  /** Reads an event, before any other reader. */
   see(event: RunEvent): void {
     if (event.type === 'tool_call_start') this.#remember(event.toolCall)
     const failure = this.#failureIn(event)
@@ -88,30 +89,30 @@ export class FailureNotes {
     } else if (noted.thrown !== failure.thrown) this.#noted = failure
   }
 
-  /** The run goes on, or has ended by itself: what failed in it is a story of its own. */
+  /** The run goes on or has ended well: reports the noted failure on its own. */
   settle(): void {
     const noted = this.#noted
     this.#noted = undefined
     if (noted === undefined) return
     const thrown = this.#once(noted.thrown)
-    // A step that failed of a tool that was told.
+    // A step failed because of a tool whose failure was reported.
     if (thrown === undefined && noted.thrown !== undefined) return
-    this.#tell({ ...noted, thrown })
+    this.#report({ ...noted, thrown })
   }
 
-  /** The run fails; gives what is to be told of the throw. */
+  /** The run fails. Returns the thrown value for the report; undefined if it was reported. */
   end(thrown: unknown): unknown {
     if (this.#noted !== undefined && isPartOf(this.#noted.thrown, thrown)) this.#noted = undefined
     this.settle()
     return this.#once(thrown)
   }
 
-  /** The value, the first time. */
+  /** Returns the value the first time, then undefined. */
   #once(thrown: unknown): unknown {
     if (typeof thrown !== 'object' || thrown === null) return thrown
-    if (this.#told?.has(thrown)) return undefined
-    this.#told ??= new WeakSet()
-    this.#told.add(thrown)
+    if (this.#reported?.has(thrown)) return undefined
+    this.#reported ??= new WeakSet()
+    this.#reported.add(thrown)
     return thrown
   }
 
@@ -119,7 +120,7 @@ export class FailureNotes {
     if (event.type === 'tool_call_end') {
       const of = this.#calls?.get(event.toolCallId) ?? 'unknown'
       this.#calls?.delete(event.toolCallId)
-      // That a person denies a call is no failure.
+      // A denied call is not a failure.
       if (event.error === undefined || event.code === 'approval_denied') return undefined
       return { event: 'tool.failed', of, code: event.code, message: event.error, thrown: thrownWith(event) }
     }
@@ -135,7 +136,7 @@ export class FailureNotes {
   }
 }
 
-/** Whether the story of `outer` has that of `inner` in it. */
+/** Whether `inner` is among the causes of `outer`. */
 function isPartOf(inner: unknown, outer: unknown): boolean {
   if (typeof inner !== 'object' || inner === null) return false
   try {
@@ -144,7 +145,7 @@ function isPartOf(inner: unknown, outer: unknown): boolean {
       error = Object(error).cause
     }
   } catch {
-    // Other code's value, which does not want to be looked at.
+    // A value of other code that throws when it is read.
   }
   return false
 }

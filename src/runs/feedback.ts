@@ -1,47 +1,47 @@
 /**
- * What a caller says of a run that has ended. It is kept with the turn of the run in its session, or with the stored run.
+ * A caller's feedback on a run that has ended. It is stored with the turn of the run in its session, or with the stored run.
  *
  * @module
  */
 
 import { ServableError } from '../base/errors.ts'
-import type { Footing, Reader, Transaction } from '../stores/store.ts'
+import type { Eviction, Reader, Transaction } from '../stores/store.ts'
 
 /** The collection of feedback: by the id of the run, or by the session and the run. */
 export const FEEDBACK = 'feedback'
 
-/** What a caller says of a run. At least one of the first three is there. */
+/** Feedback on a run. At least one of the first three members is set. */
 export interface Feedback {
   /** From -1, which is bad, to 1, which is good. */
   readonly score?: number | undefined
   readonly text?: string | undefined
-  /** What the run should have said. */
+  /** What the run should have answered. */
   readonly correction?: string | undefined
-  /** When it was said, in milliseconds since 1970. */
+  /** When it was given, in milliseconds since 1970. */
   readonly at: number
 }
 
-/** What is said of a run now. */
+/** Feedback as a caller sends it. */
 export type FeedbackInput = Omit<Feedback, 'at'>
 
-/** Keeps feedback. It replaces what was said before. */
+/** Stores feedback. It replaces earlier feedback. */
 export function putFeedback(
   tx: Transaction,
   { id, partition }: { readonly id: string; readonly partition: string },
   given: FeedbackInput,
-  footing: Footing,
+  footing: Eviction,
 ): Feedback {
   const value: Feedback = { ...given, at: tx.now }
   tx.put(FEEDBACK, { id, partition, at: tx.now, tags: {}, value }, footing)
   return value
 }
 
-/** Undefined where nobody has said anything. */
+/** Returns the feedback on a run; undefined if there is none. */
 export function feedbackIn(tx: Reader, id: string): Feedback | undefined {
   return tx.get<Feedback>(FEEDBACK, id)?.value
 }
 
-/** What is at work has no feedback, and is not deleted. */
+/** The error for a run at work: it takes no feedback and cannot be deleted. */
 export function stillAtWork(): ServableError {
   return new ServableError('session_busy', 'The run is at work: wait for its end, or cancel it')
 }

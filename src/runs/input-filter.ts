@@ -1,5 +1,5 @@
 /**
- * What plugins of this package see of what a client says, before any of it is kept or reaches a servable.
+ * The filter of plugins that reads what a client sends, before it is stored or reaches a servable.
  *
  * @module
  */
@@ -8,28 +8,28 @@ import type { Answer, HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { RunCaller } from '../agents/run-types.ts'
 import type { Target } from './target.ts'
 
-/** What a client says: the input of a run with its history, or answers to what a run asks. */
-export interface Said {
+/** What a client sends: the input of a run with its history, or answers to a run's requests. */
+export interface ClientInput {
   readonly input?: RunInput | undefined
   readonly history?: readonly HistoryMessage[] | undefined
   readonly answers?: readonly Answer[] | undefined
 }
 
-/** Who says it, and to whom. */
-export interface Saying extends Pick<RunCaller, 'identity' | 'sessionId'> {
+/** The client, and the target of its input. */
+export interface InputSource extends Pick<RunCaller, 'identity' | 'sessionId'> {
   readonly target: Pick<Target, 'kind' | 'name' | 'scope'>
-  /** Fires when the client has left, where that is known. */
+  /** Fires when the client has left, if that is known. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Gives what takes the place of what was said, each member for the same one. Whatever it throws is told to the client. */
-export type InputFilter = (said: Said, by: Saying) => Promise<Said>
+/** Returns the replacement of the input, with the same members. The client gets the error that it throws. */
+export type InputFilter = (input: ClientInput, by: InputSource) => Promise<ClientInput>
 
-/** Several as one, in their order. Undefined without any. */
-export function filterInputBy(screens: readonly InputFilter[]): InputFilter | undefined {
-  if (screens.length === 0) return undefined
-  return async (said, by) => {
-    for (const screen of screens) said = await screen(said, by)
-    return said
+/** Joins several filters in their order. Undefined if there are none. */
+export function filterInputBy(filters: readonly InputFilter[]): InputFilter | undefined {
+  if (filters.length === 0) return undefined
+  return async (input, by) => {
+    for (const filter of filters) input = await filter(input, by)
+    return input
   }
 }

@@ -15,7 +15,7 @@ const mimeType = v.pipe(
   v.regex(/^[\w.+-]+\/[\w.+*-]+$/, 'must be a media type such as image/png'),
 )
 
-/** A piece of a multi-modal message. */
+/** A part of a multi-modal message. */
 export const ContentPartSchema: v.GenericSchema<unknown, ContentPart> = v.variant('type', [
   v.object({ type: v.literal('text'), text: v.string() }),
   v.object({ type: v.literal('data'), data: v.unknown() }),
@@ -23,7 +23,7 @@ export const ContentPartSchema: v.GenericSchema<unknown, ContentPart> = v.varian
   v.object({ type: v.literal('file'), data, mimeType, filename: v.optional(v.string()) }),
 ])
 
-/** Parts of one message. */
+/** The most parts of one message. */
 export const MAX_PARTS = 1000
 
 /** The message of a run: text that is not empty, or 1 to 1,000 parts. */
@@ -35,13 +35,13 @@ export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   'must be text or an array of content parts',
 )
 
-/** Messages of one history. */
+/** The most messages of one history. */
 const MAX_MESSAGES = 1000
 
-/** Characters of one history, as JSON. */
+/** The most characters of one history, as JSON. */
 const MAX_HISTORY = 1024 * 1024
 
-const said = v.union(
+const content = v.union(
   [v.string(), list(ContentPartSchema, MAX_PARTS)],
   'must be text or an array of content parts',
 )
@@ -54,10 +54,10 @@ const callFields = {
 const HistoryMessageSchema: v.GenericSchema<unknown, HistoryMessage> = v.variant(
   'role',
   [
-    v.object({ role: v.picklist(['system', 'user']), content: said }),
+    v.object({ role: v.picklist(['system', 'user']), content }),
     v.object({
       role: v.literal('assistant'),
-      content: v.optional(said),
+      content: v.optional(content),
       toolCalls: v.optional(list(v.object({ ...callFields, args: v.optional(v.unknown()) }), MAX_PARTS)),
     }),
     v.object({
@@ -70,7 +70,7 @@ const HistoryMessageSchema: v.GenericSchema<unknown, HistoryMessage> = v.variant
   'must be system, user, assistant or tool',
 )
 
-/** Earlier turns: each message of a tool answers a call that an assistant made before and that nothing answered yet. */
+/** Earlier turns. Each tool message answers an earlier call of an assistant that has no result yet. */
 const HistorySchema: v.GenericSchema<unknown, HistoryMessage[]> = v.pipe(
   list(HistoryMessageSchema, MAX_MESSAGES),
   v.check(messages => {
@@ -80,7 +80,7 @@ const HistorySchema: v.GenericSchema<unknown, HistoryMessage[]> = v.pipe(
   shortAsJson(MAX_HISTORY),
 )
 
-/** Throws `invalid_body` that names the first message of a tool that answers nothing. A check of a schema names no such place. */
+/** Throws `invalid_body` with the first tool message that answers nothing. A schema's own check could not name the message. */
 function checkAnswers(messages: readonly HistoryMessage[]): void {
   const open = new Set<string>()
   for (const [index, message] of messages.entries()) {
@@ -93,10 +93,10 @@ function checkAnswers(messages: readonly HistoryMessage[]): void {
   }
 }
 
-/** Tools of one client. */
+/** The most tools of one client. */
 const MAX_TOOLS = 128
 
-/** Characters of all tools of one client, as JSON. */
+/** The most characters of all tools of one client, as JSON. */
 const MAX_TOOLS_LENGTH = 256 * 1024
 
 const ClientToolSchema: v.GenericSchema<unknown, ClientTool> = v.object({
@@ -126,11 +126,11 @@ function shortAsJson<T>(max: number): v.CheckAction<T, string> {
   return v.check(value => JSON.stringify(value).length <= max, `must have at most ${max} characters as JSON`)
 }
 
-/** What a client tells with an input: what was said before, and what it can do. */
+/** The client's part of a conversation: its earlier messages and its tools. */
 export interface Conversation {
   readonly history?: readonly HistoryMessage[] | undefined
   readonly clientTools?: readonly ClientTool[] | undefined
-  /** Who remembers: the client alone. */
+  /** `'client'` if only the client remembers the conversation. */
   readonly memory?: 'client' | undefined
 }
 
@@ -150,7 +150,7 @@ const conversationFields: ConversationFields = {
 
 type MaybeText = v.OptionalSchema<v.GenericSchema<string>, undefined>
 
-/** Text that is not empty and not long, or nothing: an id, a key. */
+/** Optional text, such as an id or a key: 1 to 500 characters. */
 export const shortText = (what: string): MaybeText =>
   v.optional(
     v.pipe(
@@ -170,13 +170,13 @@ export interface RunBody extends Conversation {
   replaces?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
-  /** The run outlives its client. */
+  /** Whether the run outlives its client. */
   background?: boolean | undefined
-  /** Who is told of the end of a run in the background, beside subscribers. */
+  /** The webhook that gets the end of a background run, beside subscribers. */
   webhook?: RunWebhook | undefined
 }
 
-/** The fields of a run's body, for whatever else asks for a run. */
+/** The fields of a run's body, for other bodies that start runs. */
 export const runBodyFields: ConversationFields & {
   readonly input: v.GenericSchema<unknown, RunInput>
   readonly sessionId: MaybeText
@@ -198,18 +198,18 @@ export const runBodyFields: ConversationFields & {
   ...conversationFields,
 }
 
-/** The body of a run request. Fields that it does not know are ignored. */
+/** The body of a run request. Unknown fields are ignored. */
 export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object(runBodyFields),
 )
 
-/** Checks the body of a run request; throws `invalid_body` that names every wrong field. */
+/** Checks the body of a run request. Throws `invalid_body` with every wrong field. */
 export function parseRunBody(value: unknown): RunBody {
   return validate(RunBodySchema, value, 'invalid_body', 'body')
 }
 
-/** Checks what a plugin tells of a conversation as a body is checked. Throws `invalid_body`. */
+/** Checks a plugin's conversation as a body is checked. Throws `invalid_body`. */
 export function parseConversation(value: unknown): Conversation {
   return validate(v.object(conversationFields), value, 'invalid_body', 'run')
 }

@@ -1,5 +1,5 @@
 /**
- * The life of a handler. It begins with the first request or with a server, and ends with the server.
+ * The lifecycle of a handler. It begins with the first request or with a server, and ends with the server.
  *
  * @module
  */
@@ -9,48 +9,48 @@ import { LOOK_MS } from '../stores/presence.ts'
 import type { LocalParts } from '../stores/state.ts'
 import type { WorkingRuns } from './stored/working.ts'
 
-/** Ends what was begun: whoever serves has stopped. */
+/** Ends what `begin` started: the server has stopped. */
 export type End = () => Promise<void>
 
-/** What a life needs. */
+/** The options of a {@link Life}. */
 export interface LifeOptions {
-  /** What keeps the state; undefined where that is not in this process. */
+  /** The state; undefined if it is not in this process. */
   readonly state: LocalParts | undefined
   readonly working: WorkingRuns
   /** Writes what waits to be written, when the last server ends. */
   readonly flush: () => Promise<void>
   /**
-   * Told of a state that cannot be opened, and again where that is for another reason; and of one that cannot be closed when nobody
-   * waits for that any more.
+   * Called if the state cannot be opened, and again for another reason; and if it cannot be closed when nobody waits for that any
+   * more.
    */
   readonly onError: (error: unknown) => void
 }
 
-/** See the module's head. */
+/** Runs work when a handler starts, serves and ends. */
 export interface Life {
-  /** Is done once the state is open, with the first request or before. */
+  /** Runs `work` once the state is open, with the first request or before. */
   atBeginning(work: () => void): void
   /**
-   * Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. Where none serves, it is
-   * done with requests, as often at most.
+   * Runs `work` every {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. Without a
+   * server it runs with requests, at most as often.
    */
   regularly(work: () => void): void
-  /** Begins with each server, and ends with it, or when it begins to close: by calling what it gives, perhaps twice. */
+  /** Runs `work` with each server. The returned function is called when the server ends or begins to close, perhaps twice. */
   whileServing(work: () => () => void): void
-  /** Servers begin to close: ends what is done while they serve. */
+  /** Ends the work of `whileServing`, because servers begin to close. */
   rest(): void
-  /** A request comes. Nothing that it needs is missing from here: what cannot be opened is told by whatever needs it. */
+  /** Called with each request. It does not wait: a state that cannot be opened fails where it is used. */
   onRequest(isIsolated: boolean): void
-  /** Whether the state can be read and written now. What is kept elsewhere can. */
+  /** Whether the state can be read and written now. True for a state that is kept elsewhere. */
   isReady(): Promise<boolean>
-  /** A server begins: opens the state and keeps it open until it ends. Rejects with `invalid_options` where that cannot be. */
+  /** Opens the state for a server, and keeps it open until it ends. Rejects with `invalid_options` if it cannot be opened. */
   begin(): Promise<End>
 }
 
-/** Milliseconds for which a state that does not answer is not yet said to be unready. */
+/** Milliseconds that `isReady` waits for the state. */
 const READY_PATIENCE_MS = 500
 
-/** Milliseconds for which a server that begins waits for its state. */
+/** Milliseconds that a server that begins waits for its state. */
 const BEGIN_PATIENCE_MS = 10_000
 
 /** Makes a {@link Life}. */
@@ -59,10 +59,10 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   const regularWorks: (() => void)[] = []
   const servingWorks: (() => () => void)[] = []
   const ends = new Set<() => void>()
-  // In memory there is nothing to open, and nothing is left of those before.
+  // State in memory needs no opening and has nothing left from dead processes.
   let hasBegun = state?.isVolatile !== false
   let opening: Promise<boolean> | undefined
-  let told: string | undefined
+  let reported: string | undefined
   let servers = 0
   let lookedAt = 0
 
@@ -72,15 +72,15 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     hasBegun = true
     for (const work of works) work()
   }
-  /** Whether that can be done with the state. Why not is told once, until it can. */
+  /** Whether the use of the state succeeds. An error is reported once, until a use succeeds. */
   const can = async (use: () => unknown): Promise<boolean> => {
     try {
       await use()
-      told = undefined
+      reported = undefined
       return true
     } catch (error) {
-      if (String(error) !== told) onError(error)
-      told = String(error)
+      if (String(error) !== reported) onError(error)
+      reported = String(error)
       return false
     }
   }
@@ -104,14 +104,14 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
           opening = can(open).finally(() => {
             opening = undefined
           })
-        // In a function, or in a server of others, nobody says that it serves.
+        // In a function, or in another framework's server, no server calls `begin`.
       } else if (servers === 0 && state?.store.isShared && performance.now() - lookedAt >= LOOK_MS) look()
     },
     isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
     async begin() {
       await open(BEGIN_PATIENCE_MS)
       servers++
-      const letGo = state?.retain?.()
+      const release = state?.retain?.()
       const timer = state?.store.isShared ? unrefed(setInterval(look, LOOK_MS)) : undefined
       const ended = servingWorks.map(work => work())
       for (const end of ended) ends.add(end)
@@ -119,7 +119,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
         await working.idle()
         if (timer !== undefined) clearInterval(timer)
         if (--servers === 0) await flush()
-        await letGo?.()
+        await release?.()
       }
       return async () => {
         for (const end of ended) {
@@ -138,12 +138,12 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
 
 const BEGIN = Symbol.for('servable.begin')
 
-/** Lets servers reach the life of a handler. */
+/** Lets servers reach the lifecycle of a handler. */
 export function withLife<H extends object>(handler: H, life: Life): H {
   return Object.assign(handler, { [BEGIN]: life.begin })
 }
 
-/** Begins the life of a handler; nothing where it is other code's, such as a function around a handler. */
+/** Begins the lifecycle of a handler. Does nothing for other functions, such as one that wraps a handler. */
 export async function beginLife(handler: object): Promise<End> {
   const begin = (handler as { readonly [BEGIN]?: Life['begin'] })[BEGIN]
   return begin === undefined ? async () => {} : begin()

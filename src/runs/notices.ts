@@ -1,5 +1,5 @@
 /**
- * What the plugin `webhooks` does where stored runs end. This file has the interface alone: without the plugin nobody is told.
+ * The interface of the plugin `webhooks`, which is called where stored runs end. Without the plugin nobody is notified.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import type { NearStore, Transaction } from '../stores/store.ts'
 import type { RunWebhook, StoredRun } from './stored/record.ts'
 
 /** What a run has come to, beside its record. */
-export interface RunOutcome {
+export interface NoticeDetails {
   readonly result?: RunResult | undefined
-  /** What it waits for, if it does. */
+  /** The requests that it waits for, if any. */
   readonly requests?: readonly InputRequest[] | undefined
 }
 
-/** What of the plugin is made for a handler. */
+/** The part of the plugin that a handler uses. */
 export interface RunNotices {
   /** Its collections in the object of a run. */
   readonly collections: readonly string[]
-  /** Rejects with `unsupported_operation`, `invalid_body` or `address_refused` where a run may have no such webhook. */
+  /** Rejects with `unsupported_operation`, `invalid_body` or `address_refused` if a run may not have such a webhook. */
   admit(webhook: RunWebhook & { readonly isBackground: boolean }): Promise<void>
-  /** A stored run has ended, or waits: writes what is to be told of that, in the same transaction. */
-  note(tx: Transaction, run: StoredRun, outcome: RunOutcome): void
-  /** A run is deleted, in this transaction: where deliveries are in the store of runs. */
+  /** Writes the notices of a stored run that has ended or waits, in the same transaction. */
+  note(tx: Transaction, run: StoredRun, outcome: NoticeDetails): void
+  /** Called in the transaction that deletes a run, if deliveries are in the store of runs. */
   forgetIn(tx: Transaction, runId: string): void
-  /** The same, before it is deleted: where they are elsewhere. `store` is that of the run's object. */
+  /** Called before a run is deleted, if deliveries are elsewhere. `store` is that of the run's object. */
   forget(store: NearStore, runId: string): Promise<void>
-  /** What was noted is written, so that it can be sent. */
+  /** Sends what `note` has written, once that is committed. */
   send(): void
-  /** The object of a run passes on what was noted there. Rejects where that cannot be done now. */
-  tell(store: NearStore): Promise<void>
+  /** Passes on the notices of a run's object. Rejects if that cannot be done now. */
+  forward(store: NearStore): Promise<void>
 }

@@ -1,5 +1,5 @@
 /**
- * The numbers of a run: what it took and what it used. They stand in its record if the service measures runs.
+ * The duration, usage and other numbers of a run. They are in its record if the service measures runs.
  *
  * @module
  */
@@ -8,26 +8,26 @@ import type { Servable, Usage } from '../agents/contract.ts'
 import type { Fold } from '../agents/fold.ts'
 import { nameOf, partsOf } from '../agents/usage.ts'
 
-/** The numbers of a run that has ended. A number that nobody knows is absent. */
+/** The numbers of an ended run. Unknown numbers are absent. */
 export interface RunNumbers {
   /** Milliseconds from the start of the run to its end. */
   readonly durationMs?: number | undefined
   /** Milliseconds from the start of the run to its first text, as a whole number. */
   readonly firstTextMs?: number | undefined
-  /** Tokens, as the last event told them. */
+  /** Tokens, from the last event. */
   readonly usage?: Usage | undefined
-  /** USD, as metrics count it. */
+  /** USD, as in the metrics. */
   readonly cost?: number | undefined
   /** The number of tool calls. */
   readonly toolCalls?: number | undefined
-  /** `provider/id`: the model of what was called, or else of its first model call. */
+  /** `provider/id`: the model of the servable, or else of its first model call. */
   readonly model?: string | undefined
 }
 
-/** The cost of a usage in USD; undefined if nobody knows it. `model` is the model of what was called. */
+/** Returns the cost of a usage in USD; undefined if it is unknown. `model` is the servable's. */
 export type CostOf = (usage: Usage, model: Servable['model']) => number | undefined
 
-/** Returns the numbers of a run from all that it has told. */
+/** Returns the numbers of a run from its folded events. */
 export function numbersOf(
   { usage, firstTextMs, calls, firstModel }: Fold,
   durationMs: number,

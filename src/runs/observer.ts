@@ -20,39 +20,39 @@ export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {
   readonly runId: string
   readonly input: RunInput
   readonly sessionId: string | undefined
-  /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
+  /** The `traceparent` of the request, if it had one (W3C Trace Context). */
   readonly traceparent: string | undefined
-  /** The identity that owns it; null where there is none. */
+  /** The identity that owns it; null if there is none. */
   readonly owner: string | null
-  /** The request that started it, as in the log. */
+  /** The id of the request that started it, as in the log. */
   readonly requestId: string | undefined
-  /** How it was asked for, as in its record. A stored run knows it with `runs.measure`. */
+  /** How it was requested, as in its record. A stored run knows it with `runs.measure`. */
   readonly transport: string | undefined
-  /** The answers with which it goes on, where it does. */
+  /** The answers with which it goes on, if it continues a run. */
   readonly answers?: readonly Answer[] | undefined
   /** The run that it continues: its id, and its `traceparent`. */
   readonly continues?: Pick<Continued, 'from' | 'traceparent'> | undefined
-  /** A text of the run, without the secrets that came with the request: keys of providers above all. */
+  /** Removes the secrets of the request from a text of the run, above all provider keys. */
   redact(text: string): string
 }
 
-/** Is told of every run, and of every stream of events that a client reads. */
+/** Observes every run, and every stream of events that a client reads. */
 export interface Observer {
-  /** A run begins. Gives who is told of it further; undefined for nobody. */
+  /** Called when a run begins. Returns its observer; undefined for none. */
   start?(run: BegunRun): RunObserver | undefined
-  /** A stream opens. What this gives is called when it closes. */
+  /** Called when a stream opens. The returned function is called when it closes. */
   openStream?(): () => void
 }
 
-/** Is told of one run. */
+/** Observes one run. */
 export interface RunObserver {
-  /** The place of the run in its trace, which it has instead of the request's. Read once, when the run begins. */
+  /** The `traceparent` of the run's span, which replaces the request's. Read once, when the run begins. */
   readonly traceparent?: string | undefined
-  /** The places of what is in the run. */
+  /** Returns the `traceparent` of a part of the run. */
   readonly traceparentOf?: TraceparentOf | undefined
-  /** Each event but the last. */
+  /** Called with each event except the last. */
   event?(event: RunEvent): void
-  /** The last one, once. */
+  /** Called with the last event, once. */
   end?(event: FinishEvent | ErrorEvent, durationMs: number): void
 }
 
@@ -63,8 +63,8 @@ export interface NamedObserver {
 }
 
 /**
- * One observer of several, none of which throws: `onError` is told, and the one that threw hears no more of that run.
- * Undefined where there is none.
+ * Combines several observers into one that never throws. `onError` gets the errors, and an observer that threw gets no more calls
+ * for that run. Undefined if there are none.
  */
 export function observeBy(
   observers: readonly NamedObserver[],
@@ -83,11 +83,11 @@ export function observeBy(
   }
   return {
     start(run) {
-      const told = observers.flatMap(({ name, observer }) => {
-        const watching = attempt(name, () => observer.start?.(run))
-        return watching === undefined ? [] : [new Told(name, watching, onError)]
+      const watching = observers.flatMap(({ name, observer }) => {
+        const started = attempt(name, () => observer.start?.(run))
+        return started === undefined ? [] : [new GuardedObserver(name, started, onError)]
       })
-      return told.length > 1 ? new All(told) : told[0]
+      return watching.length > 1 ? new ObserverGroup(watching) : watching[0]
     },
     openStream() {
       const closing = observers.map(({ name, observer }) => ({
@@ -101,8 +101,8 @@ export function observeBy(
   }
 }
 
-/** An observer of a run, until it throws. */
-class Told implements RunObserver {
+/** Calls an observer of a run until it throws. */
+class GuardedObserver implements RunObserver {
   readonly #name: string
   #observer: RunObserver | undefined
   readonly #onError: (name: string, thrown: unknown) => void
@@ -150,19 +150,19 @@ class Told implements RunObserver {
   }
 }
 
-/** What is told may be an async function all the same, whose throw nobody else would hear. */
+/** Reports the rejection of an observer's method that happens to be async. */
 function catchLate(given: unknown, onError: (thrown: unknown) => void): void {
   if (given instanceof Promise) given.catch(onError)
 }
 
-class All implements RunObserver {
-  readonly #told: readonly Told[]
-  /** The first that traces the run: a run has one place. */
-  readonly #tracing: Told | undefined
+class ObserverGroup implements RunObserver {
+  readonly #observers: readonly GuardedObserver[]
+  /** The first that traces the run: a run has one span. */
+  readonly #tracing: GuardedObserver | undefined
 
-  constructor(told: readonly Told[]) {
-    this.#told = told
-    this.#tracing = told.find(({ traceparent }) => traceparent)
+  constructor(observers: readonly GuardedObserver[]) {
+    this.#observers = observers
+    this.#tracing = observers.find(({ traceparent }) => traceparent)
   }
 
   get traceparent(): string | undefined {
@@ -174,10 +174,10 @@ class All implements RunObserver {
   }
 
   event(event: RunEvent): void {
-    for (const one of this.#told) one.event(event)
+    for (const one of this.#observers) one.event(event)
   }
 
   end(event: FinishEvent | ErrorEvent, durationMs: number): void {
-    for (const one of this.#told) one.end(event, durationMs)
+    for (const one of this.#observers) one.end(event, durationMs)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the plugin `keys` does where runs start. This file has the interface alone: without the plugin everyone who is let in may run
+ * The interface of the plugin `keys`, which is called where runs start. Without the plugin every admitted caller may run
  * everything.
  *
  * @module
@@ -9,23 +9,23 @@ import { ServableError } from '../base/errors.ts'
 import type { Target } from './target.ts'
 import type { Approver } from './waiting/asking.ts'
 
-/** Who asks for a run, as far as a permit looks at it. */
+/** The facts of a caller that a permit checks. */
 export interface PermitAsker extends Pick<Approver, 'identity'> {
-  /** `socket` counts as a request of the key. Any other was counted when it came. */
+  /** `socket` counts as a request of the key. Requests of other transports were counted when they came. */
   readonly transport?: string | undefined
 }
 
-/** What is run: all that a permit looks at. */
+/** The facts of a target that a permit checks. */
 export type Permitted = Pick<Target, 'kind' | 'name'>
 
 /**
- * Resolves to what alone the asker may run, as `agent:NAME`; undefined: everything. Throws `insufficient_scope` for who may run nothing,
- * `unauthorized` for a key that is revoked, and `rate_limited`.
+ * Resolves to the only targets that the caller may run, as `agent:NAME`; undefined for all. Throws `insufficient_scope` for a
+ * caller that may run nothing, `unauthorized` for a revoked key, and `rate_limited`.
  */
 export type Permit = (asker: PermitAsker) => Promise<readonly string[] | undefined>
 
 /**
- * Throws as {@link Permit} does for what the asker may not do with a run. What is run is looked up only for a key of some names.
+ * Throws as {@link Permit} does if the caller may not use a run. The target is looked up only for a key that names some.
  */
 export async function checkPermitOf(
   permit: Permit | undefined,
@@ -36,7 +36,7 @@ export async function checkPermitOf(
   if (only !== undefined) checkPermit(only, await find())
 }
 
-/** Throws `insufficient_scope` for what is not among `only`. */
+/** Throws `insufficient_scope` for a target that is not among `only`. */
 export function checkPermit(only: readonly string[] | undefined, { kind, name }: Permitted): void {
   if (only === undefined || only.includes(`${kind}:${name}`)) return
   throw new ServableError('insufficient_scope', `The key may not run this ${kind}`)

@@ -7,7 +7,7 @@
 import type { ModelUsage, ServableAgent, Usage } from '../agents/contract.ts'
 import { nameOf, partsOf } from '../agents/usage.ts'
 
-/** Prices of a model in USD for a million tokens. */
+/** Prices of a model in USD per million tokens. */
 export interface ModelPrice {
   readonly prompt: number
   readonly completion: number
@@ -17,9 +17,9 @@ export interface ModelPrice {
 export type Pricing = Readonly<Record<string, ModelPrice>>
 
 /**
- * What a run cost in USD; undefined where nobody knows. Of a usage that says what each model used, it is the sum of its parts,
- * each as it is told or else by its price; of any other, as it is told or else by the price of the run's own model. Of several
- * price lists, the first that has a model holds.
+ * The cost of a run in USD; undefined if it is unknown. A usage with parts costs their sum, each by its reported cost or else by
+ * its price. Any other usage costs what it reports, or else the price of the run's own model. Of several price lists, the first
+ * that has a model counts.
  */
 export function costOf(
   usage: Usage,

@@ -1,5 +1,5 @@
 /**
- * What plugins of this package put around a run: they see its events before the run does, and may change them.
+ * Middleware of plugins around a run. It reads the events before the run does, and may change them.
  *
  * @module
  */
@@ -8,25 +8,25 @@ import type { RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
 import type { Target } from './target.ts'
 
 /** A run that begins. */
-export interface AroundRun {
+export interface MiddlewareRun {
   readonly target: Target
-  /** What the servable is asked. What is kept of the input stays as it came: it is kept before. */
+  /** The input of the servable. The stored input is the original one: it is stored before. */
   readonly input: RunInput
-  /** With the signal of the run, which fires however the run ends but by itself. */
+  /** The options with the signal of the run, which fires unless the run ends by itself. */
   readonly options: RunOptions
 }
 
 /** Calls the servable. */
-export type BeginRun = (run: AroundRun) => AsyncIterator<RunEvent>
+export type BeginRun = (run: MiddlewareRun) => AsyncIterator<RunEvent>
 
 /**
- * Gives the events of a run, which it may get from `next`. It is called once, when the run begins: once the session is the run's.
- * Whatever it throws, or its iterator, fails the run. `return` of its iterator is called where the run ends otherwise than by it.
+ * Returns the events of a run, which it may get from `next`. It is called once, when the run begins, which is after the run has
+ * got its session. An error of it or its iterator fails the run. The iterator's `return` is called if the run ends before it.
  */
-export type RunMiddleware = (run: AroundRun, next: BeginRun) => AsyncIterator<RunEvent>
+export type RunMiddleware = (run: MiddlewareRun, next: BeginRun) => AsyncIterator<RunEvent>
 
-/** Several as one: the first is the outermost. Undefined without any. */
-export function runMiddlewareOf(arounds: readonly RunMiddleware[]): RunMiddleware | undefined {
-  if (arounds.length === 0) return undefined
-  return arounds.reduceRight((inner, outer) => (run, next) => outer(run, run => inner(run, next)))
+/** Joins several: the first is the outermost. Undefined if there are none. */
+export function runMiddlewareOf(middleware: readonly RunMiddleware[]): RunMiddleware | undefined {
+  if (middleware.length === 0) return undefined
+  return middleware.reduceRight((inner, outer) => (run, next) => outer(run, run => inner(run, next)))
 }

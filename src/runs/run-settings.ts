@@ -1,5 +1,5 @@
 /**
- * What a run is started with, beside its servable and its input.
+ * The settings and the caller of a run, beside its servable and its input.
  *
  * @module
  */
@@ -13,54 +13,54 @@ import type { RunMiddleware } from './run-middleware.ts'
 import type { WorkingRuns } from './stored/working.ts'
 import type { Continued, WaitingRun } from './waiting/waiting.ts'
 
-/** What holds for every run of a handler. */
+/** The settings of all runs of a handler. */
 export interface RunSettings {
   /** Masks the text of server errors. */
   readonly production: boolean
-  /** Milliseconds that a run may take. */
+  /** The most milliseconds that a run may take. */
   readonly timeoutMs: number
-  /** Most events of one run; more fail it with `run_too_large`. */
+  /** The most events of one run. More fail it with `run_too_large`. */
   readonly maxEvents: number
-  /** Most characters that a JSON answer may hold. */
+  /** The most characters of a JSON answer. */
   readonly maxLength: number
-  /** Keeps what agents remember; undefined where they remember nothing. */
+  /** Stores the memory of agents; undefined if there is none. */
   readonly memory?: MemoryStorage | undefined
-  /** Told of all that fails, each once, with the text before masking but without keys. */
+  /** Called once for each failure, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
-  /** Is told of every run, and never throws. */
+  /** Called for every run. Never throws. */
   readonly observer?: Pick<Observer, 'start'> | undefined
-  /** Those at work, for a server that closes. */
+  /** The runs at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
-  /** What is around every run. */
+  /** The middleware of every run. */
   readonly runMiddleware?: RunMiddleware | undefined
 }
 
-/** Who has asked for a run. */
+/** The caller of a run. */
 export interface Caller {
-  /** Cancels it; it is looked at once the run is armed. */
+  /** Cancels the run. The run listens to it once it is armed. */
   readonly signal?: AbortSignal | undefined
-  /** What the request held that must stand in no log, beside the keys of the run. */
+  /** Secrets of the request, beside the keys of the run, that must not be logged. */
   readonly secrets?: (() => readonly string[]) | undefined
-  /** The run has a record. */
+  /** Whether the run has a record. */
   readonly isStored?: boolean
-  /** How it asks, where that is known. */
+  /** The transport of the request, if it is known. */
   readonly transport?: string | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
-  /** The run goes on where its process died: with this work, so many milliseconds after it began. */
+  /** Set if the run goes on after its process died: its work, and the milliseconds since it began. */
   readonly cut?: { readonly work: KeptWork; readonly sinceMs: number } | undefined
-  /** Keeps the run's work as it is done. */
+  /** Stores the run's work as it is done. */
   readonly journal?: Journal | undefined
-  /** Why a run that waits for someone cannot be kept, if so. */
+  /** Why a waiting run cannot be stored, if so. */
   readonly whyUnkept?: string | undefined
   /**
-   * Keeps a run that waits for someone, before that is told. Absent where whoever reads the run keeps it.
+   * Stores a waiting run before its end is sent. Absent if the reader of the run stores it.
    */
   readonly keep?: ((run: KeptRun) => Promise<void>) | undefined
 }
 
-/** A run that waits, to be kept. */
+/** A waiting run to store. */
 export type KeptRun = Pick<WaitingRun, 'id' | 'waiting' | 'event'>
 
-/** What is known of a run before it starts. */
+/** The options of a run before it starts. */
 export type PlainOptions = Omit<RunOptions, 'signal'>

@@ -1,5 +1,5 @@
 /**
- * The run pipeline: one servable, one input, and exactly one terminal event, whatever the servable does.
+ * The run pipeline: runs one servable on one input, and yields exactly one terminal event, whatever the servable does.
  *
  * @module
  */
@@ -17,16 +17,16 @@ import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting, knownOf } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
+import { memoryOf, type OpenTurn, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { RunWork } from '../agents/work/work.ts'
-import { asTold, ServableError } from '../base/errors.ts'
+import { asLogged, ServableError } from '../base/errors.ts'
 import { RETIRED } from '../base/retired.ts'
 import { breathe, Pace } from '../base/wake.ts'
 import { checkJson, EventFilter, invalidEvent, mayWait, quietly, tooManyEvents } from './event-filter.ts'
 import type { RunObserver } from './observer.ts'
-import type { AroundRun } from './run-middleware.ts'
+import type { MiddlewareRun } from './run-middleware.ts'
 import type { Caller, PlainOptions, RunSettings } from './run-settings.ts'
 import type { Target } from './target.ts'
 import type { Waiting } from './waiting/waiting.ts'
@@ -34,8 +34,8 @@ import type { Waiting } from './waiting/waiting.ts'
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /**
- * Starts a run: chooses its id and its provider key, and gives its events. The servable is called when it is first read
- * (`next`, `read` or `result`), its time runs from now on. Reading is for one reader; leaving (`return`) cancels.
+ * Starts a run: chooses its id and its provider key, and returns its events. The servable is called when the run is first read
+ * (`next`, `read` or `result`); its time runs from now on. A run has one reader. Leaving (`return`) cancels it.
  */
 export function startRun(
   target: Target,
@@ -58,38 +58,38 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
-  readonly #telling: EventFilter
+  readonly #filter: EventFilter
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
   readonly #startedAt: number
-  /** Its time is over then. */
+  /** When its time is over, by `performance.now()`. */
   readonly #endsAt: number
   /** Its turn in its session. */
-  readonly #turn: RunSitting | undefined
+  readonly #turn: OpenTurn | undefined
   #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The caller's, once it is listened to. */
+  /** The caller's signal, once it is listened to. */
   #signal: AbortSignal | undefined
   readonly #pace = new Pace()
   readonly #keep: Caller['keep']
   readonly #work: RunWork
   #ended = false
-  /** What the run waits for, to be kept with it. It is set before the run ends. */
+  /** The state to store of a run that waits. Set before the run ends. */
   waiting: Waiting | undefined
-  /** Called once, when the servable is called; before that perhaps when it has to wait for its session. */
+  /** Called once, when the servable is called. */
   onBegin: (() => void) | undefined
+  /** Called before that if the run has to wait for its session. */
   onWait: (() => void) | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
-  /** Gives the run to another worker, where one may go on with it; resolves with false where that cannot be. */
+  /** Leaves the run to another worker. Resolves with false if none can go on with it. */
   onRetire: (() => Promise<boolean>) | undefined
-  /** The terminal event, once the run has ended without its reader having seen it. */
+  /** The terminal event, if the run has ended and its reader has not read it. */
   #unread: FinishEvent | ErrorEvent | undefined
-  /** The run has ended, and its turn is being kept: then its reader is told. */
+  /** Whether the run has ended and its turn is being stored. The reader gets the end after that. */
   #isKeeping = false
-  /** Who waits for the next event. */
   #take: Take | undefined
-  /** The source is asked for an event, or one of it is being looked at. */
+  /** Whether the source is being read, or one of its events handled. */
   #isReading = false
 
   constructor(
@@ -106,8 +106,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#input = input
     this.#settings = settings
     this.#options = options
-    const told = { id: this.id, target, settings, startedAt: this.#startedAt, secrets: caller?.secrets }
-    this.#telling = new EventFilter(told, options)
+    const filtered = { id: this.id, target, settings, startedAt: this.#startedAt, secrets: caller?.secrets }
+    this.#filter = new EventFilter(filtered, options)
     const { sessionId, traceparent, identity = null, requestId } = options
     const continues = caller?.continues
     this.#observer = settings.observer?.start?.({
@@ -115,7 +115,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       ...{ runId: this.id, input, sessionId, traceparent, continues, requestId, owner: identity },
       transport: caller?.transport,
       answers: continues?.answers,
-      redact: this.#telling.redact,
+      redact: this.#filter.redact,
     })
     this.#caller = caller
     this.#keep = caller?.keep
@@ -142,7 +142,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
-    this.#telling.options = this.#options
+    this.#filter.options = this.#options
     this.#timer = setTimeout(this.arm, 0)
   }
 
@@ -151,7 +151,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return elapsedSince(this.#startedAt)
   }
 
-  /** Whether it has ended, though its reader may not know yet. */
+  /** Whether it has ended, even if its reader has not read the end. */
   get hasEnded(): boolean {
     return this.#ended
   }
@@ -170,7 +170,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     })
   }
 
-  /** Reads on until `take` returns false: what `next()` does, without a promise for each event. */
+  /** Reads until `take` returns false: like `next()`, without a promise for each event. */
   read(take: Take): void {
     if (this.#isKeeping) {
       this.#take = take
@@ -186,7 +186,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (!this.#isReading) void this.#readOn()
   }
 
-  /** The reader leaves: the run is cancelled. */
+  /** The reader leaves, which cancels the run. */
   return(): Promise<IteratorResult<RunEvent>> {
     this.cancel()
     this.#unread = undefined
@@ -203,14 +203,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#deliver(this.#end({ type: 'finish', finishReason: 'cancelled' }, reason))
   }
 
-  /** The server is about to end. A run that another worker may go on with is left to it; any other one is cancelled. */
+  /** Called when the server is about to end. Leaves the run to another worker if one may go on with it; else cancels it. */
   async retire(): Promise<void> {
     const isLeft = await this.onRetire?.().catch(() => false)
     if (isLeft === true) this.lose()
     else this.cancel()
   }
 
-  /** Another worker goes on with the run: its turn in its session is that one's. */
+  /** Ends the run here because another worker goes on with it and has its turn in the session. */
   lose(): void {
     this.#turn?.abandon()
     this.#stop(RETIRED)
@@ -219,7 +219,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
   readonly fail = (thrown: unknown): void => {
     if (this.#ended) return
-    this.#deliver(this.#end(this.#telling.toErrorEvent(thrown), thrown ?? new Error('The run failed')))
+    this.#deliver(this.#end(this.#filter.toErrorEvent(thrown), thrown ?? new Error('The run failed')))
   }
 
   /** Reads all events and folds them. Rejects with a `ServableError` when the run fails. */
@@ -228,14 +228,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return new Promise((resolve, reject) => {
       this.read(event => {
         if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
-        else if (event.type === 'error') reject(asTold(errorOf(event, this.#abort.signal.reason)))
+        else if (event.type === 'error') reject(asLogged(errorOf(event, this.#abort.signal.reason)))
         else return this.#fold(event, fold)
         return false
       })
     })
   }
 
-  /** What cannot be folded fails the run, which is read on to hear so. */
+  /** Folds an event. An event that cannot be folded fails the run, whose reading goes on to the error. */
   #fold(event: RunEvent, fold: Fold): true {
     try {
       fold.add(event)
@@ -245,7 +245,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return true
   }
 
-  /** Asks the source for events while there is someone to take them. */
+  /** Reads the source while a callback waits for events. */
   async #readOn(): Promise<void> {
     this.#isReading = true
     while (this.#take !== undefined && !this.#ended) {
@@ -270,13 +270,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** Passes on an event that waited for one before it. */
   #passNext(): boolean {
-    const next = this.#telling.takeNext()
+    const next = this.#filter.takeNext()
     if (next === undefined) return false
     this.#pass(next)
     return true
   }
 
-  /** Passes on what the servable gave. What may be the end of a run that waits is kept first. */
+  /** Passes on an item of the servable. What may be the end of a waiting run is stored first. */
   #takeIn(source: Reading, item: unknown): Promise<void> | undefined {
     if (this.#ended) return undefined
     const event = source.toEvent(item)
@@ -288,15 +288,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return undefined
   }
 
-  /** Keeps a run that waits, before anyone is told of it: an answer finds it. */
+  /** Stores a waiting run before its end is sent, so that an answer finds it. */
   async #keepWaiting(event: unknown): Promise<void> {
     if (!isRunEvent(event) || !isWaiting(event)) return
-    this.waiting = this.#telling.waiting(event, this.#input, this.#work)
+    this.waiting = this.#filter.waiting(event, this.#input, this.#work)
     await this.#keep?.({ id: this.id, waiting: this.waiting, event: knownOf(event) })
   }
 
-  /** Begins once the session is this run's. */
-  async #beginIn(turn: RunSitting): Promise<Reading> {
+  /** Begins once the run has the session. */
+  async #beginIn(turn: OpenTurn): Promise<Reading> {
     this.#settings.working?.add(this)
     await turn.enter()
     this.#abort.signal.throwIfAborted()
@@ -308,15 +308,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.onBegin?.()
     const run = { target: this.#target, input: this.#input, options: this.#options }
     const reading = readingOf(this.#settings.runMiddleware?.(run, begin) ?? begin(run))
-    // However this run ends but by itself, it fires the signal.
+    // This run fires the signal unless it ends by itself.
     reading.adopt()
     return reading
   }
 
   /**
-   * From now on the run can take too long, and hears of its caller. It does so by itself after the turn of the event loop in
-   * which it was started: one that has ended by then needs neither, and both may cost more than what it says (the signal
-   * alone up to 17 µs). Bound, for a timer.
+   * Starts the time limit of the run and listens to its caller. It runs after the turn of the event loop in which the run was
+   * started. A run that has ended by then needs neither, and both may cost more than its events (the signal alone up to 17 µs).
+   * Bound, for a timer.
    */
   readonly arm = (): void => {
     if (this.#ended) return
@@ -336,37 +336,37 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (this.#timer !== undefined) clearTimeout(this.#timer)
   }
 
-  /** Passes on what the servable gave. It is other code's: looking at it may throw. */
+  /** Passes on an event of the servable. It comes from other code, so reading it may throw. */
   #pass(event: unknown): void {
     try {
       if (!isRunEvent(event) || event.type === 'resumed') throw invalidEvent(this.#target, event)
       if (this.#pace.count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
-      const told = this.#telling.ready(event)
-      if (told !== undefined) this.#deliver(this.#toPass(told))
+      const first = this.#filter.ready(event)
+      if (first !== undefined) this.#deliver(this.#toPass(first))
     } catch (error) {
       this.fail(error)
     }
   }
 
-  /** What the reader sees of an event of the servable. */
+  /** Returns the event that the reader gets. */
   #toPass(event: RunEvent): RunEvent {
-    this.#telling.see(event)
-    if (event.type === 'error') return this.#end(this.#telling.toErrorEvent(errorOf(event)))
+    this.#filter.see(event)
+    if (event.type === 'error') return this.#end(this.#filter.toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
-    const told = this.#telling.toTell(event)
-    this.#turn?.see(told)
-    this.#observer?.event?.(told)
-    return told
+    const emitted = this.#filter.forReader(event)
+    this.#turn?.see(emitted)
+    this.#observer?.event?.(emitted)
+    return emitted
   }
 
-  /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
+  /** Ends everything. With a `reason` the servable's signal fires, since it is still at work. */
   #end(last: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
-    const terminal = this.#telling.at(last)
+    const terminal = this.#filter.at(last)
     this.#ended = true
     this.#stopTimer()
     this.#settings.working?.delete(this)
-    if (terminal.type === 'finish') this.#telling.settle()
+    if (terminal.type === 'finish') this.#filter.settle()
     this.#observer?.end?.(terminal, this.durationMs)
     this.#signal?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) abortWith(this.#abort, reason)
@@ -395,6 +395,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 }
 
-function begin({ target, input, options }: AroundRun): AsyncIterator<RunEvent> {
+function begin({ target, input, options }: MiddlewareRun): AsyncIterator<RunEvent> {
   return eventsOf(target.servable, input, options)
 }

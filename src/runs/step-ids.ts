@@ -1,27 +1,27 @@
 import type { RunEvent } from '../agents/contract.ts'
 import { Names } from '../agents/work/path.ts'
 
-/** Steps that are given ids; what comes after them has none. */
+/** The most steps that get ids. Later ones have none. */
 const MAX_STEPS = 1000
 
-type StepTold = Extract<RunEvent, { type: 'step' }>
+type StepRunEvent = Extract<RunEvent, { type: 'step' }>
 
-/** Gives ids to the steps of a run whose servable tells them by their names alone. */
+/** Gives ids to the steps of a run whose servable sends only their names. */
 export class StepIds {
   readonly #names = new Map<string, Names>()
-  /** Ids of steps under way. */
+  /** Ids of running steps, by parent and name. */
   readonly #open = new Map<string, string>()
   #count = 0
 
-  /** The event with its step's id. */
-  see(event: StepTold): StepTold {
+  /** Returns the event with its step's id. */
+  see(event: StepRunEvent): StepRunEvent {
     if (typeof event.id === 'string') return event
     const parent = typeof event.parentId === 'string' ? event.parentId : ''
-    const place = JSON.stringify([parent, event.name])
-    const open = event.status === 'started' ? undefined : this.#open.get(place)
+    const key = JSON.stringify([parent, event.name])
+    const open = event.status === 'started' ? undefined : this.#open.get(key)
     const id = open ?? this.#next(parent, event.name)
-    if (event.status === 'completed' || event.status === 'failed') this.#open.delete(place)
-    else if (id !== undefined) this.#open.set(place, id)
+    if (event.status === 'completed' || event.status === 'failed') this.#open.delete(key)
+    else if (id !== undefined) this.#open.set(key, id)
     return id === undefined ? event : { ...event, id }
   }
 

@@ -2,22 +2,22 @@ import type { RunEvent, ToolCallReadyEvent } from '../agents/contract.ts'
 import { parseArgs } from '../agents/fold.ts'
 import { ServableError } from '../base/errors.ts'
 
-/** Calls that are remembered; the oldest of those that are ready make room. */
+/** The most calls that are remembered. Ready ones make room for new ones, oldest first. */
 const MAX_CALLS = 1000
 
-/** Arguments that are complete, and told as such. */
+/** Marks a call whose arguments are complete and were sent as such. */
 const READY = Symbol('ready')
 
 type ToolCallEvent = Extract<RunEvent, { type: `tool_call_${string}` }>
 
-/** Whether an event is of a tool call. */
+/** Whether an event belongs to a tool call. */
 export function isOfToolCall(event: RunEvent): event is ToolCallEvent {
   return event.type.startsWith('tool_call_')
 }
 
 /**
- * Sees to it that a run tells once of each tool call that its arguments are complete: by the servable's word, else right
- * before the call's end. `maxLength` bounds the characters of the arguments that are gathered for that.
+ * Makes a run send once per tool call that its arguments are complete: with the servable's event, else right before the call's
+ * end. `maxLength` limits the characters of the arguments that are collected for that.
  */
 export class ToolArgs {
   readonly #maxLength: number
@@ -29,8 +29,8 @@ export class ToolArgs {
   }
 
   /**
-   * What is to be told for an event: itself, undefined where it was told before, or the `tool_call_ready` that comes first:
-   * then the event is to be shown once more. Throws `run_too_large`.
+   * Returns the event to send: the given one; undefined if it was sent before; or the `tool_call_ready` that comes first, after
+   * which the event must be passed again. Throws `run_too_large`.
    */
   see(event: ToolCallEvent): ToolCallEvent | undefined {
     if (event.type === 'tool_call_start') {
@@ -76,7 +76,7 @@ export class ToolArgs {
   }
 }
 
-/** Who says it, and inside of what, is as with the call's end. */
+/** The `tool_call_ready` before a call's end, with the end's `agent` and `parentId`. */
 function readyOf(
   { toolCallId, agent, parentId }: Extract<RunEvent, { type: 'tool_call_end' }>,
   args: string,

@@ -1,5 +1,5 @@
 /**
- * When a state is closed that several servers and works use.
+ * Closes a state after its last server and its last work.
  *
  * @module
  */

@@ -12,7 +12,7 @@ import type { HostedState, ObjectClassName } from '../core/hosted.ts'
 import { SESSIONS_IN_STATE } from '../runs/sessions/session-storage.ts'
 import { findObjects, NAMES, reach } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
-import { type KeepingClass, keepingClass } from './cloudflare/object.ts'
+import { type ServiceClass, serviceClass } from './cloudflare/object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
 import { socketClass } from './cloudflare/socket-object.ts'
 import type { WorkerContext } from './cloudflare/worker.ts'
@@ -32,8 +32,8 @@ export interface DurableStateOptions {
   /** Number of objects that share the metrics of the isolates. Default: 2. */
   readonly metrics?: number
   /**
-   * Number of objects that share the runs of clients without an identity. Each client always uses the same object. Each
-   * object allows its share of `runs.maxRunning`. `docs/run/workers-costs.md` says what load one object bears. Default: 1.
+   * Number of objects that share the runs of clients without an identity. Each client always uses the same object. Each object
+   * allows its share of `runs.maxRunning`. `docs/run/workers-costs.md` states the load that one object handles. Default: 1.
    */
   readonly indexes?: number
 }
@@ -47,14 +47,14 @@ function checkCounts(counts: Readonly<Record<string, number>>): void {
   }
 }
 
-/** A list and a scrape ask all objects. */
+/** Lists and scrapes ask all objects. */
 const MAX_OBJECTS = 256
 
 /**
- * Keeps state in Durable Objects. Every stored run executes in an object of its own, which also keeps the run. Each owner has
- * one object that lists the owner's runs. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway`
+ * Keeps state in Durable Objects. Every stored run executes in an object of its own, which also keeps the run. Each owner has one
+ * object that lists the owner's runs. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway`
  * `SERVABLE_GATEWAY`, and with a `metricsExporter` `SERVABLE_METRICS`. If one is missing, `createHandler` throws
- * `invalid_options` and says what to write.
+ * `invalid_options` with the lines to add.
  */
 export function durableState({
   gateways = 4,
@@ -105,7 +105,7 @@ export interface DurableObjectClasses {
  */
 export function durableObjects(handler: object): DurableObjectClasses {
   const core = coreOfHandler(handler, 'durableObjects')
-  const classOf = (name: KeepingClass) => keepingClass(name, NAMES[name][1], core)
+  const classOf = (name: ServiceClass) => serviceClass(name, NAMES[name][1], core)
   return {
     ServableRun: classOf('run'),
     ServableIndex: classOf('index'),
@@ -118,9 +118,9 @@ export function durableObjects(handler: object): DurableObjectClasses {
 export type WorkerScheduled = (controller: unknown, env: unknown, context: WorkerContext) => Promise<void>
 
 /**
- * Makes the `scheduled` of a Worker, which Cloudflare calls by the `[triggers] crons` of `wrangler.toml`. It wakes the plugins that
- * run by the clock, such as `schedules`. From then on the alarms of their objects ring by themselves. So one call a day is enough
- * after the first, and each further one repairs what was lost. Throws `invalid_options` if `handler` is not a handler.
+ * Makes the `scheduled` of a Worker, which Cloudflare calls by the `[triggers] crons` of `wrangler.toml`. It wakes plugins with
+ * clock-driven work, such as `schedules`. After that, the alarms of their objects continue by themselves. So one call a day is
+ * enough after the first; each call restores lost alarms. Throws `invalid_options` if `handler` is not a handler.
  *
  * @example
  * export default { fetch: worker(handler), scheduled: scheduled(handler) }

@@ -122,7 +122,7 @@ function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): R
         stop: () => server.shutdown(),
         async cut() {
           for (const socket of sockets) socket.close()
-          // Deno throws if a server that has ended is told to stop.
+          // Deno throws if an ended server is stopped.
           if (!isOver) stop.abort()
           await server.finished
         },

@@ -9,15 +9,15 @@ import { join } from 'node:path'
 import { ServableError } from '../base/errors.ts'
 import type { FileStore } from '../features/files/store.ts'
 
-/** What a crash has left is deleted after so many milliseconds, so much of it at a time. */
+/** Files left by a crash are deleted after this many milliseconds, at most so many at a time. */
 const HOUR_MS = 3_600_000
 const SWEPT_AT_ONCE = 1000
 
 const UNFINISHED = /^\.[\da-f-]+\.part$/
 
 /**
- * Stores files in a directory, which is made if it is not there. A file is written under another name first, so that one of its
- * name is complete. Several processes may share the directory. Give it as `store` to `files` of `servable/files`.
+ * Stores files in a directory, which is created if missing. Each file is written under a temporary name first, so a file with its
+ * final name is complete. Several processes may share the directory. Give it as `store` to `files` of `servable/files`.
  *
  * @example
  * files({ store: directory('./files') })
@@ -74,7 +74,7 @@ export function directory(path: string): FileStore {
   }
 }
 
-/** Makes the directory, and deletes what a crash has left there. */
+/** Creates the directory, and deletes what a crash has left there. */
 async function begin(path: string): Promise<void> {
   await mkdir(path, { recursive: true })
   const names = await readdir(path)
@@ -84,7 +84,7 @@ async function begin(path: string): Promise<void> {
   }
 }
 
-/** The handler gives digests. Nobody else is to give a path. */
+/** Names are digests from the handler. Any other name could be a path. */
 function checkName(name: string): string {
   if (/^[\da-f]{64}-[\da-f]{8}$/.test(name)) return name
   throw new ServableError('internal_error', 'This is no name of a file')

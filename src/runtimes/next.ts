@@ -8,7 +8,7 @@ import { isProduction, isTest } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
 import { coreOf } from '../core/handler.ts'
 import { platform } from '../http/platform.ts'
-import { tellNoAddress } from '../http/security/no-address.ts'
+import { reportNoAddress } from '../http/security/no-address.ts'
 import { createAddressReader, isTrustProxy } from '../web/client-address.ts'
 import { isHost } from '../web/host.ts'
 import { checkHandler, type Fetch } from './server.ts'
@@ -51,7 +51,7 @@ export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route 
   const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
   if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
   // The warning comes at the start, since requests give no more information.
-  if (trustedHeader === undefined) tellNoAddress(handler)
+  if (trustedHeader === undefined) reportNoAddress(handler)
   const addressOf = createAddressReader(trustedHeader, () => {})
   const unproven = isProduction() || isTest() ? undefined : {}
   const answer: RouteHandler = async request => {
@@ -97,10 +97,10 @@ function wrong(what: string): ServableError {
 }
 
 /**
- * The request at the address that the client asked for. Next's request has the name with which the server was started. With
- * that name, the event socket would refuse every page as foreign, and cards would show an address that clients cannot reach.
- * An invalid `Host` is dropped. So is what a reader says of compression: Next compresses by itself, and drops the `content-encoding`
- * of what is compressed already.
+ * The request at the address that the client asked for. Next's request has the name with which the server was started. With that
+ * name, the event socket would refuse every page as foreign, and cards would show an address that clients cannot reach. An
+ * invalid `Host` is dropped. So is `accept-encoding`: Next compresses by itself, and drops the `content-encoding` of answers that
+ * are compressed already.
  */
 function asSent(request: Request): Request {
   const host = request.headers.get('host')

@@ -45,8 +45,8 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
 }
 
 /**
- * Milliseconds after which a connection that rests is closed. Proxies keep theirs for a minute: one that is closed under them, while
- * a request is on its way, makes a 502 of it.
+ * Milliseconds after which an idle connection is closed. Proxies keep theirs for a minute: if the server closed first, while a
+ * request is on its way, the proxy would answer 502.
  */
 const KEEP_ALIVE_MS = 75_000
 

@@ -5,46 +5,47 @@
  */
 
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
-import type { Listen } from '../stores/postgres/bell.ts'
 import { postgresDriver } from '../stores/postgres/driver.ts'
+import type { Listen } from '../stores/postgres/notifications.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/options.ts'
 import { postgresStore } from '../stores/postgres/store.ts'
 import { checkRetention, type Retention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'
 
-/** The database, and how much it keeps. */
+/** The database, and what it retains. */
 export interface PostgresStateOptions extends Retention {
   /** The address of the database: `postgres://user:password@host/name`. It may be that of a pooler. */
   readonly url: string
   /**
-   * The address for one more connection of each process, on which it listens to the others: followers hear of events within
-   * milliseconds, and agents of a cancel. It must not be that of a pooler in transaction mode. Default: none; then followers read four
-   * times a second.
+   * The address for one more connection of each process. On it the process listens for the writes of other processes: followers
+   * get events within milliseconds, and agents get a cancel. It must not be that of a pooler in transaction mode. Default: none;
+   * then followers read four times a second.
    */
   readonly listenUrl?: string | undefined
-  /** The schema that has all tables. Several deployments may use one database, each with a schema of its own. Default: `servable`. */
+  /** The schema with all tables. Several deployments may use one database, each with a schema of its own. Default: `servable`. */
   readonly schema?: string | undefined
   /**
-   * `auto`: the first use makes the schema, or brings it to the newest version, which the role must be allowed to do. `never`: `npx servable
-   * store migrate` does that, and a schema that is too old is refused. Default: `auto`.
+   * `auto`: the first use creates the schema, or migrates it to the newest version; the role needs the rights to do so. `never`:
+   * run `npx servable store migrate` for that; a schema that is too old is refused. Default: `auto`.
    */
   readonly migrate?: 'auto' | 'never' | undefined
   /** Most connections of this process, besides that of `listenUrl`. Default: 10. */
   readonly max?: number | undefined
-  /** `false` for poolers that do not know prepared statements, such as PgBouncer before 1.21. Default: true. */
+  /** `false` for poolers without support for prepared statements, such as PgBouncer before 1.21. Default: true. */
   readonly prepare?: boolean | undefined
   /** TLS: `require` without checking the certificate, `verify-full`, or the options of `tls.connect`. Default: as the address says. */
   readonly ssl?: 'require' | 'verify-full' | boolean | object | undefined
 }
 
 /**
- * Keeps state in PostgreSQL 13 or newer, so that several processes share it, on any machines. It connects with `serve`, or at the first
- * request, and disconnects when the last server has closed. Throws `invalid_options`.
+ * Keeps state in PostgreSQL 13 or newer, so that several processes share it, on any machines. It connects with `serve`, or at the
+ * first request, and disconnects when the last server has closed. Throws `invalid_options`.
  */
 export function postgresState(options: PostgresStateOptions): LocalState {
   const { url, listenUrl, schema = 'servable', migrate = 'auto', maxRuns, maxAgeMs } = checked(options)
   const { max = 10, prepare = true, ssl } = options
-  const listen: Listen = told => postgresDriver(listenUrl ?? url, { max: 1, prepare: false, ssl, ...told })
+  const listen: Listen = listeners =>
+    postgresDriver(listenUrl ?? url, { max: 1, prepare: false, ssl, ...listeners })
   const store = postgresStore({
     driver: postgresDriver(url, { max, prepare, ssl }),
     schema,

@@ -1,9 +1,9 @@
-/** What the servers of Bun, Deno and Node have in common. */
+/** The common parts of the servers of Bun, Deno and Node. */
 
 import { ServableError } from '../base/errors.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
-import { tellStarted, useReadableLog } from './started.ts'
+import { logStarted, useReadableLog } from './started.ts'
 
 /** Something to serve: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
@@ -34,7 +34,7 @@ export interface CloseOptions {
   readonly graceMs?: number
 }
 
-/** Throws `invalid_options`, which says what to give, unless the value is a function of a request. */
+/** Throws `invalid_options` with an example, unless the value is a function of a request. */
 export function checkHandler(handler: unknown, what: string, example: string): asserts handler is Fetch {
   if (typeof handler === 'function') return
   const { fetch } = Object(handler) as { readonly fetch?: unknown }
@@ -45,7 +45,7 @@ export function checkHandler(handler: unknown, what: string, example: string): a
 /** The example of a `serve` without a handler. */
 export const SERVE_EXAMPLE = 'serve(createHandler({ agents: { … } }), { port: 3000 })'
 
-/** The defaults of {@link ServeOptions}. */
+/** Fills in the defaults of {@link ServeOptions}. */
 export function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
   const unknown = Object.keys(options).find(name => name !== 'port' && name !== 'hostname')
   if (unknown !== undefined) {
@@ -71,7 +71,7 @@ export async function serveAlive(
   const end = await beginLife(handler)
   try {
     const server = await listen()
-    tellStarted(handler, server.url)
+    logStarted(handler, server.url)
     return {
       ...server,
       async close(options) {
@@ -93,7 +93,7 @@ export interface Closing {
   cut(): Promise<unknown>
 }
 
-/** Milliseconds in which clients may read what is written, after the last run has ended. */
+/** Milliseconds in which clients may read buffered data, after the last run has ended. */
 const FLUSH_MS = 1000
 
 /** Closes a server. Throws `invalid_options`. */

@@ -13,7 +13,7 @@ import { closedByLast } from './closed-by-last.ts'
 
 export { openDatabase } from '../stores/sqlite/driver.ts'
 
-/** The database file, and how much it keeps. */
+/** The database file, and what it retains. */
 export interface SqliteStateOptions extends Retention {
   /**
    * The database file. It is created if it does not exist; its folder must exist. While the file is open, there are a `-wal`

@@ -1,4 +1,4 @@
-/** What servers say when they start, and the log in development. */
+/** The output of servers at their start, and the log in development. */
 
 import { isTest } from '../base/environment.ts'
 import { coreOf } from '../core/handler.ts'
@@ -13,15 +13,15 @@ import { startedEntry } from '../features/logs/started.ts'
 export function useReadableLog(handler: object): void {
   const core = coreOf(handler)
   if (core === undefined || isTest()) return
-  const { logSeat } = core.settings
+  const { logBinding } = core.settings
   // A handler may have several servers.
-  if (!logSeat.isFree || logSeat.start !== undefined) return
+  if (!logBinding.isFree || logBinding.start !== undefined) return
   const log = prettyLog()
-  Object.assign(logSeat, { log, tellsRequests: true, start: observeRuns(log, core.runs.costOf).start })
+  Object.assign(logBinding, { log, logsRequests: true, start: observeRuns(log, core.runs.costOf).start })
 }
 
 /** Logs what is served and where. Does nothing for other code's handler, and in tests. */
-export function tellStarted(handler: object, url?: string): void {
+export function logStarted(handler: object, url?: string): void {
   const core = coreOf(handler)
   if (core !== undefined && !isTest()) core.log(startedEntry(core, url))
 }

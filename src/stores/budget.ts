@@ -4,29 +4,31 @@
  * @module
  */
 
-import type { Footing } from './store.ts'
+import type { Eviction } from './store.ts'
 import { Timeline } from './timeline.ts'
 
 /** A document in the budget. */
-export interface Part extends Footing {
+export interface BudgetPart extends Eviction {
   readonly collection: string
   readonly id: string
-  /** Its place in the order of deletion: the number of the write, from 1. */
+  /** Its position in the order of deletion: the number of the write, from 1. */
   readonly at: number
   readonly bytes: number
 }
 
 /** The next to delete: a single document, or all parts of a thing. */
-export type Leaver = { readonly part: Part } | { readonly thing: string; readonly parts: readonly Part[] }
+export type EvictionCandidate =
+  | { readonly part: BudgetPart }
+  | { readonly thing: string; readonly parts: readonly BudgetPart[] }
 
 /** Documents that are deleted together. */
 interface Thing {
   bytes: number
   /** The bytes in parts that can be deleted alone. */
   spare: number
-  readonly parts: Set<Part>
+  readonly parts: Set<BudgetPart>
   /** Number of parts that allow the thing to be deleted. */
-  leavers: number
+  evictors: number
   /** Number of holders that prevent its deletion for now. */
   holds: number
 }
@@ -35,17 +37,21 @@ interface Thing {
 const ORDER = ['alone', 'first', 'last'] as const
 
 /** Counts names and sizes. The store has the documents. */
-export class Budget {
+export class MemoryBudget {
   /** Most bytes. */
   max: number
   #used = 0
   /** The bytes that may be deleted. */
-  #leavable = 0
+  #evictable = 0
   #count = 0
   readonly #things = new Map<string, Thing>()
   /** The things that this transaction has written. It cannot delete them. */
   readonly #written = new Set<string>()
-  readonly #queues = { alone: new Timeline<Part>(), first: new Timeline<Part>(), last: new Timeline<Part>() }
+  readonly #queues = {
+    alone: new Timeline<BudgetPart>(),
+    first: new Timeline<BudgetPart>(),
+    last: new Timeline<BudgetPart>(),
+  }
 
   constructor(max: number) {
     this.max = max
@@ -55,17 +61,17 @@ export class Budget {
     return this.#used
   }
 
-  /** The place of the next write. */
+  /** The position of the next write. */
   next(): number {
     return ++this.#count
   }
 
-  /** Begins a transaction. */
+  /** Begins a transaction: it may delete what earlier transactions wrote. */
   begin(): void {
     if (this.#written.size > 0) this.#written.clear()
   }
 
-  add(part: Part): void {
+  add(part: BudgetPart): void {
     this.#used += part.bytes
     if (part.leaves !== undefined) this.#queues[part.leaves].put(part)
     const name = nameOf(part)
@@ -75,11 +81,11 @@ export class Budget {
     thing.parts.add(part)
     thing.bytes += part.bytes
     if (part.leaves === 'alone') thing.spare += part.bytes
-    else if (part.leaves !== undefined) thing.leavers++
+    else if (part.leaves !== undefined) thing.evictors++
     this.#close(name, thing)
   }
 
-  remove(part: Part): void {
+  remove(part: BudgetPart): void {
     this.#used -= part.bytes
     if (part.leaves !== undefined) this.#queues[part.leaves].delete(part)
     const name = nameOf(part)
@@ -88,7 +94,7 @@ export class Budget {
     thing.parts.delete(part)
     thing.bytes -= part.bytes
     if (part.leaves === 'alone') thing.spare -= part.bytes
-    else if (part.leaves !== undefined) thing.leavers--
+    else if (part.leaves !== undefined) thing.evictors--
     this.#close(name, thing)
   }
 
@@ -114,17 +120,17 @@ export class Budget {
 
   /** Whether deleting everything that may be deleted would make enough room. */
   get mayFit(): boolean {
-    let leavable = this.#leavable
+    let evictable = this.#evictable
     for (const name of this.#written) {
       const thing = this.#things.get(name)
       // A thing that this transaction wrote stays, but its spare parts need not.
-      if (thing !== undefined && mayLeave(thing)) leavable -= thing.bytes - thing.spare
+      if (thing !== undefined && mayBeEvicted(thing)) evictable -= thing.bytes - thing.spare
     }
-    return this.#used - leavable <= this.max
+    return this.#used - evictable <= this.max
   }
 
   /** The next to delete. Undefined if there is room, or if nothing may be deleted. */
-  leaver(): Leaver | undefined {
+  candidate(): EvictionCandidate | undefined {
     if (this.#used <= this.max) return undefined
     for (const leaves of ORDER) {
       for (const part of this.#queues[leaves].oldest()) {
@@ -139,27 +145,27 @@ export class Budget {
   }
 
   #open(name: string): Thing {
-    const thing = this.#things.get(name) ?? { bytes: 0, spare: 0, parts: new Set(), leavers: 0, holds: 0 }
-    this.#leavable -= leavableOf(thing)
+    const thing = this.#things.get(name) ?? { bytes: 0, spare: 0, parts: new Set(), evictors: 0, holds: 0 }
+    this.#evictable -= evictableBytesOf(thing)
     return thing
   }
 
   #close(name: string, thing: Thing): void {
-    this.#leavable += leavableOf(thing)
+    this.#evictable += evictableBytesOf(thing)
     if (thing.bytes === 0 && thing.holds === 0) this.#things.delete(name)
     else this.#things.set(name, thing)
   }
 }
 
 /** The name of a document's thing. Undefined if the document is never deleted and has no thing. */
-function nameOf({ thing, leaves, collection, id }: Part): string | undefined {
+function nameOf({ thing, leaves, collection, id }: BudgetPart): string | undefined {
   return thing ?? (leaves === undefined ? undefined : `${collection}/${id}`)
 }
 
-function mayLeave({ leavers, holds }: Thing): boolean {
-  return leavers > 0 && holds === 0
+function mayBeEvicted({ evictors, holds }: Thing): boolean {
+  return evictors > 0 && holds === 0
 }
 
-function leavableOf(thing: Thing): number {
-  return mayLeave(thing) ? thing.bytes : thing.spare
+function evictableBytesOf(thing: Thing): number {
+  return mayBeEvicted(thing) ? thing.bytes : thing.spare
 }

@@ -1,20 +1,20 @@
-import type { Part } from './budget.ts'
+import type { BudgetPart } from './budget.ts'
 import { type Document, type Position, PREFIX_LENGTH, type Tags } from './store.ts'
-import { comparePlaces, Timeline } from './timeline.ts'
+import { comparePositions, Timeline } from './timeline.ts'
 
 /** A document with its data for the budget. */
-export interface Content {
+export interface StoredContent {
   readonly document: Document
-  readonly part: Part
+  readonly part: BudgetPart
 }
 
-/** A document in its place. A later version replaces the content, so that the orders stay as they are. */
-class Kept implements Position {
+/** A stored document. A later version replaces the content, so that the orders stay as they are. */
+class StoredDocument implements Position {
   readonly at: number
   readonly id: string
-  content: Content
+  content: StoredContent
 
-  constructor(content: Content) {
+  constructor(content: StoredContent) {
     this.at = content.document.at
     this.id = content.document.id
     this.content = content
@@ -26,32 +26,32 @@ class Kept implements Position {
 }
 
 /** The entry of a document in the order of expiry. */
-interface Entry extends Position {
-  readonly kept: Kept
+interface ExpiryEntry extends Position {
+  readonly kept: StoredDocument
 }
 
 /** The documents of a collection in memory, in each order that queries use. */
 export class Collection {
-  readonly #byId = new Map<string, Kept>()
-  readonly #all = new Timeline<Kept>()
+  readonly #byId = new Map<string, StoredDocument>()
+  readonly #all = new Timeline<StoredDocument>()
   /** The documents that expire, by the time of expiry. */
-  readonly #expiring = new Timeline<Entry>()
+  readonly #expiring = new Timeline<ExpiryEntry>()
   /** Documents by the first characters of their ids. Ids of runs share them by chance; all ids of sessions share them. */
-  readonly #beginnings = new Map<string, Set<Kept>>()
+  readonly #beginnings = new Map<string, Set<StoredDocument>>()
   readonly #partitions = new Map<string, TagIndex>()
 
-  find(id: string): Content | undefined {
+  find(id: string): StoredContent | undefined {
     return this.#byId.get(id)?.content
   }
 
   /** Adds a document, or replaces the one with the same id. */
-  put(content: Content): void {
+  put(content: StoredContent): void {
     const { document } = content
     const kept = this.#byId.get(document.id)
     const before = kept?.document
     if (kept === undefined || before?.at !== document.at || before.partition !== document.partition) {
       this.delete(document.id)
-      this.#add(new Kept(content))
+      this.#add(new StoredDocument(content))
       return
     }
     kept.content = content
@@ -99,14 +99,14 @@ export class Collection {
     const found = [...(this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? [])]
       .filter(({ id }) => id.startsWith(prefix))
       .map(({ id, document }) => ({ at: 0, id, document }))
-    return found.sort(comparePlaces).map(({ document }) => document)
+    return found.sort(comparePositions).map(({ document }) => document)
   }
 
-  #timelineOf(partition: string | undefined): Timeline<Kept> | undefined {
+  #timelineOf(partition: string | undefined): Timeline<StoredDocument> | undefined {
     return partition === undefined ? this.#all : this.#partitions.get(partition)?.all
   }
 
-  #add(kept: Kept): void {
+  #add(kept: StoredDocument): void {
     const { id, document } = kept
     this.#byId.set(id, kept)
     this.#all.put(kept)
@@ -123,14 +123,14 @@ export class Collection {
     partition.put(kept)
   }
 
-  #forgetBeginning(kept: Kept): void {
+  #forgetBeginning(kept: StoredDocument): void {
     const beginning = kept.id.slice(0, PREFIX_LENGTH)
     const alike = this.#beginnings.get(beginning)
     alike?.delete(kept)
     if (alike?.size === 0) this.#beginnings.delete(beginning)
   }
 
-  #beginExpiry(kept: Kept): void {
+  #beginExpiry(kept: StoredDocument): void {
     const { expiresAt, id } = kept.document
     if (expiresAt !== undefined) this.#expiring.put({ at: expiresAt, id, kept })
   }
@@ -140,28 +140,28 @@ export class Collection {
   }
 }
 
-function* documentsOf(kept: Iterable<Kept> = []): Generator<Document> {
+function* documentsOf(kept: Iterable<StoredDocument> = []): Generator<Document> {
   for (const { document } of kept) yield document
 }
 
 /** The documents of a partition in the order of time: all of them, and those of each tag. */
 class TagIndex {
-  readonly all: Timeline<Kept> = new Timeline()
+  readonly all: Timeline<StoredDocument> = new Timeline()
   /** By the tag's name, then by its value. */
-  readonly #tags = new Map<string, Map<string, Timeline<Kept>>>()
+  readonly #tags = new Map<string, Map<string, Timeline<StoredDocument>>>()
 
-  put(kept: Kept): void {
+  put(kept: StoredDocument): void {
     this.all.put(kept)
     this.retag(kept, {}, kept.document.tags)
   }
 
-  delete(kept: Kept, tags: Tags): void {
+  delete(kept: StoredDocument, tags: Tags): void {
     this.all.delete(kept)
     this.retag(kept, tags, {})
   }
 
   /** Updates the index after a document's tags changed. */
-  retag(kept: Kept, before: Tags, tags: Tags): void {
+  retag(kept: StoredDocument, before: Tags, tags: Tags): void {
     for (const tag of Object.keys(before)) {
       if (!Object.hasOwn(tags, tag) || tags[tag] !== before[tag]) this.#drop(kept, tag, before[tag]!)
     }
@@ -171,7 +171,7 @@ class TagIndex {
   }
 
   /** The smallest set that includes all documents with these tags. Undefined if there are none. */
-  smallest(tags: Tags): Timeline<Kept> | undefined {
+  smallest(tags: Tags): Timeline<StoredDocument> | undefined {
     let smallest = this.all
     for (const tag of Object.keys(tags)) {
       const timeline = this.#tags.get(tag)?.get(tags[tag]!)
@@ -181,7 +181,7 @@ class TagIndex {
     return smallest
   }
 
-  #drop(kept: Kept, tag: string, value: string): void {
+  #drop(kept: StoredDocument, tag: string, value: string): void {
     const values = this.#tags.get(tag)
     const timeline = values?.get(value)
     timeline?.delete(kept)
@@ -189,7 +189,7 @@ class TagIndex {
     if (values?.size === 0) this.#tags.delete(tag)
   }
 
-  #open(tag: string, value: string): Timeline<Kept> {
+  #open(tag: string, value: string): Timeline<StoredDocument> {
     let values = this.#tags.get(tag)
     if (values === undefined) {
       values = new Map()

@@ -1,18 +1,18 @@
 import { ServableError } from '../base/errors.ts'
-import { Budget } from './budget.ts'
-import { Collection, type Content } from './collection.ts'
+import { MemoryBudget } from './budget.ts'
+import { Collection, type StoredContent } from './collection.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
 import type {
   Document,
+  Eviction,
   Filter,
-  Footing,
   Found,
   ListQuery,
-  LogEntry,
   NearStore,
   Position,
   SearchQuery,
+  StoredLogEntry,
   Tags,
   Transaction,
 } from './store.ts'
@@ -36,7 +36,7 @@ export interface MemoryStore extends NearStore {
  * deletes what may be deleted. If that is not enough, the write fails with `state_full`. Default: no limit.
  */
 export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): MemoryStore {
-  const budget = new Budget(maxBytes)
+  const budget = new MemoryBudget(maxBytes)
   const tx = new MemoryTransaction(budget)
   const presence = alone()
   const transact = <T>(work: (tx: Transaction) => T): T => {
@@ -78,10 +78,10 @@ export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): Memory
 class MemoryTransaction implements Transaction {
   readonly #collections = new Map<string, Collection>()
   readonly #logs = new Map<string, Log>()
-  readonly #budget: Budget
+  readonly #budget: MemoryBudget
   #undo: (() => void)[] = []
 
-  constructor(budget: Budget) {
+  constructor(budget: MemoryBudget) {
     this.#budget = budget
   }
 
@@ -91,10 +91,14 @@ class MemoryTransaction implements Transaction {
     if (!this.#budget.mayFit) {
       throw new ServableError('state_full', 'The memory of the state is full: try again later')
     }
-    for (let leaver = this.#budget.leaver(); leaver !== undefined; leaver = this.#budget.leaver()) {
-      const parts = 'part' in leaver ? [leaver.part] : leaver.parts
+    for (
+      let candidate = this.#budget.candidate();
+      candidate !== undefined;
+      candidate = this.#budget.candidate()
+    ) {
+      const parts = 'part' in candidate ? [candidate.part] : candidate.parts
       for (const { collection, id } of parts) this.delete(collection, id)
-      if ('thing' in leaver) this.deleteLog(leaver.thing)
+      if ('thing' in candidate) this.deleteLog(candidate.thing)
     }
   }
 
@@ -116,7 +120,7 @@ class MemoryTransaction implements Transaction {
     return this.#find(collection, id)?.document as Document<T> | undefined
   }
 
-  put<T>(collection: string, given: Document<T>, { thing, leaves, weight = 0 }: Footing = {}): void {
+  put<T>(collection: string, given: Document<T>, { thing, leaves, weight = 0 }: Eviction = {}): void {
     const { document, bytes } = weigh(given)
     const { id } = document
     const before = this.#find(collection, id)
@@ -142,10 +146,10 @@ class MemoryTransaction implements Transaction {
     for (const { document, isLast } of this.#look(collection, filter, after)) {
       if (hasTags(document, filter.tags)) {
         const last = documents.at(-1)
-        if (documents.length === limit) return { documents, next: last && placeOf(last) }
+        if (documents.length === limit) return { documents, next: last && positionOf(last) }
         documents.push(document as Document<T>)
       }
-      if (isLast) next = placeOf(document)
+      if (isLast) next = positionOf(document)
     }
     return { documents, next }
   }
@@ -194,9 +198,9 @@ class MemoryTransaction implements Transaction {
     return seq
   }
 
-  read(name: string, after: number, limit: number): LogEntry[] {
+  read(name: string, after: number, limit: number): StoredLogEntry[] {
     const entries = this.#logs.get(name)?.entries ?? []
-    const page: LogEntry[] = []
+    const page: StoredLogEntry[] = []
     const end = Math.min(entries.length, after + limit)
     for (let seq = after + 1; seq <= end; seq++) page.push({ seq, data: entries[seq - 1]! })
     return page
@@ -226,7 +230,7 @@ class MemoryTransaction implements Transaction {
     this.#budget.grow(name, by)
   }
 
-  #find(collection: string, id: string): Content | undefined {
+  #find(collection: string, id: string): StoredContent | undefined {
     return this.#collections.get(collection)?.find(id)
   }
 
@@ -244,7 +248,7 @@ class MemoryTransaction implements Transaction {
     }
   }
 
-  #write(name: string, content: Content): void {
+  #write(name: string, content: StoredContent): void {
     let collection = this.#collections.get(name)
     if (collection === undefined) {
       collection = new Collection()
@@ -284,6 +288,6 @@ function hasTags(document: Document, tags: Tags = {}): boolean {
   return true
 }
 
-function placeOf({ at, id }: Position): Position {
+function positionOf({ at, id }: Position): Position {
   return { at, id }
 }

@@ -13,7 +13,7 @@
 export interface Presence {
   /** The name of this opening of the store. */
   readonly instance: string
-  /** Whether other processes may have the store open at the same time. */
+  /** Whether other processes can have the store open at the same time. */
   readonly isShared: boolean
   /** Whether the opening with that name is alive. Each call checks anew; once every {@link LOOK_MS} is often enough. */
   isAlive(instance: string): boolean

@@ -15,7 +15,7 @@ const OBJECT = 56
 /** Bytes of a member besides its name and a value that is not a number. */
 const MEMBER = 16
 
-/** Bytes of a document's places in its collection and in the orders of time. */
+/** Bytes of a document's entries in its collection and in the orders of time. */
 const DOCUMENT = 640
 const ENTRY = 88
 
@@ -97,7 +97,7 @@ function sizeOfObject(value: object, rest: unknown[]): number | undefined {
   return size
 }
 
-/** Whether an item has content to count. Other items fit into their place. */
+/** Whether an item has content to count. Other items fit into their slot in the array. */
 function needsLook(item: unknown): boolean {
   return typeof item !== 'number' && typeof item !== 'boolean' && item !== null
 }

@@ -1,33 +1,36 @@
-import type { Answers, Ask, Asks, LogHead } from './remote/far.ts'
+import type { LogHead, StoreAnswers, StoreQueries, StoreQuery } from './remote.ts'
 
 /** The part of a log that was read. */
 interface LogPart {
-  readonly ask: Ask<'log'>
-  readonly answer: Answers['log']
+  readonly ask: StoreQuery<'log'>
+  readonly answer: StoreAnswers['log']
 }
 
 /** Questions with a limit. An answer for a higher limit also answers a lower one. */
 const LIMITED: ReadonlySet<string> = new Set(['list', 'withPrefix', 'expired', 'oldest'])
 
-type LimitedAsk = Ask<'list' | 'withPrefix' | 'expired' | 'oldest'>
+type LimitedAsk = StoreQuery<'list' | 'withPrefix' | 'expired' | 'oldest'>
 
-const isLimited = (ask: Ask): ask is LimitedAsk => LIMITED.has(ask.what)
+const isLimited = (ask: StoreQuery): ask is LimitedAsk => LIMITED.has(ask.what)
 
 /** The key of a question. Lists that differ only in their limit have the same key. */
-function keyOf(ask: Ask): string {
+function keyOf(ask: StoreQuery): string {
   return JSON.stringify(isLimited(ask) ? { ...ask, limit: 0 } : ask)
 }
 
 /** The answers of a store as of one moment. */
 export class Snapshot {
-  readonly #answers = new Map<string, { readonly ask: Ask; readonly answer: Answers[keyof Asks] }>()
+  readonly #answers = new Map<
+    string,
+    { readonly ask: StoreQuery; readonly answer: StoreAnswers[keyof StoreQueries] }
+  >()
   readonly #logs = new Map<string, LogPart[]>()
   readonly #known: ReadonlyMap<string, LogHead>
 
-  /** `known` are the states of logs that nobody needs to ask for. */
+  /** `known` are the states of logs that need no query. */
   constructor(
-    asks: readonly Ask[] = [],
-    answers: readonly Answers[keyof Asks][] = [],
+    asks: readonly StoreQuery[] = [],
+    answers: readonly StoreAnswers[keyof StoreQueries][] = [],
     known: ReadonlyMap<string, LogHead> = new Map(),
   ) {
     this.#known = known
@@ -35,19 +38,21 @@ export class Snapshot {
       const answer = answers[index]
       if (ask.what !== 'log') this.#answers.set(keyOf(ask), { ask, answer })
       // The answers have the order of the questions.
-      else this.#partsOf(ask.log).push({ ask, answer: answer as Answers['log'] })
+      else this.#partsOf(ask.log).push({ ask, answer: answer as StoreAnswers['log'] })
     }
   }
 
   /** The answer in an array, since the answer may be undefined. Empty if the question was not asked. */
-  find<K extends Exclude<keyof Asks, 'log'>>(ask: Ask<K>): readonly [] | readonly [Answers[K]] {
-    const known = this.#answers.get(keyOf(ask as Ask))
-    if (known === undefined || !isEnough(known.ask, known.answer, ask as Ask)) return []
-    return [known.answer as Answers[K]]
+  find<K extends Exclude<keyof StoreQueries, 'log'>>(
+    ask: StoreQuery<K>,
+  ): readonly [] | readonly [StoreAnswers[K]] {
+    const known = this.#answers.get(keyOf(ask as StoreQuery))
+    if (known === undefined || !isEnough(known.ask, known.answer, ask as StoreQuery)) return []
+    return [known.answer as StoreAnswers[K]]
   }
 
   /** The part of a log that has the requested entries, or that ends where they begin. */
-  part({ log, after, limit }: Asks['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
+  part({ log, after, limit }: StoreQueries['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
     const head = this.#known.get(log)
     if (head !== undefined) return toPart(log, head, limit)
     const parts = this.#logs.get(log)?.filter(({ ask }) => ask.after <= after) ?? []
@@ -73,20 +78,20 @@ function toPart(log: string, head: LogHead, limit: number): LogPart & { readonly
 /** The number of the last entry in a part. */
 const reachOf = ({ ask, answer }: LogPart): number => ask.after + answer.entries.length
 
-function isEnough(known: Ask, answer: Answers[keyof Asks], ask: Ask): boolean {
+function isEnough(known: StoreQuery, answer: StoreAnswers[keyof StoreQueries], ask: StoreQuery): boolean {
   if (!isLimited(known) || !isLimited(ask) || ask.limit <= known.limit) return true
   return Array.isArray(answer) && answer.length < known.limit
 }
 
 /** Questions without duplicates. */
 export class Questions {
-  readonly #asks = new Map<string, Ask>()
+  readonly #asks = new Map<string, StoreQuery>()
 
-  get all(): readonly Ask[] {
+  get all(): readonly StoreQuery[] {
     return [...this.#asks.values()]
   }
 
-  add(ask: Ask): void {
+  add(ask: StoreQuery): void {
     const key = ask.what === 'log' ? JSON.stringify([ask.log, ask.after]) : keyOf(ask)
     const before = this.#asks.get(key)
     // The longer one answers both.

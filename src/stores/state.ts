@@ -1,5 +1,5 @@
 /**
- * The state that a deployment keeps in this process.
+ * The state of a deployment in this process.
  *
  * @module
  */

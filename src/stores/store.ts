@@ -28,22 +28,22 @@ export interface Document<T = unknown> {
  * When a store without room may delete a thing: `first` before others, or `last` if no others are left. `alone`: the document
  * is deleted before all others, without its thing. Use it for documents that are only a convenience.
  */
-export type Leaving = 'alone' | 'first' | 'last'
+export type EvictionOrder = 'alone' | 'first' | 'last'
 
 /** How a store of limited size treats a document. Other stores ignore it. No store returns it. */
-export interface Footing {
+export interface Eviction {
   /**
    * The thing to which the document belongs. All parts of a thing, and the log with its name, are deleted together. Absent:
    * the document is a thing of its own.
    */
   readonly thing?: string | undefined
   /** When the document allows its thing to be deleted. Absent: it does not. */
-  readonly leaves?: Leaving | undefined
-  /** Bytes in memory that the document stands for besides itself, such as the input of a running run. */
+  readonly leaves?: EvictionOrder | undefined
+  /** Bytes in memory that belong to the document besides its own, such as the input of a running run. */
   readonly weight?: number | undefined
 }
 
-/** The place of a document in lists. */
+/** The position of a document in lists. */
 export type Position = Pick<Document, 'at' | 'id'>
 
 /** Which documents to list. */
@@ -71,7 +71,7 @@ export interface SearchQuery extends Filter, ListQuery {}
 /** The result of a search. */
 export interface Found<T = unknown> {
   readonly documents: Document<T>[]
-  /** The place from which to continue. Undefined at the end. It may exist even if nothing was found. */
+  /** The position from which to continue. Undefined at the end. It may exist even if nothing was found. */
   readonly next: Position | undefined
 }
 
@@ -79,7 +79,7 @@ export interface Found<T = unknown> {
 export const PREFIX_LENGTH = 8
 
 /** One entry of a log. */
-export interface LogEntry {
+export interface StoredLogEntry {
   /** Position in the log, from 1. */
   readonly seq: number
   readonly data: string
@@ -111,7 +111,7 @@ export interface Reader {
   /** The oldest documents of a partition, or of the whole collection. */
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[]
   /** Entries after a position, in order, at most `limit`. */
-  read(log: string, after: number, limit: number): LogEntry[]
+  read(log: string, after: number, limit: number): StoredLogEntry[]
   /** The number of entries in a log. */
   length(log: string): number
   /** Whether the log is sealed, so that it takes no more entries. */
@@ -121,7 +121,7 @@ export interface Reader {
 /** The operations inside a transaction. Collections and logs exist from their first write on. */
 export interface Transaction extends Reader {
   /** Adds a document or replaces the one of the same id. */
-  put<T>(collection: string, document: Document<T>, footing?: Footing): void
+  put<T>(collection: string, document: Document<T>, eviction?: Eviction): void
   delete(collection: string, id: string): void
   /**
    * Adds an entry and returns its position. If the log is sealed, it writes nothing and returns undefined. `seal` makes the
@@ -129,22 +129,25 @@ export interface Transaction extends Reader {
    */
   append(log: string, data: string, seal?: boolean): number | undefined
   deleteLog(log: string): void
-  /** Tells another process, once this is written, that its work was ended here. Only stores that can tell it have this. */
+  /**
+   * Notifies another instance after the commit that this transaction has ended work of its own. Only stores that can notify other
+   * processes have it.
+   */
   call?(instance: string): void
 }
 
 /** A value, or a promise of it. */
 export type Soon<T> = T | Promise<T>
 
-/** Milliseconds for which a store that cannot be read or written is tried again. */
+/** Milliseconds for which a failed read or write is retried. */
 export const PATIENCE_MS = 1000
 
-/** The same for a far store, which may be busy. */
-export const FAR_PATIENCE_MS: number = 5 * PATIENCE_MS
+/** The same for a remote store, which may be busy. */
+export const REMOTE_PATIENCE_MS: number = 5 * PATIENCE_MS
 
-/** How long a store is tried again by default. */
-export function patienceOf({ isFar = false }: Pick<Store, 'isFar'>): number {
-  return isFar ? FAR_PATIENCE_MS : PATIENCE_MS
+/** Returns the default milliseconds of retries for a store. */
+export function patienceOf({ isRemote = false }: Pick<Store, 'isRemote'>): number {
+  return isRemote ? REMOTE_PATIENCE_MS : PATIENCE_MS
 }
 
 /**
@@ -153,8 +156,8 @@ export function patienceOf({ isFar = false }: Pick<Store, 'isFar'>): number {
  * with `state_unavailable`. Errors of the work itself are thrown at once.
  */
 export interface Store extends Presence {
-  /** Whether it is on other machines, too: what is not urgent is not waited for. Default: false. */
-  readonly isFar?: boolean
+  /** Whether the store is on another machine. Callers do not wait for its writes where they need not. Default: false. */
+  readonly isRemote?: boolean
   /** Reads the store as of one moment. It does not wait for writers. */
   read<T>(work: (tx: Reader) => T, patienceMs?: number): Soon<T>
   /**
@@ -164,15 +167,16 @@ export interface Store extends Presence {
    */
   write<T>(work: (tx: Transaction) => T, patienceMs?: number): Soon<T>
   /**
-   * Calls `wake` when a log may have grown, whichever process wrote it. A caller that reads the log after the promise resolves misses
-   * nothing, but for what is lost on the way: it reads again after a while. Absent: nobody is told of other processes.
+   * Calls `wake` when a log may have grown, whichever process wrote it. A caller that reads the log after the promise resolves
+   * misses nothing, except for lost notifications, so it reads again after a while. Absent: the store does not notify of the
+   * writes of other processes.
    */
-  hear?(log: string, wake: () => void): Promise<Hearing>
-  /** Calls `wake` when other processes may have ended work of this one. Absent: it looks for itself. */
+  watch?(log: string, wake: () => void): Promise<LogWatch>
+  /** Calls `wake` when other processes may have ended work of this one. Absent: this process must check for itself. */
   onCall?(wake: () => void): void
-  /** Calls `wake` when this process could not say for so long that it is alive that others may take its work over. */
+  /** Calls `wake` when this process failed to renew its lease for so long that other processes may take over its work. */
   onLate?(wake: () => void): void
-  /** Calls `wake` with the error when the store is lost to this process: what is at work here cannot be written any more. */
+  /** Calls `wake` with the error when the store is lost to this process. Running work can no longer be written. */
   onLost?(wake: (why: unknown) => void): void
   /** Prevents a thing's deletion until the returned function is called. Stores of unlimited size do not have it. */
   hold?(thing: string): () => void
@@ -180,9 +184,9 @@ export interface Store extends Presence {
   close(): void
 }
 
-/** Listens to a log. */
-export interface Hearing {
-  /** Whether words come now. If not, only reading the log tells. */
+/** The watch of a log. */
+export interface LogWatch {
+  /** Whether notifications arrive now. If not, the caller must read the log. */
   readonly isLive: boolean
   stop(): void
 }

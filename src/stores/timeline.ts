@@ -1,7 +1,7 @@
 import type { Document, Position } from './store.ts'
 
 /** Orders by time, then by id. */
-export function comparePlaces(a: Position, b: Position): number {
+export function comparePositions(a: Position, b: Position): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
@@ -36,7 +36,7 @@ export class Timeline<T extends Position = Document> {
     return this.#size
   }
 
-  /** Adds a document, or replaces the one at the same place. */
+  /** Adds a document, or replaces the one at the same position. */
   put(document: T): void {
     // A document later than all others joins the last bucket.
     const at = Math.min(this.#bucketOf(document), this.#buckets.length - 1)
@@ -48,7 +48,7 @@ export class Timeline<T extends Position = Document> {
     }
     const index = indexIn(bucket, document)
     const found = bucket[index]
-    if (found !== undefined && comparePlaces(found, document) === 0) {
+    if (found !== undefined && comparePositions(found, document) === 0) {
       bucket[index] = document
       return
     }
@@ -60,12 +60,12 @@ export class Timeline<T extends Position = Document> {
     if (bucket.length > BUCKET) this.#split(at, bucket)
   }
 
-  delete(place: Position): void {
-    const at = this.#bucketOf(place)
+  delete(position: Position): void {
+    const at = this.#bucketOf(position)
     const bucket = this.#buckets[at]
     if (bucket === undefined) return
-    const index = indexIn(bucket, place)
-    if (comparePlaces(bucket[index]!, place) !== 0) return
+    const index = indexIn(bucket, position)
+    if (comparePositions(bucket[index]!, position) !== 0) return
     bucket.splice(index, 1)
     this.#size--
     if (bucket.length === 0) this.#buckets.splice(at, 1)
@@ -103,16 +103,19 @@ export class Timeline<T extends Position = Document> {
     this.#buckets.splice(at + 1, 0, rest)
   }
 
-  /** The first bucket whose last place is not before `place`. It checks the end first, since new documents come there. */
-  #bucketOf(place: Position): number {
-    const isBefore = (bucket: readonly T[] | undefined) => comparePlaces(bucket!.at(-1)!, place) < 0
+  /**
+   * Returns the first bucket whose last position is not before `position`. It checks the end first, since new documents come
+   * there.
+   */
+  #bucketOf(position: Position): number {
+    const isBefore = (bucket: readonly T[] | undefined) => comparePositions(bucket!.at(-1)!, position) < 0
     return firstIndex(this.#buckets, isBefore)
   }
 }
 
-/** The first index in a bucket whose place is not before `place`. */
-function indexIn(bucket: readonly Position[], place: Position): number {
-  return firstIndex(bucket, one => comparePlaces(one!, place) < 0)
+/** Returns the first index in a bucket whose position is not before `position`. */
+function indexIn(bucket: readonly Position[], position: Position): number {
+  return firstIndex(bucket, one => comparePositions(one!, position) < 0)
 }
 
 /** The first index of a sorted list whose item is not before the target. */

@@ -10,7 +10,9 @@ import { ServableError } from '../base/errors.ts'
 export interface AddressPolicy {
   /** Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and ranges (`10.0.0.0/8`) that are allowed. */
   readonly allow: readonly string[]
-  /** Gives the addresses of a name, at least one. Rejects if the lookup fails. Undefined if the runtime cannot look names up. */
+  /**
+   * Returns the addresses of a name, at least one. Rejects if the lookup fails. Undefined if the runtime cannot look names up.
+   */
   readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
   /** Accepts `http:` only for hosts that `allow` names. */
   readonly isHttpsOnly?: boolean
@@ -73,10 +75,10 @@ export class UnknownNameError extends ServableError {
 }
 
 /**
- * Throws `address_refused` unless the URL begins with `http:` or `https:`, has no credentials, and leads to a public address
- * or one that `allow` names. A name is refused if any of its addresses is refused. It is also refused if it has no address;
- * then the error is an {@link UnknownNameError}. Gives the addresses of a name that was looked up: to connect to another one would
- * not be checked.
+ * Throws `address_refused` unless the URL begins with `http:` or `https:`, has no credentials, and leads to a public address or
+ * one that `allow` names. A name is refused if any of its addresses is refused. It is also refused if it has no address; then the
+ * error is an {@link UnknownNameError}. Returns the addresses of a name that was looked up, so that the caller connects to a
+ * checked one.
  */
 export async function checkAddress(url: URL, policy: AddressPolicy): Promise<readonly string[] | undefined> {
   const { allow, resolve, isHttpsOnly, ports } = policy

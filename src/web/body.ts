@@ -11,8 +11,9 @@ import { parseJson } from './json.ts'
 const MAX_MS = 120_000
 
 /**
- * The body as text. Throws `body_too_large` if more than `maxBytes` are declared or arrive, and then reads no further, and
- * `invalid_body` for what is not UTF-8 or takes longer than two minutes. A body without a length is counted while it streams in.
+ * The body as text. Throws `body_too_large` if more than `maxBytes` are declared or arrive, and then reads no further. Throws
+ * `invalid_body` if the body is not UTF-8 or takes longer than two minutes. A body without a length is counted while it streams
+ * in.
  */
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   const declared = request.headers.get('content-length')
@@ -33,13 +34,13 @@ function textInTime(request: Request): Promise<string> {
   })
 }
 
-/** What decoders put in the place of bytes that are not UTF-8. */
+/** The character with which decoders replace bytes that are not UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
 /**
- * Whether a decoder has replaced bytes: the replacement has three, so the text is longer than the body was. Only a character of four
- * bytes that lacks its last one cannot be told from a replacement that the client sent, and stays replaced. Reading bytes instead of
- * text would find it, and costs a sixth of a short request on Node.
+ * Whether a decoder has replaced bytes. The replacement has three bytes, so the text is longer than the body was. One case goes
+ * undetected and stays replaced: a character of four bytes without its last one looks like a replacement that the client sent.
+ * Reading bytes instead of text would detect it, but costs a sixth of a short request on Node.
  */
 function hasReplaced(text: string, length: number): boolean {
   const { byteLength } = new TextEncoder().encode(text)
@@ -47,7 +48,7 @@ function hasReplaced(text: string, length: number): boolean {
   return byteLength !== length && byteLength + mark !== length
 }
 
-/** Bytes that are not UTF-8 are an error (RFC 8259, section 8.1), and not replaced. */
+/** Bytes that are not UTF-8 are an error (RFC 8259, section 8.1), and are not replaced. */
 const STRICT = { fatal: true, ignoreBOM: false }
 
 function notUtf8(cause?: unknown): ServableError {

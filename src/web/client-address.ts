@@ -10,13 +10,13 @@ import { entriesOf, forwardedFor } from './proxy-headers.ts'
 /**
  * Where a client's address comes from:
  *
- * - A number from 1 to 32: so many proxies stand before the service. Each adds the address of its own client to the end of
+ * - A number from 1 to 32: the number of proxies before the service. Each adds the address of its own client to the end of
  *   `X-Forwarded-For`. `1` takes the last address in it.
  * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. The last address of a list
  *   counts. In `forwarded` it is the last `for` (RFC 7239).
- * - A function that says whether an address is a proxy's. It is called for the connection's own address first (undefined if
- *   the runtime does not know it), then for the addresses of `X-Forwarded-For` from its end. The first address for which it
- *   does not return `true` is the client's.
+ * - A function that returns whether an address is a proxy's. It is called for the connection's own address first (undefined if
+ *   the runtime does not know it), then for the addresses of `X-Forwarded-For` from its end. The first address for which it does
+ *   not return `true` is the client's.
  *
  * A number and a name trust everyone who connects: use them only if clients reach the service through the proxy alone.
  */
@@ -38,8 +38,8 @@ export function isTrustProxy(value: unknown): value is TrustProxy {
 }
 
 /**
- * Makes the reader. What a header says counts where it is an IP address; otherwise the connection's own address counts.
- * If a function of `trust` throws, `onError` is told, and the connection's own address counts.
+ * Creates a reader of client addresses. It returns the IP address in the trusted header. Without a valid one there it returns the
+ * connection's own address. If a function of `trust` throws, `onError` is called and the connection's own address counts.
  */
 export function createAddressReader(
   trust: TrustProxy | undefined,
@@ -76,7 +76,7 @@ function lastIn(field: string | null): string | undefined {
   return addressIn(last)
 }
 
-/** Undefined where the headers are not trusted: then the connection's own address counts. */
+/** Undefined if the headers are not trusted: then the connection's own address counts. */
 function beforeProxies(
   headers: Headers,
   own: string | undefined,
@@ -84,7 +84,7 @@ function beforeProxies(
   onError: (error: unknown) => void,
 ): string | undefined {
   try {
-    // `true` alone: a promise would trust every client.
+    // Only `true` counts: a promise would trust every client.
     if (isProxy(own) !== true) return undefined
     let client: string | undefined
     let hops = 0

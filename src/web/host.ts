@@ -7,7 +7,7 @@
 /** A host and a port (RFC 3986, sections 3.2.2 and 3.2.3), as a name or an address. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~-]+)(?::\d{0,5})?$/i
 
-/** An absolute URL of any scheme (Deno has one for Unix sockets). Nothing else stands between its host and its path. */
+/** An absolute URL of any scheme (Deno has one for Unix sockets). Nothing else is between its host and its path. */
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/(?:\[[\da-f:.]+\]|[\w.~-]+)(?::\d{0,5})?(?:\/|$)/i
 
 /** A host, and its name: in lower case, IPv4 as four numbers, without a port and a dot at its end. */

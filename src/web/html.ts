@@ -1,4 +1,4 @@
-/** Text as it stands in an element or in a quoted attribute of HTML. */
+/** Escapes text for an element or a quoted attribute of HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }

@@ -50,13 +50,13 @@ function groupsOf(bytes: AddressBytes): string[] {
   )
 }
 
-/** Gives the client's address. Undefined if no source tells it. `peer` is the connection's own address. */
+/** Returns the client's address. Undefined if no source has it. `peer` is the connection's own address. */
 export type AddressReader = (headers: Headers, peer: string | undefined) => string | undefined
 
 /** The address of the connection. */
 export const peerAddress: AddressReader = (_, peer) => (peer ? (addressIn(peer) ?? peer) : undefined)
 
-/** Names that stand for the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3). */
+/** Names of the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3). */
 export const LOOPBACK_NAME: RegExp = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /** Addresses of the machine itself (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */

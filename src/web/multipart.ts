@@ -70,7 +70,7 @@ const MAX_BOUNDARY = 70
 const BOUNDARY = new RegExp(`^[ !#-[\\]-~]{1,${MAX_BOUNDARY}}$`)
 
 /**
- * The delimiter without its two dashes, which stands before each part and at the end (RFC 2046, section 5.1.1). Throws
+ * The delimiter without its two dashes, which comes before each part and at the end (RFC 2046, section 5.1.1). Throws
  * `invalid_body` without a boundary.
  */
 function boundaryIn(type: string): string {
@@ -106,9 +106,9 @@ function counted(
     fail?.(failure)
   }
   /** Calls the watcher. Returns whether reading continues. */
-  const goesOn = (tell: () => void) => {
+  const goesOn = (notify: () => void) => {
     try {
-      tell()
+      notify()
     } catch (error) {
       give(isServableError(error) ? error : new ServableError('internal_error', 'The form cannot be read'))
     }

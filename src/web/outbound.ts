@@ -1,5 +1,5 @@
 /**
- * Sends requests to addresses that others give.
+ * Sends requests to addresses that clients or other services supply.
  *
  * @module
  */
@@ -14,10 +14,10 @@ import {
 import { type ErrorCode, ServableError } from '../base/errors.ts'
 import { type AddressPolicy, checkAddress } from './address.ts'
 
-/** Sends one request, as `fetch` does. A redirect is an answer like any other. */
+/** Sends one request, as `fetch` does. It does not follow redirects. */
 type Send = (init: RequestInit) => Promise<Response>
 
-/** A request with all that it needs. */
+/** A request with its checked addresses and signal. */
 interface Outgoing {
   readonly request: Request
   readonly body: Uint8Array | undefined
@@ -38,11 +38,11 @@ const OF_CONNECTION =
   'connection content-length expect keep-alive te trailer transfer-encoding upgrade'.split(' ')
 
 /**
- * Checks an address, and gives what sends a request to it. Throws what `checkAddress` throws. Where the runtime has a client that takes
- * addresses, the request goes to one that was checked, no coding is accepted, and reading an answer that is encoded all the same fails
- * with `code`. Elsewhere `fetch` sends it.
+ * Checks an address, and returns a function that sends a request to it. Throws the errors of `checkAddress`. If the runtime has
+ * an HTTP client that takes addresses, the request goes to a checked one. Such a request accepts no content coding, and reading
+ * an answer that is encoded anyway fails with `code`. Otherwise `fetch` sends it.
  */
-export async function wayTo(url: URL, policy: AddressPolicy, code: ErrorCode): Promise<Send> {
+export async function senderTo(url: URL, policy: AddressPolicy, code: ErrorCode): Promise<Send> {
   const addresses = await checkAddress(url, policy)
   const client = httpClient(url.protocol)
   if (client === undefined) return async init => held(await fetch(url, { ...init, redirect: 'manual' }))
@@ -55,15 +55,15 @@ export async function wayTo(url: URL, policy: AddressPolicy, code: ErrorCode): P
 }
 
 /**
- * The same answer, which its body keeps in memory. Deno forgets an answer of which only the body is read, and then an abort of
- * its request no longer ends the connection.
+ * Returns the same answer, and makes its body keep it in memory. Deno forgets an answer of which only the body is read, and then
+ * an abort of its request no longer ends the connection.
  */
 function held(response: Response): Response {
   if (response.body) Object.defineProperty(response.body, 'response', { value: response })
   return response
 }
 
-/** Sends a request, and gives its answer once the head is there. */
+/** Sends a request. Resolves with its answer as soon as the head has arrived. */
 function exchange(
   client: HttpClient,
   { request, body, addresses, signal, code }: Outgoing,
@@ -84,7 +84,7 @@ function exchange(
     }
     const leave = () => end(signal?.reason)
     signal?.addEventListener('abort', leave)
-    // Each of these is heard until the connection is gone: an error that nobody hears ends the process.
+    // All errors need a listener until the connection is closed: an error without a listener ends the process.
     sent.on('error', end)
     sent.on('timeout', () => end(new Error(`The connection was silent for ${SILENCE_MS} ms`)))
     sent.on('close', () => reject(closed()))
@@ -99,7 +99,7 @@ function exchange(
         else fail = body.fail
         resolve(new Response(body?.stream ?? null, head))
       } catch (cause) {
-        // No `Response` has such a status or such a header.
+        // A `Response` cannot have such a status or header.
         end(cause)
       }
     })
@@ -107,7 +107,7 @@ function exchange(
   })
 }
 
-/** The body of an answer, which is read as fast as its reader reads, and what makes it fail. */
+/** Returns the body of an answer, which is read as fast as its reader reads, and a function that makes it fail. */
 function bodyOf(answer: HttpAnswer, sent: HttpRequest, refusal: ServableError | undefined) {
   let open: ReadableStreamDefaultController<Uint8Array> | undefined
   const fail = (cause: unknown) => {
@@ -154,7 +154,7 @@ function headersOf({ headers }: Request, body: Uint8Array | undefined): Record<s
   }
 }
 
-/** What gives these addresses for a name, whatever the name has become since. */
+/** A lookup that returns these addresses, even if the name has changed since. */
 function lookupOf(addresses: readonly string[]): Lookup {
   const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
   return (_, { all }, done) => (all ? done(null, found) : done(null, found[0]!.address, found[0]!.family))
@@ -166,7 +166,7 @@ function headOf({ statusCode = 0, statusMessage = '', rawHeaders }: HttpAnswer) 
   return { status: statusCode, statusText: statusMessage, headers }
 }
 
-/** Why a body is not read that is encoded. To decode it could make more bytes of it than its reader allows. */
+/** The error for an encoded body. Decoding it could give more bytes than its reader allows. */
 function refusalOf(headers: Headers, code: ErrorCode): ServableError | undefined {
   const coding = headers.get('content-encoding')?.slice(0, 100) ?? ''
   if (/^(identity)?$/i.test(coding)) return undefined

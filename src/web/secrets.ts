@@ -1,5 +1,5 @@
 /**
- * Secrets that were sent to another service, which may send them back: finds them, and cuts them out of what it says.
+ * Finds secrets that were sent to another service, and removes them from its answers.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export const MIN_SECRET = 6
 const SECRET_NAME =
   /auth|key|token|secret|pass|pwd|cookie|cred|sign|sig$|session|dsn|(database|connection).*url/i
 
-/** What an address may hold: its query, and the segments of its path. */
+/** The values of a URL that may be secret: its query, and the segments of its path. */
 export function partsOf({ searchParams, pathname }: URL): NamedValue[] {
   return [...searchParams, ...pathname.split('/').map((segment): NamedValue => ['', segment])]
 }
@@ -27,8 +27,8 @@ export function secretsIn(named: readonly NamedValue[]): string[] {
 }
 
 /**
- * Whether a value is a secret, by its name or its form. Regions, paths and flags are not secrets, so that what is said about them
- * stays readable.
+ * Whether a value is a secret, by its name or its form. Regions, paths and flags are not secrets, so that messages about them
+ * stay readable.
  */
 function isSecret([name, value]: NamedValue): boolean {
   return SECRET_NAME.test(name) || isTokenLike(value)
@@ -59,7 +59,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The forms in which secrets may stand in a text: as they are, in an address, and in JSON, where some writers escape more. */
+/** The forms that secrets may have in a text: as they are, in a URL, and in JSON, where some writers escape more. */
 function formsOf(secrets: readonly string[]): string[] {
   const forms = secrets.flatMap(secret => {
     const json = JSON.stringify(secret).slice(1, -1)
@@ -73,7 +73,10 @@ function hexOf(code: number): string {
   return code.toString(16).toUpperCase()
 }
 
-/** A JSON value without secrets: in its texts, also where these are JSON, and in its names. The same value where it has none. */
+/**
+ * Removes secrets from a JSON value: from its texts, even if these are JSON, and from its names. Returns the same value if it has
+ * none.
+ */
 export function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value
   const text = JSON.stringify(value) ?? ''
@@ -89,12 +92,12 @@ function walk(value: unknown, secrets: readonly string[]): unknown {
   return Object.fromEntries(members.map(([name, each]) => [redact(name, secrets), walk(each, secrets)]))
 }
 
-/** A form of a secret that is looked for, one character after the other (Knuth, Morris and Pratt). */
+/** A form of a secret to search for, one character after the other (Knuth, Morris and Pratt). */
 interface Needle {
   readonly form: string
-  /** By characters that match: how many still match where the next one does not. */
+  /** By number of matching characters: how many still match if the next one does not. */
   readonly back: readonly number[]
-  /** Characters that match now. */
+  /** The number of characters that match now. */
   count: number
 }
 
@@ -108,7 +111,7 @@ function needleOf(form: string): Needle {
   return needle
 }
 
-/** Whether the whole form is found with this character. */
+/** Adds a character. Returns whether it completes the form. */
 function step(needle: Needle, character: string): boolean {
   const { form, back } = needle
   while (needle.count > 0 && form[needle.count] !== character) needle.count = back[needle.count - 1]!
@@ -116,37 +119,37 @@ function step(needle: Needle, character: string): boolean {
   return needle.count === form.length
 }
 
-/** A place in the text that is not told. */
-interface Found {
+/** A range of the text to redact. */
+interface FoundSecret {
   readonly start: number
   readonly end: number
 }
 
 /**
- * Cuts secrets out of one text that comes in pieces, so that the pieces make no difference. It holds back no more than what may
- * be the beginning of a secret, in time linear in the text.
+ * Removes secrets from one text that arrives in pieces, wherever the pieces are cut. It holds back only what may be the beginning
+ * of a secret, in time linear in the text.
  */
 export class SecretCutter {
   readonly #secrets: () => readonly string[]
   #known: readonly string[] = []
   #needles: readonly Needle[] = []
-  /** What is not told. */
+  /** The text that is not emitted yet. */
   #text = ''
-  /** How much of it was looked at. */
+  /** The number of its characters that were searched. */
   #seen = 0
-  /** The first secret in it, which may be the beginning of a longer one. */
-  #found: Found | undefined
+  /** The first secret in it. It may be the beginning of a longer one. */
+  #found: FoundSecret | undefined
 
-  /** `secrets` gives another list once there are others. */
+  /** `secrets` returns another array when the secrets change. */
   constructor(secrets: () => readonly string[]) {
     this.#secrets = secrets
   }
 
-  /** Takes a piece in. Gives what may be told by now; at the end, that is all. */
+  /** Adds a piece. Returns the text that may be emitted now; at the end, all of it. */
   push(piece: string, isEnd = false): string {
     this.#know(this.#secrets())
     this.#text += piece
-    let told = ''
+    let output = ''
     for (;;) {
       const isOver = this.#seen === this.#text.length
       if (!isOver && this.#found === undefined) {
@@ -156,9 +159,9 @@ export class SecretCutter {
       const open = isOver && isEnd ? 0 : Math.max(0, ...this.#needles.map(({ count }) => count))
       const { start, end } = this.#found ?? { start: this.#seen, end: this.#seen }
       if (start < this.#seen - open) {
-        told += `${this.#text.slice(0, start)}[redacted]`
+        output += `${this.#text.slice(0, start)}[redacted]`
         this.#begin(this.#text.slice(end))
-      } else if (isOver) return told + this.#tell(Math.min(start, this.#seen - open))
+      } else if (isOver) return output + this.#emit(Math.min(start, this.#seen - open))
       else this.#look()
     }
   }
@@ -177,7 +180,7 @@ export class SecretCutter {
     for (const needle of this.#needles) needle.count = 0
   }
 
-  /** Looks at one more character. Of secrets that begin at one place, the longest counts. */
+  /** Searches one more character. If several secrets begin at one position, the longest counts. */
   #look(): void {
     const character = this.#text[this.#seen++]!
     for (const needle of this.#needles) {
@@ -188,11 +191,11 @@ export class SecretCutter {
     }
   }
 
-  #tell(upTo: number): string {
-    const told = this.#text.slice(0, upTo)
+  #emit(upTo: number): string {
+    const output = this.#text.slice(0, upTo)
     this.#text = this.#text.slice(upTo)
     this.#seen -= upTo
     this.#found &&= { start: this.#found.start - upTo, end: this.#found.end - upTo }
-    return told
+    return output
   }
 }

@@ -27,9 +27,9 @@ const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** The source of the messages. */
 export interface SseSource {
-  /** Gives each message as soon as it exists, until `take` returns false. Never throws. */
+  /** Passes each message to `take` as soon as it exists, until `take` returns false. Never throws. */
   read(take: TakeMessage): void
-  /** The reader left. */
+  /** Called when the reader has left. */
   cancel(): void
 }
 
@@ -39,13 +39,13 @@ export interface SseSource {
  */
 export type TakeMessage = (message: string | undefined) => boolean
 
-/** A source that gives one message per call. If `next` rejects, the source is cancelled and ends. */
+/** A source that returns one message per call. If `next` rejects, the source is cancelled and ends. */
 export interface PulledSource {
   /** The next message, as {@link TakeMessage} takes it. */
   next(): Promise<string | undefined>
-  /** The reader left, or `next` rejected. */
+  /** Called when the reader has left, or `next` rejected. */
   cancel(): void
-  /** The last message after `next` rejected; undefined for none. Never throws. Default: none. */
+  /** Returns the last message after `next` rejected; undefined for none. Never throws. Default: none. */
   broken?(error: unknown): string | undefined
 }
 
@@ -78,7 +78,7 @@ export function sseData(value: object): string {
 /** Counts the open streams. It is called when one opens, and returns a function to call when that one closes. */
 export type StreamCount = () => () => void
 
-/** The same source, counted from its first read until it ends or its reader leaves. */
+/** Returns the same source, which is counted from its first read until it ends or its reader leaves. */
 export function counted(source: SseSource, count: StreamCount | undefined): SseSource {
   if (count === undefined) return source
   let close: (() => void) | undefined
@@ -113,7 +113,7 @@ export interface SseSink {
 export interface SseWriter {
   /** Writes messages as they come, and comments in between. Resolves with false if the sink has no room, with true at the end. */
   write(): Promise<boolean>
-  /** The reader left. */
+  /** Ends the writing because the reader has left. */
   leave(): void
 }
 
@@ -165,7 +165,7 @@ class Chunks implements SseSink {
   #isReading = false
   #hasEnded = false
   #hasLeft = false
-  /** Tells `pull` that a message has come. */
+  /** Wakes `pull` when a message has arrived. */
   #wake = () => {}
 
   constructor(source: SseSource, keepAliveMs: number | undefined) {
@@ -209,7 +209,7 @@ class Chunks implements SseSink {
     this.#wake()
   }
 
-  /** Resolves after a message has come, together with the other messages of that turn. */
+  /** Resolves after a message has arrived, together with the other messages of that turn. */
   async #arrival(): Promise<void> {
     while (this.#gathered === '' && !this.#hasEnded && !this.#hasLeft) {
       await new Promise<void>(resolve => {

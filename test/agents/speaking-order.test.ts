@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Said, SpeakingOrder } from '../../src/agents/work/speaking-order.ts'
+import { type SpeakerText, SpeakingOrder } from '../../src/agents/work/speaking-order.ts'
 
-const said = (text: string): Said => ({ type: 'text', text })
+const said = (text: string): SpeakerText => ({ type: 'text', text })
 
-const textsOf = (all: Iterable<Said>) => Array.from(all, ({ text }) => text)
+const textsOf = (all: Iterable<SpeakerText>) => Array.from(all, ({ text }) => text)
 
 /** Plays a script of things said and ends, and gives what may be said at each line. */
 function play(script: readonly (readonly [speaker: number, text?: string])[]): string[][] {

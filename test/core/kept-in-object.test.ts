@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ServableError } from '../../src/base/errors.ts'
-import type { Seat } from '../../src/core/hosted.ts'
+import type { ObjectContext } from '../../src/core/hosted.ts'
 import { KeptInObject } from '../../src/core/kept-in-object.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
@@ -14,7 +14,7 @@ interface Thing {
 function kept({ isAlone = true, canTell = true }: { isAlone?: boolean; canTell?: boolean } = {}) {
   const store = memoryStore()
   const [told, alarms]: [string[], [how: string, at: number][]] = [[], []]
-  const seat: Seat = {
+  const seat: ObjectContext = {
     store,
     reach: () => async () => undefined,
     waitUntil: () => {},
@@ -28,9 +28,9 @@ function kept({ isAlone = true, canTell = true }: { isAlone?: boolean; canTell?:
   const thing = new KeptInObject<Thing>(seat, {
     collection: 'thing',
     missing: () => new ServableError('run_not_found', 'There is none'),
-    storyOf: ({ state }) => state,
+    statusOf: ({ state }) => state,
     isAtWork: ({ state }) => state === 'working',
-    async tell({ value }) {
+    async report({ value }) {
       if (!canTell) throw new TypeError('The list is away')
       told.push(value.state)
     },
@@ -49,16 +49,16 @@ describe('KeptInObject', () => {
   it('tells its list each time that it stands otherwise, and no more', async () => {
     const { thing, told, alarms, put } = kept()
     await thing.settle()
-    expect([told, thing.isUntold()]).toEqual([[], false])
+    expect([told, thing.isUnreported()]).toEqual([[], false])
     put('working')
-    expect(thing.isUntold()).toBe(true)
+    expect(thing.isUnreported()).toBe(true)
     await thing.settle()
     await thing.settle()
     const end = Date.now() + HOUR
     put('done', end)
     await thing.settle()
     await thing.settle()
-    expect([told, thing.isUntold()]).toEqual([['working', 'done'], false])
+    expect([told, thing.isUnreported()]).toEqual([['working', 'done'], false])
     expect(alarms.map(([how]) => how)).toEqual(['by', 'by', 'at', 'at'])
     expect(alarms.at(-1)).toEqual(['at', end])
   })
@@ -67,7 +67,7 @@ describe('KeptInObject', () => {
     const { thing, alarms, put } = kept({ canTell: false })
     put('done', Date.now() + HOUR)
     await thing.settle()
-    expect(thing.isUntold()).toBe(true)
+    expect(thing.isUnreported()).toBe(true)
     expect(alarms).toEqual([['by', expect.any(Number)]])
     expect(alarms[0]?.[1]).toBeLessThan(Date.now() + HOUR / 2)
   })

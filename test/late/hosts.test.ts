@@ -93,7 +93,7 @@ function slowing(): { store: Store; slow: () => void } {
     return store.write(work, patienceMs)
   }
   return {
-    store: { ...store, isFar: true, write },
+    store: { ...store, isRemote: true, write },
     slow() {
       ms = 1500
     },

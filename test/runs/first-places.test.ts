@@ -1,6 +1,6 @@
 /** The last places are for clients that have none. */
 import { expect, it } from 'vitest'
-import { takePlace } from '../../src/runs/admission.ts'
+import { takeSlot } from '../../src/runs/admission.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
 const RUNNING = 'places'
@@ -13,7 +13,7 @@ function places(maxRunning: number, maxRunningPerOwner = 100) {
     try {
       store.write(tx => {
         const place = { id: `run-${count++}`, partition: client, at: count, tags: {}, value: '' }
-        takePlace(tx, RUNNING, place, { maxRunning, maxRunningPerOwner })
+        takeSlot(tx, RUNNING, place, { maxRunning, maxRunningPerOwner })
       })
       return undefined
     } catch (error) {

@@ -3,18 +3,18 @@ import { describe, expect, it, vi } from 'vitest'
 import { deferred } from '../../src/base/wake.ts'
 import type { Follower } from '../../src/runs/stored/host.ts'
 import { followerOf, streamOf } from '../../src/runs/stored/log-stream.ts'
-import type { LogEntry } from '../../src/stores/store.ts'
+import type { StoredLogEntry } from '../../src/stores/store.ts'
 import { eventually } from '../eventually.ts'
 
 /** Gives batches, then what `end` gives. */
-function follower(batches: LogEntry[][], end: () => Promise<undefined> = async () => undefined) {
+function follower(batches: StoredLogEntry[][], end: () => Promise<undefined> = async () => undefined) {
   const leave = vi.fn()
   const each: Follower = { next: async () => batches.shift() ?? end(), ready: () => [], leave }
   return { each, leave }
 }
 
-async function readAll(source: Follower): Promise<LogEntry[]> {
-  const read: LogEntry[] = []
+async function readAll(source: Follower): Promise<StoredLogEntry[]> {
+  const read: StoredLogEntry[] = []
   for (let batch = await source.next(); batch !== undefined; batch = await source.next()) read.push(...batch)
   return read
 }

@@ -4,7 +4,7 @@ import { MAX_WORK_LENGTH } from '../../src/agents/work/work.ts'
 import { later } from '../../src/base/wake.ts'
 import { Agent, createHandler, memoryState, steps, Workflow } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/stored/host.ts'
-import { ASKED, JOURNAL } from '../../src/runs/stored/journal.ts'
+import { JOURNAL, REQUESTS } from '../../src/runs/stored/journal.ts'
 import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { createWorkingRuns } from '../../src/runs/stored/working.ts'
 import { MAX_DEATHS } from '../../src/stores/deaths.ts'
@@ -48,7 +48,7 @@ function clock(): (ms: number) => void {
 }
 
 const keptIn = (store: Store, id: string) =>
-  store.read(tx => ({ asked: tx.get(ASKED, id) !== undefined, entries: tx.count(JOURNAL, id) }))
+  store.read(tx => ({ asked: tx.get(REQUESTS, id) !== undefined, entries: tx.count(JOURNAL, id) }))
 
 describe('a server that drains', () => {
   it('leaves a run that can go on to another process, and cancels any other one', async () => {
@@ -320,7 +320,7 @@ describe('what is kept', () => {
     const { id } = await hostOf(store, leaking).start(`with ${key}`, { apiKeys: { '*': key } })
     await waitFor(() => keptEntries(store, id) === 1)
     const all = store.read(tx =>
-      JSON.stringify([tx.get(ASKED, id), tx.list(JOURNAL, { partition: id, limit: 9 })]),
+      JSON.stringify([tx.get(REQUESTS, id), tx.list(JOURNAL, { partition: id, limit: 9 })]),
     )
     expect(all).toContain('it is')
     expect(all).not.toContain(key)

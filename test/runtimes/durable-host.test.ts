@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Follower, HostSettings, RunHost } from '../../src/runs/stored/host.ts'
-import type { LogEntry } from '../../src/stores/store.ts'
+import type { StoredLogEntry } from '../../src/stores/store.ts'
 import { answer, kept } from '../contracts/run-host/answering.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
@@ -53,7 +53,7 @@ function followLines(body: ReadableStream<Uint8Array>, leaving: AbortController)
   const chunks = body.getReader()
   const decoder = new TextDecoder()
   let rest = ''
-  const read = async (): Promise<LogEntry[] | undefined> => {
+  const read = async (): Promise<StoredLogEntry[] | undefined> => {
     const { done, value } = await chunks.read()
     if (done) return undefined
     const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
@@ -68,7 +68,7 @@ function followLines(body: ReadableStream<Uint8Array>, leaving: AbortController)
   }
 }
 
-function toEntry(line: string): LogEntry {
+function toEntry(line: string): StoredLogEntry {
   const space = line.indexOf(' ')
   return { seq: Number(line.slice(0, space)), data: line.slice(space + 1) }
 }

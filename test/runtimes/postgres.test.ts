@@ -6,10 +6,10 @@ import { deferred } from '../../src/base/wake.ts'
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
 import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { postgresState } from '../../src/runtimes/postgres.ts'
-import type { Listen } from '../../src/stores/postgres/bell.ts'
 import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
-import { postgresFar } from '../../src/stores/postgres/far.ts'
 import type { LeaseTimes } from '../../src/stores/postgres/leases.ts'
+import type { Listen } from '../../src/stores/postgres/notifications.ts'
+import { postgresRemote } from '../../src/stores/postgres/remote.ts'
 import { quoted } from '../../src/stores/postgres/schema.ts'
 import { postgresStore } from '../../src/stores/postgres/store.ts'
 import { restored, stored } from '../../src/stores/postgres/text.ts'
@@ -207,7 +207,7 @@ describe('a log that is heard', () => {
     const [here, there] = [open(schema, undefined, true), open(schema)]
     for (const log of ['l', '\0', '\u0001\u0002 😀']) {
       const wake = vi.fn()
-      const hearing = await here.hear!(log, wake)
+      const hearing = await here.watch!(log, wake)
       await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 30_000 })
       wake.mockClear()
       await there.write(tx => tx.append(log, 'x'))
@@ -221,7 +221,7 @@ describe('a commit', () => {
   it('that is sent again writes nothing again', async () => {
     const schema = newSchema()
     await open(schema).read(tx => tx.count('c'))
-    const far = postgresFar(connect(), quoted(schema), async () => {})
+    const far = postgresRemote(connect(), quoted(schema), async () => {})
     const log = { log: 'l', isDeleted: false, entries: ['one'], isSealed: false }
     const seen = {
       documents: [],
@@ -240,9 +240,9 @@ describe('a commit', () => {
     const schema = newSchema()
     const store = open(schema)
     await store.write(tx => tx.put('c', doc('a')))
-    const far = postgresFar(connect(), quoted(schema), async () => {})
+    const far = postgresRemote(connect(), quoted(schema), async () => {})
     const commit = async (documents: object[], logs: object[] = []) => {
-      const document = { collection: 'c', id: 'b', document: doc('b'), footing: undefined }
+      const document = { collection: 'c', id: 'b', document: doc('b'), eviction: undefined }
       const seen = { documents, logs }
       const given = { id: crypto.randomUUID(), seen, documents: [document], logs: [], calls: [] }
       return (await far.commit(given as never)) !== undefined
@@ -383,7 +383,7 @@ describe('a lease', () => {
     expect(await one.write(countUp)).toBe(2)
     expect(one.instance).not.toBe(before)
     expect(other.isAlive(one.instance)).toBe(true)
-    const hearing = await one.hear!('log', () => {})
+    const hearing = await one.watch!('log', () => {})
     await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 30_000 })
     hearing.stop()
   })

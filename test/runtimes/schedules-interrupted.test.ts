@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type Kept, SCHEDULES } from '../../src/features/schedules/kept.ts'
+import { SCHEDULES, type StoredSchedule } from '../../src/features/schedules/kept.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import type { Server } from '../contracts/runs/client.ts'
 import { asAdmin, expectTicks } from '../contracts/schedules/client.ts'
@@ -69,7 +69,7 @@ it('a process that is killed between its claim and the start of the run loses no
   await dying.catch(() => {})
   const state = sqliteState({ path })
   const claimed = await eventually(async () => {
-    const kept = await state.store.read(tx => tx.get<Kept>(SCHEDULES, 'others')?.value)
+    const kept = await state.store.read(tx => tx.get<StoredSchedule>(SCHEDULES, 'others')?.value)
     expect(kept?.claim).toBeDefined()
     return kept?.claim?.tickAt
   })

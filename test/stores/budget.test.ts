@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type MemoryStore, memoryStore } from '../../src/stores/memory.ts'
 import { sizeOf, sizeOfEntry } from '../../src/stores/size.ts'
-import type { Document, Footing, Transaction } from '../../src/stores/store.ts'
+import type { Document, Eviction, Transaction } from '../../src/stores/store.ts'
 import { BudgetModel, type Write } from '../contracts/store/budget-model.ts'
 
 const MAX = 8000
@@ -22,7 +22,7 @@ const document: fc.Arbitrary<Document> = fc.record({
   ),
 })
 
-const footing: fc.Arbitrary<Footing> = fc.record(
+const footing: fc.Arbitrary<Eviction> = fc.record(
   { thing, leaves: fc.constantFrom('alone', 'first', 'last'), weight: fc.nat(1000) },
   { requiredKeys: [] },
 )
@@ -143,7 +143,7 @@ describe('a store in memory of bounded size', () => {
     expect(seen.left).toBeGreaterThan(20)
   })
 
-  const put = (store: MemoryStore, id: string, footing: Footing, length = 1000) =>
+  const put = (store: MemoryStore, id: string, footing: Eviction, length = 1000) =>
     store.transact(tx =>
       tx.put('c', { id, partition: '', at: 0, tags: {}, value: 'x'.repeat(length) }, footing),
     )

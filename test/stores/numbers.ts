@@ -1,5 +1,5 @@
 import { ServableError } from '../../src/base/errors.ts'
-import type { Impatient } from '../../src/stores/remote/patient.ts'
+import type { SingleTryStore } from '../../src/stores/retrying.ts'
 import type { Reader, Soon, Transaction } from '../../src/stores/store.ts'
 
 export const REFUSAL: ServableError = new ServableError('run_not_found', 'There is no such run')
@@ -14,7 +14,7 @@ export function numbers() {
   let draft: number[] = []
   let fault: Fault | undefined
   let commits = 0
-  const store: Impatient = {
+  const store: SingleTryStore = {
     read(work) {
       if (fault !== undefined) throw new Error('database is locked')
       return work({} as Reader)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { readLog } from '../../src/stores/read-log.ts'
-import type { Answers, Asks, Far } from '../../src/stores/remote/far.ts'
 import { createReplay } from '../../src/stores/remote/replay.ts'
+import type { RemoteStore, StoreAnswers, StoreQueries } from '../../src/stores/remote.ts'
 import type { Document, Transaction } from '../../src/stores/store.ts'
 import { lateBase, lateStore } from '../contracts/store/late.ts'
 import { ModelStore } from '../contracts/store/model.ts'
@@ -227,8 +227,8 @@ describe('writes of a far store', () => {
   })
 
   it('that are too much are refused alone', async () => {
-    const far: Far = {
-      look: async asks => asks.map((): Answers[keyof Asks] => undefined),
+    const far: RemoteStore = {
+      look: async asks => asks.map((): StoreAnswers[keyof StoreQueries] => undefined),
       async commit({ documents }) {
         if (documents.some(({ id }) => id === 'large')) throw new RangeError('too large')
         return { logs: new Map() }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { comparePlaces, Timeline } from '../../src/stores/timeline.ts'
+import { comparePositions, Timeline } from '../../src/stores/timeline.ts'
 import { doc, ids } from '../contracts/store/document.ts'
 
 const place = fc.record({ at: fc.integer({ min: 0, max: 8 }), id: fc.constantFrom('a', 'b', 'c', 'd') })
@@ -8,10 +8,10 @@ const change = fc.record({ kind: fc.constantFrom('put', 'put', 'delete'), place 
 
 describe('comparePlaces', () => {
   it('goes by time, then by id', () => {
-    expect(comparePlaces({ at: 1, id: 'b' }, { at: 2, id: 'a' })).toBeLessThan(0)
-    expect(comparePlaces({ at: 2, id: 'a' }, { at: 2, id: 'b' })).toBeLessThan(0)
-    expect(comparePlaces({ at: 2, id: 'b' }, { at: 2, id: 'a' })).toBeGreaterThan(0)
-    expect(comparePlaces({ at: 2, id: 'a' }, { at: 2, id: 'a' })).toBe(0)
+    expect(comparePositions({ at: 1, id: 'b' }, { at: 2, id: 'a' })).toBeLessThan(0)
+    expect(comparePositions({ at: 2, id: 'a' }, { at: 2, id: 'b' })).toBeLessThan(0)
+    expect(comparePositions({ at: 2, id: 'b' }, { at: 2, id: 'a' })).toBeGreaterThan(0)
+    expect(comparePositions({ at: 2, id: 'a' }, { at: 2, id: 'a' })).toBe(0)
   })
 })
 
@@ -52,15 +52,15 @@ describe('Timeline', () => {
           if (kind === 'put') model.set(JSON.stringify(place), place)
           else model.delete(JSON.stringify(place))
         }
-        const sorted = [...model.values()].toSorted(comparePlaces)
+        const sorted = [...model.values()].toSorted(comparePositions)
         const places = (documents: Iterable<{ at: number; id: string }>) =>
           Array.from(documents, ({ at, id }) => ({ at, id }))
         expect(timeline.size).toBe(sorted.length)
         expect(places(timeline.oldest())).toEqual(sorted)
         expect(places(timeline.newest())).toEqual(sorted.toReversed())
-        const before = sorted.filter(one => comparePlaces(one, after) < 0)
+        const before = sorted.filter(one => comparePositions(one, after) < 0)
         expect(places(timeline.newest(after))).toEqual(before.toReversed())
-        const from = sorted.filter(one => comparePlaces(one, after) >= 0)
+        const from = sorted.filter(one => comparePositions(one, after) >= 0)
         expect(places(timeline.oldest(after))).toEqual(from)
       }),
     )

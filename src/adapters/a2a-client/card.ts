@@ -1,5 +1,5 @@
 /**
- * Reads the card of a remote agent, and keeps it as long as the service says.
+ * Reads the card of a remote agent, and caches it as long as the service allows.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { failed, unfit } from './failure.ts'
 import type { RemoteFetch } from './fetch.ts'
 import type { RemoteCard, RemoteSettings } from './options.ts'
 
-/** The card of one service. */
+/** The cached card of one service. */
 export interface CardCache {
-  /** What is used of the card, which is read anew where it is no longer fresh. */
+  /** Returns the chosen interface of the card. Reads the card again if it is no longer fresh. */
   read(fetch: RemoteFetch, signal: AbortSignal): Promise<ChosenInterface>
 }
 
-/** What is kept of a card. */
-interface Kept {
+/** What is cached of a card. */
+interface CachedCard {
   readonly chosen: ChosenInterface
-  /** Where it was found. */
+  /** The address where it was found. */
   readonly url: URL
   readonly etag: string | null
   /** Milliseconds since 1970. */
   readonly freshUntil: number
 }
 
-/** Milliseconds that a card is used whose service does not say how long it may be. */
+/** Milliseconds that a card is used if its service gives no lifetime. */
 const DEFAULT_FRESH_MS = 5 * 60_000
 
 /** Most milliseconds that a card is used. */
@@ -35,30 +35,30 @@ const MAX_FRESH_MS = 24 * 60 * 60_000
 
 const WELL_KNOWN = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const
 
-/** Makes the keeper of a service's card. */
+/** Makes the cache of a service's card. */
 export function createCardCache(settings: RemoteSettings): CardCache {
-  let kept: Kept | undefined
+  let cached: CachedCard | undefined
   return {
     async read(fetch, signal) {
-      if (kept !== undefined && kept.freshUntil > performance.now()) return kept.chosen
-      const { response, url } = await find(kept, settings, fetch, signal)
+      if (cached !== undefined && cached.freshUntil > performance.now()) return cached.chosen
+      const { response, url } = await find(cached, settings, fetch, signal)
       const freshMs = freshFor(response.headers)
-      if (response.status === 304 && kept !== undefined) {
-        kept = { ...kept, freshUntil: performance.now() + (freshMs ?? 0) }
-        return kept.chosen
+      if (response.status === 304 && cached !== undefined) {
+        cached = { ...cached, freshUntil: performance.now() + (freshMs ?? 0) }
+        return cached.chosen
       }
       const card = await verified(cardIn(await response.text()), settings)
       const chosen = chooseInterface(card, url, settings.origins)
       const etag = response.headers.get('etag')
-      // What must not be stored is used for this run alone.
-      kept =
+      // A card that must not be stored is used for this run alone.
+      cached =
         freshMs === undefined ? undefined : { chosen, url, etag, freshUntil: performance.now() + freshMs }
       return chosen
     },
   }
 }
 
-/** Where the card of a service may be. */
+/** The addresses where the card of a service may be. */
 export function addressesOf(url: URL): readonly URL[] {
   if (url.pathname.endsWith('.json')) return [url]
   const base = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`
@@ -66,17 +66,20 @@ export function addressesOf(url: URL): readonly URL[] {
 }
 
 async function find(
-  kept: Kept | undefined,
+  cached: CachedCard | undefined,
   { url: given }: RemoteSettings,
   fetch: RemoteFetch,
   signal: AbortSignal,
 ): Promise<{ response: Response; url: URL }> {
-  // With the version, servers of several generations give the card of 1.0 (section 3.6.1).
+  // The header makes servers of several generations send the card of 1.0 (section 3.6.1).
   const headers = { accept: 'application/json', 'a2a-version': '1.0' }
   const addresses = addressesOf(given)
-  if (kept !== undefined && kept.etag !== null) {
-    const response = await fetch(kept.url, { headers: { ...headers, 'if-none-match': kept.etag }, signal })
-    if (response.ok || response.status === 304) return { response, url: kept.url }
+  if (cached !== undefined && cached.etag !== null) {
+    const response = await fetch(cached.url, {
+      headers: { ...headers, 'if-none-match': cached.etag },
+      signal,
+    })
+    if (response.ok || response.status === 304) return { response, url: cached.url }
   }
   for (const url of addresses) {
     const response = await fetch(url, { headers, signal })
@@ -94,7 +97,7 @@ function cardIn(text: string): RemoteCard {
     const card: unknown = JSON.parse(text)
     if (isObject(card)) return card
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw unfit('has a card that is no JSON object')
 }
@@ -113,8 +116,8 @@ async function verified(card: RemoteCard, { verify }: RemoteSettings): Promise<R
 }
 
 /**
- * Milliseconds that a card is fresh (RFC 9111, section 5.2.2). Zero for one that is asked for again each time, and undefined for
- * one that must not be stored. A `private` card may be another one for each caller.
+ * Milliseconds that a card is fresh (RFC 9111, section 5.2.2). Zero for a card that must be read again each time, and undefined
+ * for one that must not be stored. A `private` card may differ for each caller.
  */
 export function freshFor(headers: Headers): number | undefined {
   const control = headers.get('cache-control')?.toLowerCase() ?? ''

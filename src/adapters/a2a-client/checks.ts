@@ -1,5 +1,5 @@
 /**
- * Checks what a remote agent says, before any of it is used.
+ * Checks the answers of a remote agent, before any of them is used.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export function checkSize(value: unknown): void {
 /** Most characters of an id. */
 const MAX_ID_LENGTH = 1000
 
-/** An id of a task or an artifact. Throws `invalid_agent_response` for one that is none. */
+/** Returns the id of a task or an artifact. Throws `invalid_agent_response` for an empty or too long id. */
 export function checkId(id: string, what: string): string {
   if (id !== '' && id.length <= MAX_ID_LENGTH) return id
   throw unfit(`sent ${what} without an id of 1 to ${MAX_ID_LENGTH} characters`)

@@ -1,5 +1,5 @@
 /**
- * Chooses how a remote agent is spoken to: the best generation and binding that its card names.
+ * Chooses how to call a remote agent: the best generation and binding that its card names.
  *
  * @module
  */
@@ -8,28 +8,29 @@ import { isObject } from '../../base/validation.ts'
 import { failed, unfit } from './failure.ts'
 import type { RemoteCard } from './options.ts'
 
-/** An address of a remote agent, with what is spoken there. */
+/** An address of a remote agent, with its binding and version. */
 export interface RemoteInterface {
   readonly url: string
   readonly binding: 'JSONRPC' | 'HTTP+JSON'
-  /** 0.3 stands for 0.2, too: both send the same. */
+  /** 0.3 means 0.2, too, because both send the same. */
   readonly version: '1.0' | '0.3'
   readonly tenant: string | undefined
 }
 
-/** What is used of a card. */
+/** The parts of a card that are used. */
 export interface ChosenInterface extends RemoteInterface {
   readonly hasStreams: boolean
 }
 
-/** Most interfaces that are looked at. */
+/** Most interfaces of each list that are read. */
 const MAX_INTERFACES = 100
 
 const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const
 
 /**
- * The first interface of 1.0, or else of 0.3 and 0.2, at one of the origins. An address may be relative to that of the card. Throws
- * `provider_failed` if there is none that this library speaks, and gives the origin that is not allowed.
+ * Returns the first interface of 1.0, or else of 0.3 and 0.2, at one of the origins. If none is at these origins, it returns one
+ * at another origin, whose requests are then refused. An address may be relative to that of the card. Throws `provider_failed` if
+ * this library supports none of the interfaces.
  */
 export function chooseInterface(card: RemoteCard, cardUrl: URL, origins: readonly string[]): ChosenInterface {
   const named = [...interfacesV1(card, cardUrl), ...interfacesV03(card, cardUrl)]
@@ -38,7 +39,7 @@ export function chooseInterface(card: RemoteCard, cardUrl: URL, origins: readonl
   const chosen = usable.find(({ version }) => version === '1.0') ?? usable[0] ?? known[0]
   const { capabilities } = card
   const hasStreams = isObject(capabilities) && capabilities.streaming === true
-  // The request to one that is not allowed is refused, with the reason.
+  // A request to an origin that is not allowed is refused later, with the reason.
   if (chosen !== undefined) return { ...chosen, hasStreams }
   if (named.length === 0) throw unfit('has a card that names no address')
   throw failed(
@@ -46,7 +47,7 @@ export function chooseInterface(card: RemoteCard, cardUrl: URL, origins: readonl
   )
 }
 
-/** The interfaces of 1.0 (section 4.4.6). Those that are not spoken here are undefined. */
+/** The interfaces of 1.0 (section 4.4.6). Unsupported ones are undefined. */
 function interfacesV1({ supportedInterfaces }: RemoteCard, base: URL): (RemoteInterface | undefined)[] {
   return listOf(supportedInterfaces).map(each =>
     interfaceOf(each.url, each.protocolBinding, each.protocolVersion ?? '1.0', each.tenant, base),

@@ -1,5 +1,5 @@
 /**
- * Which context of the remote service belongs to a session.
+ * Finds and stores the context of the remote service that belongs to a session.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { escaped, ownerOf } from '../../agents/owner.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { isObject } from '../../base/validation.ts'
 
-/** A conversation with the remote agent. */
+/** The context of a conversation with the remote agent. */
 export interface KnownContext {
   readonly contextId: string
-  /** The task of it that waits for credentials. */
+  /** The task in this context that waits for credentials. */
   readonly taskId?: string | undefined
 }
 
@@ -21,12 +21,12 @@ export interface Contexts {
   keep(context: RunContext, known: KnownContext): Promise<void>
 }
 
-/** Most sessions that are known where nothing keeps them. */
+/** Most sessions whose contexts are in memory, for runs whose session has no stored memory. */
 const MAX_SESSIONS = 1000
 
 /**
- * Makes the contexts of an agent. The memory of the session keeps them. Where there is none, this process knows those that were
- * used last.
+ * Makes the contexts of an agent. The memory of the session stores them. Without such a memory, this process remembers those of
+ * the 1,000 sessions that were used last.
  */
 export function createContexts(): Contexts {
   const here = new Map<string, KnownContext>()
@@ -52,7 +52,7 @@ export function createContexts(): Contexts {
 function keyOf(context: RunContext): string | undefined {
   const { sessionId, work } = context
   if (sessionId === undefined) return undefined
-  return `${ownerOf(context) ?? ''}/${escaped(sessionId)}/${work.place}`
+  return `${ownerOf(context) ?? ''}/${escaped(sessionId)}/${work.prefix}`
 }
 
 function noteIn(message: unknown): KnownContext | undefined {

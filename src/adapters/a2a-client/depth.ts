@@ -1,5 +1,5 @@
 /**
- * Counts the services that a request has come over, so that services which call each other in a circle stop.
+ * Counts the services that a request has passed, so that services which call each other in a circle stop.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { isObject } from '../../base/validation.ts'
 /** The member of a message's metadata that has the count. */
 export const DEPTH = 'servable/depth'
 
-/** Most services that one request may come over. */
+/** Most services that one request may pass. */
 const MAX_DEPTH = 8
 
-/** The depth of a message of this run. Throws `unsupported_operation` for one that would be deeper than is allowed. */
+/** The depth of a message of this run. Throws `unsupported_operation` for a depth above the limit. */
 export function nextDepth({ metadata }: Pick<RunContext, 'metadata'>): number {
   const message = metadata?.message
   const own = isObject(message) && isObject(message.metadata) ? message.metadata[DEPTH] : 0

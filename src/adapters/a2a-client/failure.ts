@@ -1,5 +1,5 @@
 /**
- * What may go wrong with a remote agent, and what is told of it.
+ * The errors of remote agents, and the errors with which their runs fail.
  *
  * @module
  */
@@ -11,13 +11,13 @@ export class LostError extends Error {
   override readonly name = 'LostError'
 }
 
-/** Most characters that an error repeats of what a remote agent says. */
+/** Most characters of an error's text, which may repeat text of a remote agent. */
 const MAX_TEXT = 1000
 
 /** Most levels of causes to search. */
 const MAX_DEPTH = 5
 
-/** The remote agent, or the way to it, failed. */
+/** The remote agent, or the connection to it, failed. */
 export function failed(text: string, cause?: unknown): ServableError {
   return new ServableError('provider_failed', text.slice(0, MAX_TEXT), { cause })
 }
@@ -27,7 +27,7 @@ export function unfit(text: string, cause?: unknown): ServableError {
   return new ServableError('invalid_agent_response', `The remote agent ${text}`.slice(0, MAX_TEXT), { cause })
 }
 
-/** Nobody knows whether the remote agent has the message. */
+/** The error for a message that may or may not have reached the remote agent. */
 export function unknowable(): ServableError {
   return new ServableError(
     'interrupted',
@@ -35,7 +35,7 @@ export function unknowable(): ServableError {
   )
 }
 
-/** The reason of an A2A error, such as `TASK_NOT_FOUND`. Undefined for an error that is none. */
+/** The reason of an A2A error, such as `TASK_NOT_FOUND`. Undefined for any other error. */
 export function reasonOf(error: unknown): string | undefined {
   return inCauses(error, ({ reason }) => (typeof reason === 'string' ? reason : undefined))
 }
@@ -44,8 +44,8 @@ export function reasonOf(error: unknown): string | undefined {
 const METHOD_NOT_FOUND = -32601
 
 /**
- * Whether the service does not know the method, so that it has done nothing. Other refusals say less: some services begin to work
- * before they refuse a stream.
+ * Whether the service does not know the method, so that it has done nothing. Other refusals do not prove that: some services
+ * begin to work before they refuse a stream.
  */
 export function isUnknownMethod(error: unknown): boolean {
   return inCauses(error, ({ envelopeCode }) => envelopeCode) === METHOD_NOT_FOUND
@@ -57,7 +57,7 @@ export function isLost(error: unknown): boolean {
 }
 
 /** The error with which a run fails. `secrets` are cut out of its text. */
-export function told(error: unknown, secrets: Iterable<string>): unknown {
+export function runErrorOf(error: unknown, secrets: Iterable<string>): unknown {
   const own = inCauses(error, cause => (isServableError(cause) ? cause : undefined))
   if (own !== undefined)
     return new ServableError(own.code, redact(own.message, secrets), { cause: own.cause })

@@ -7,44 +7,44 @@
 import { nameResolver } from '../../base/environment.ts'
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { parseJson } from '../../web/json.ts'
-import { wayTo } from '../../web/outbound.ts'
+import { senderTo } from '../../web/outbound.ts'
 import { discard } from '../../web/reply.ts'
 import { MIN_SECRET, partsOf, secretsIn } from '../../web/secrets.ts'
 import { failed, LostError, unfit } from './failure.ts'
 import type { RemoteRequest, RemoteSettings } from './options.ts'
 
-/** For whom requests are sent. */
-export type Asker = Omit<RemoteRequest, 'url' | 'method' | 'signal'>
+/** The run for which requests are sent. */
+export type RequestingRun = Omit<RemoteRequest, 'url' | 'method' | 'signal'>
 
 /** The fetch of one run. */
 export interface RemoteFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
-  /** What the headers held that were sent so far, and the secrets. */
+  /** The values of the headers that were sent so far, and the secrets. */
   values(): readonly string[]
-  /** The secrets in these headers and in the address. Another list once there are others. */
+  /** The secrets in these headers and in the address. The list is a new one once there are more secrets. */
   secrets(): readonly string[]
-  /** How many requests were sent so far. One that waits for its credentials was not. */
+  /** How many requests were sent so far. A request that waits for its credentials does not count. */
   sent(): number
 }
 
 /** Most redirects that a request without a body follows. */
 const MAX_REDIRECTS = 3
 
-/** Most values that are remembered. The oldest make room: they are those of the first requests. */
+/** Most values that are remembered. Past it the oldest are dropped. */
 const MAX_VALUES = 50
 
-/** Answers that say that the service is overloaded, or that what stands before it cannot reach it. */
+/** Statuses of a service that is overloaded, or that its proxy cannot reach. */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** Makes the fetch of one run. `traceparent` is passed on. */
+/** Makes the fetch of one run. It sends `traceparent` with each request. */
 export function remoteFetch(
   settings: RemoteSettings,
-  asker: Asker,
+  requestingRun: RequestingRun,
   traceparent: string | undefined,
 ): RemoteFetch {
   let values: readonly string[] = []
   let secrets: readonly string[] = []
-  // Not called as a member of the settings: runtimes refuse their `fetch` another `this`.
+  // It is not called as a member of the settings, because runtimes refuse to call `fetch` with another `this`.
   const { fetch } = settings
   const resolve = nameResolver()
   let sent = 0
@@ -57,19 +57,21 @@ export function remoteFetch(
   const headersFor = async (url: URL, method: string, init: RequestInit, signal: AbortSignal) => {
     const headers = new Headers(init.headers)
     if (traceparent !== undefined) headers.set('traceparent', traceparent)
-    const own = new Headers(await headersIn({ ...asker, url: url.href, method, signal }, settings))
+    const own = new Headers(await headersIn({ ...requestingRun, url: url.href, method, signal }, settings))
     for (const [name, value] of own) headers.set(name, value)
     const pieces = [...own.values()].flatMap(value => [value, ...value.split(' ')])
     const found = secretsIn([...partsOf(settings.url), ...own])
-    values = withNews(values, [...pieces.filter(({ length }) => length >= MIN_SECRET), ...found])
-    secrets = withNews(secrets, found)
+    values = withNew(values, [...pieces.filter(({ length }) => length >= MIN_SECRET), ...found])
+    secrets = withNew(secrets, found)
     return headers
   }
 
   const call = async (address: string | URL, init: RequestInit = {}, redirects = 0): Promise<Response> => {
     const url = new URL(address)
     checkOrigin(url, settings)
-    const send = await wayTo(url, { allow: settings.allow, resolve }, 'invalid_agent_response').catch(refused)
+    const send = await senderTo(url, { allow: settings.allow, resolve }, 'invalid_agent_response').catch(
+      refused,
+    )
     const { method = 'GET' } = init
     const limit = timeLimit(init.signal ?? undefined, settings.requestTimeoutMs)
     try {
@@ -104,8 +106,8 @@ export function remoteFetch(
   })
 }
 
-/** The same list where nothing is new. */
-function withNews(known: readonly string[], found: readonly string[]): readonly string[] {
+/** Returns the list with the new values, or the same list if there are none. */
+function withNew(known: readonly string[], found: readonly string[]): readonly string[] {
   const news = found.filter(each => !known.includes(each))
   return news.length === 0 ? known : [...known, ...news].slice(-MAX_VALUES)
 }
@@ -130,7 +132,7 @@ function checkOrigin({ origin }: URL, { origins }: RemoteSettings): void {
   )
 }
 
-/** A client cannot mend where the requests of an agent go, and is not told: in production the text is for the log alone. */
+/** The client cannot change the address of an agent's requests. So in production only the log has this text. */
 function refused(cause: unknown): never {
   throw failed(`The remote agent is not reached: ${messageOf(cause)}`, cause)
 }
@@ -143,7 +145,7 @@ function timeLimit(caller: AbortSignal | undefined, ms: number) {
   return {
     signal,
     clear: () => clearTimeout(timer),
-    /** Throws what came of a failure: the caller's reason, or why the service is lost. */
+    /** Throws the reason of a failure: the caller's abort, or a `LostError`. */
     explain(cause: unknown): never {
       caller?.throwIfAborted()
       if (isServableError(cause)) throw cause
@@ -158,14 +160,14 @@ function isStream({ ok, headers, body }: Response): boolean {
   return ok && body !== null && type?.startsWith('text/event-stream') === true
 }
 
-/** The answer, read to its end within its limits. */
+/** Returns the response with its whole body, read within the limits. */
 async function whole(response: Response, maxBytes: number): Promise<Response> {
   const { status, statusText, headers } = response
   const text = await readText(response, maxBytes)
   try {
     parseJson(text)
   } catch (cause) {
-    // What is no JSON is the reader's matter: it may be an error page.
+    // The reader handles a body that is not JSON, such as an error page.
     if (isServableError(cause)) throw unfit(`answered too much: ${cause.message}`)
   }
   // Some statuses have no body.
@@ -191,7 +193,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   return text + decoder.decode()
 }
 
-/** The stream, which is lost once it is silent for too long. Each of its bytes is taken. */
+/** Returns the stream with a limit on silence, past which it fails with `LostError`. `take` gets the number of bytes read. */
 function watched(
   response: Response,
   silenceMs: number,

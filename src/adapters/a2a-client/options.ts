@@ -13,7 +13,7 @@ import { validate } from '../../base/validation.ts'
 export interface RemoteRequest {
   readonly url: string
   readonly method: string
-  /** The run for which it is. */
+  /** The run that sends the request. */
   readonly runId: string
   readonly sessionId: string | undefined
   /** The user of the run. A claim of the client, unless `identity` is the same. */
@@ -24,16 +24,16 @@ export interface RemoteRequest {
   readonly signal: AbortSignal
 }
 
-/** A card as it was read: JSON of a stranger. */
+/** A card as it was read: untrusted JSON. */
 export type RemoteCard = Readonly<Record<string, unknown>>
 
 /**
- * Checks a card before it is used. Returns true for a card that is used as it is, or the part of it that is used. Anything else refuses
+ * Checks a card before it is used. Returns true to use the card as it is, or the part of the card to use. Anything else refuses
  * the card.
  */
 export type VerifyCard = (card: RemoteCard) => boolean | RemoteCard | Promise<boolean | RemoteCard>
 
-/** How a remote agent is reached. */
+/** How to reach a remote agent. */
 export interface RemoteAgentOptions {
   /**
    * The address of the service's card if it ends with `.json`. Otherwise the base of the service, which has its card at
@@ -44,8 +44,9 @@ export interface RemoteAgentOptions {
   readonly name?: string
   readonly description?: string
   /**
-   * Headers for each request, such as `authorization`. Called before each request. They are sent to the origin of `url`, and to those of
-   * `origins`. What they hold is cut out of errors, and the secrets among it out of answers, too. Default: none.
+   * Returns the headers of a request, such as `authorization`. Is called before each request. The headers go to the origin of
+   * `url` and to those of `origins`. Their values are cut out of errors, and the secrets among them also out of answers. Default:
+   * none.
    */
   readonly headers?: (
     request: RemoteRequest,
@@ -59,15 +60,15 @@ export interface RemoteAgentOptions {
   readonly allow?: readonly string[]
   /** The tenant of each request, in A2A 1.0. Default: the one that the card names. */
   readonly tenant?: string
-  /** Which agent of the service answers: `agentName` in the metadata of each message. Default: the service decides. */
+  /** The agent of the service that answers: `agentName` in the metadata of each message. Default: the service decides. */
   readonly agentName?: string
-  /** Which skill is used: `skillId` in the metadata of each message. Default: the service decides. */
+  /** The skill to use: `skillId` in the metadata of each message. Default: the service decides. */
   readonly skillId?: string
   /** URIs of extensions, for the header `A2A-Extensions`. Default: none. */
   readonly extensions?: readonly string[]
   /** Checks each new card, for example its signatures. Default: none is checked. */
   readonly verify?: VerifyCard
-  /** Most bytes of one answer. An event of a stream may have 4 MiB at the most, whatever this says. Default: 4,194,304. */
+  /** Most bytes of one answer. An event of a stream may always have at most 4 MiB. Default: 4,194,304. */
   readonly maxBytes?: number
   /** Most bytes of all streams of a run. Default: 67,108,864. */
   readonly maxStreamBytes?: number
@@ -75,9 +76,11 @@ export interface RemoteAgentOptions {
   readonly requestTimeoutMs?: number
   /** Milliseconds of silence after which a stream counts as lost, and is opened again. Default: 60,000. */
   readonly silenceMs?: number
-  /** Milliseconds before a task is looked at again, where there is no stream. Each further look waits longer, up to five times. Default: 1,000. */
+  /**
+   * Milliseconds before a task is polled again, without a stream. Each further wait is longer, up to five times. Default: 1,000.
+   */
   readonly pollMs?: number
-  /** Most milliseconds for cancelling a task, and before that as many for the answer that names it. Default: 5,000. */
+  /** Most milliseconds to cancel a task, and as many before that to wait for the answer that names it. Default: 5,000. */
   readonly cancelTimeoutMs?: number
   /** Sends the requests, in tests. Default: the runtime's own client. */
   readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>

@@ -16,7 +16,7 @@ const MAX_PARTS = 1000
 /** Addresses that a page may open without running anything. */
 const SCHEMES: ReadonlySet<string> = new Set(['https:', 'http:', 'gs:', 's3:', 'ftp:', 'ftps:'])
 
-/** The parts of a message. The metadata of parts stays here. */
+/** Converts an input to the parts of a message. The metadata of parts is not sent. */
 export function toRemoteParts(input: RunInput): Part[] {
   return typeof input === 'string' ? [textPart(input)] : input.map(toRemotePart)
 }
@@ -53,7 +53,7 @@ function bytesOf(base64: string): Uint8Array {
   throw new ServableError('invalid_input', 'The `data` of a part must be base64 or a URL')
 }
 
-/** Parts of a remote agent. Those without content and those at an address that is not safe are left out. */
+/** Converts parts of a remote agent. Parts without content and parts at an unsafe address are left out. */
 export function fromRemoteParts(parts: readonly Part[]): ContentPart[] {
   if (parts.length > MAX_PARTS) throw unfit(`sent more than ${MAX_PARTS} parts at once`)
   return parts.map(fromRemotePart).filter(part => part !== undefined)
@@ -74,7 +74,7 @@ function fromRemotePart({ content, metadata, mediaType, filename }: Part): Conte
   return { type: 'file', data, mimeType, ...(filename !== '' && { filename }), ...own }
 }
 
-/** Whether it is a whole address, and of no scheme that runs code, such as `javascript:`. */
+/** Whether a URL is absolute, and not of a scheme that runs code, such as `javascript:`. */
 function isSafe(url: string): boolean {
   return URL.canParse(url) && SCHEMES.has(new URL(url).protocol)
 }
@@ -84,7 +84,7 @@ export function textOfParts(parts: readonly ContentPart[]): string {
   return parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** Parts as an input: text, if they are nothing else. Undefined if there is none. */
+/** Parts as an input: a string if they are only text. Undefined if there are none. */
 export function toInput(parts: readonly ContentPart[]): RunInput | undefined {
   if (parts.length === 0) return undefined
   return parts.every(({ type }) => type === 'text') ? textOfParts(parts) : parts

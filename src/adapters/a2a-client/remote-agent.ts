@@ -6,10 +6,10 @@ import { type RemoteAgentOptions, settingsOf } from './options.ts'
 import { runTurn } from './turn.ts'
 
 /**
- * An agent of another service, over A2A 1.0, 0.3 or 0.2. It is used as any other agent: served by itself, as a member of a team or in
- * a workflow. The card is read at the first run. Throws `invalid_options` that names each wrong option.
+ * An agent of another service, over A2A 1.0, 0.3 or 0.2. Use it as any other agent: served by itself, as a member of a team or in
+ * a workflow. The first run reads the card. Throws `invalid_options` that names each wrong option.
  *
- * A stored run whose process dies goes on with the same task, and sends nothing twice. A run that is cancelled cancels the task.
+ * A stored run whose process dies continues with the same task, and sends nothing twice. Cancelling the run cancels the task.
  *
  * @example
  * remoteAgent({

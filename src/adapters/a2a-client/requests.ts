@@ -1,5 +1,5 @@
 /**
- * What a remote agent asks for, and what it is answered.
+ * Reads the requests of a remote agent, and writes the answers to them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { ContentPart } from '../../agents/contract.ts'
 import { MAX_REQUESTS } from '../../agents/event.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { isObject } from '../../base/validation.ts'
-import { type Asked, answerTo, type Waiting } from '../frameworks/waits.ts'
+import { type AgentRequest, answerTo, type WaitingRequest } from '../frameworks/waits.ts'
 import { unfit } from './failure.ts'
 import { dataPart, textOfParts, textPart } from './parts.ts'
 
@@ -19,21 +19,21 @@ const AS_TEXT = 'text'
 const KINDS = ['approval', 'question', 'client_tool'] as const
 
 /**
- * What a status message asks for: the requests of another servable, each in its kind, or else one question with the text of the
- * message. Throws `invalid_agent_response` for requests that are none.
+ * The requests in a status message: those of another servable, or else one question with the text of the message. Throws
+ * `invalid_agent_response` for malformed requests.
  */
-export function askedIn(parts: readonly ContentPart[]): readonly Asked[] {
+export function requestsIn(parts: readonly ContentPart[]): readonly AgentRequest[] {
   const requests = parts.flatMap(part => {
     const found = part.type === 'data' && isObject(part.data) ? part.data.requests : undefined
     return Array.isArray(found) ? found : []
   })
   if (requests.length > MAX_REQUESTS) throw unfit(`asks for more than ${MAX_REQUESTS} things at once`)
-  if (requests.length > 0) return requests.map(askedOf)
+  if (requests.length > 0) return requests.map(requestOf)
   const message = textOfParts(parts) || 'The remote agent needs more input'
   return [{ key: AS_TEXT, kind: 'question', name: 'input', message, schema: { type: 'string' } }]
 }
 
-function askedOf(request: unknown): Asked {
+function requestOf(request: unknown): AgentRequest {
   const { id, kind: named, message, toolCallId, toolName, args, schema, editable, digest } = Object(request)
   const kind = KINDS.find(each => each === named)
   const isTool = kind !== 'question'
@@ -52,8 +52,8 @@ function askedOf(request: unknown): Asked {
   }
 }
 
-/** The parts that answer what was asked, under the ids of the remote agent. Text never approves. */
-export function answeringParts(waiting: readonly Waiting[], context: RunContext): Part[] {
+/** The parts that answer the requests, under the ids of the remote agent. Text never approves. */
+export function answeringParts(waiting: readonly WaitingRequest[], context: RunContext): Part[] {
   const [first] = waiting
   if (first?.key === AS_TEXT) {
     const { value } = answerTo(first, context)

@@ -1,5 +1,5 @@
 /**
- * One remote service, as the official client reaches it.
+ * One remote service, called with the official client.
  *
  * @module
  */
@@ -18,28 +18,28 @@ import { failed } from './failure.ts'
 import type { RemoteFetch } from './fetch.ts'
 import type { RemoteSettings } from './options.ts'
 
-/** What a remote agent says: a task, a message, or a change of the task. */
+/** One answer of a remote agent: a task, a message, or a change of the task. */
 export type Payload = NonNullable<StreamResponse['payload']>
 
-/** A remote service. Every method rejects with what the client or the fetch throws. */
+/** A remote service. Every method rejects with the error of the client or the fetch. */
 export interface RemoteService {
   readonly hasStreams: boolean
   /** How many requests were sent so far. */
   sent(): number
-  /** The secrets that were sent so far. Another list once there are others. */
+  /** The secrets that were sent so far. The list is a new one once there are more secrets. */
   secrets(): readonly string[]
-  /** Sends a message. Answers with the task as it is now, or with a message. */
+  /** Sends a message. Resolves with the task as it is now, or with a message. */
   send(message: Message, signal: AbortSignal): Promise<Payload>
-  /** Sends a message and reads what comes of it. */
+  /** Sends a message and yields the answers. */
   stream(message: Message, signal: AbortSignal): AsyncGenerator<Payload>
   subscribe(id: string, signal: AbortSignal): AsyncGenerator<Payload>
   get(id: string, signal: AbortSignal): Promise<Task>
   cancel(id: string, signal: AbortSignal): Promise<void>
-  /** The newest tasks of a context, with their messages. Rejects where the service cannot list tasks, as in 0.3. */
+  /** The newest tasks of a context, with their messages. Rejects if the service cannot list tasks, as in 0.3. */
   list(contextId: string, signal: AbortSignal): Promise<readonly Task[]>
 }
 
-/** Tasks, and messages of a task, that are looked through for a message. */
+/** Most tasks, and most messages of each, in a list. */
 const LISTED = 100
 
 /** Opens the service at the chosen address. */
@@ -52,7 +52,7 @@ export async function openService(
   const common = { fetchImpl, legacyCompat: { enabled: true } }
   const transports = [new JsonRpcTransportFactory(common), new RestTransportFactory(common)]
   const factory = new ClientFactory({ transports })
-  // Of the card the client uses this alone. The rest of it is never passed on.
+  // The client gets only these members of the card.
   const client: Client = await factory.createFromAgentCard({
     ...EMPTY_CARD,
     supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: version, tenant }],
@@ -90,7 +90,7 @@ export async function openService(
   }
 }
 
-/** Refuses answers that are neither A2A nor one of its errors, of which the client would repeat all. */
+/** Refuses answers that are neither A2A nor one of its errors. The client would repeat their whole body in its error. */
 function answering(fetch: RemoteFetch): typeof globalThis.fetch {
   const call = async (url: string | URL, init?: RequestInit) => {
     const response = await fetch(url, init)
@@ -106,7 +106,7 @@ function answering(fetch: RemoteFetch): typeof globalThis.fetch {
   return call as typeof globalThis.fetch
 }
 
-/** `TASK_STATE_UNSPECIFIED`: the package's own names would bring half of it with them. */
+/** `TASK_STATE_UNSPECIFIED`. Importing the package's own enum would bundle half of the package. */
 const ANY_STATE = 0
 
 const EMPTY_CARD = {

@@ -1,5 +1,5 @@
 /**
- * Steps that another servable tells in the metadata of a status.
+ * Reads the steps that another servable sends in the metadata of a status.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Translates what a remote agent says into the events of a run. It knows nothing of connections.
+ * Translates the answers of a remote agent into the events of a run. It does no I/O.
  *
  * @module
  */
@@ -7,11 +7,11 @@
 import type { Artifact, Message, TaskStatus } from '@a2a-js/sdk'
 import type { ArtifactEvent, ContentPart, RunEvent } from '../../agents/contract.ts'
 import { checkId, checkSize } from './checks.ts'
+import { EmittedText } from './emitted-text.ts'
 import { unfit } from './failure.ts'
 import { fromRemoteParts, textOfParts } from './parts.ts'
 import type { Payload } from './service.ts'
 import { stepIn } from './steps.ts'
-import { ToldText } from './told-text.ts'
 
 /** The state in which a task no longer works, or `answered` for a message without a task. */
 export type EndState =
@@ -23,30 +23,30 @@ export type EndState =
   | 'input-required'
   | 'auth-required'
 
-/** How far a remote agent has come when it no longer works. */
+/** The state of a task on which the remote agent no longer works. */
 export interface RemoteEnd {
   readonly state: EndState
   /** The parts of the status message. */
   readonly parts: readonly ContentPart[]
-  /** Tells this status from a later one of the same state. */
+  /** Distinguishes this status from a later one of the same state. */
   readonly mark: string
 }
 
-/** By artifact: how many characters of text, and how many other parts, earlier runs have told. */
-export type ToldArtifacts = Readonly<Record<string, readonly [characters: number, others: number]>>
+/** By artifact: how many characters of text, and how many other parts, earlier runs have emitted. */
+export type EmittedArtifacts = Readonly<Record<string, readonly [characters: number, others: number]>>
 
-/** What is known before the remote agent says anything. */
+/** What is known before the first answer of the remote agent. */
 export interface TranslatorOptions {
-  /** The name of the agent, for its progress. */
+  /** The name of the agent, which names its progress steps. */
   readonly name: string
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
-  readonly told?: ToldArtifacts | undefined
-  /** The mark of the status that has been answered. */
+  readonly emitted?: EmittedArtifacts | undefined
+  /** The mark of the status whose requests have been answered. */
   readonly answered?: string | undefined
 }
 
-/** The states by their numbers in `a2a.proto`. Undefined in the list: not known, or at work. */
+/** The states by their numbers in `a2a.proto`. A number that is not in the list is unknown. */
 const STATES: readonly (EndState | 'working')[] = [
   'working',
   'working',
@@ -62,34 +62,35 @@ const STATES: readonly (EndState | 'working')[] = [
 /** Most artifacts of a task. */
 const MAX_ARTIFACTS = 1000
 
-/** What was told of one artifact. */
-interface ToldArtifact {
-  readonly text: ToldText
-  /** Other parts: those that were told, and those that the service has sent by now. */
+/** What was emitted of one artifact. */
+interface EmittedArtifact {
+  readonly text: EmittedText
+  /** Parts other than text that were emitted. */
   others: number
+  /** Parts other than text that the service has sent so far. */
   sent: number
-  /** This run has told some of it. */
+  /** Whether this run has emitted a part of it. */
   isHere: boolean
 }
 
-/** Translates what one run hears of a remote agent. What is heard twice is told once. */
+/** Translates the answers that one run reads of a remote agent. Repeated content is emitted once. */
 export class Translator {
   readonly #name: string
   readonly #answered: string | undefined
-  readonly #artifacts = new Map<string, ToldArtifact>()
+  readonly #artifacts = new Map<string, EmittedArtifact>()
   #taskId: string | undefined
   #contextId: string | undefined
   #end: RemoteEnd | undefined
   #hasAnswer = false
   #lastMark = ''
 
-  constructor({ name, taskId, contextId, told = {}, answered }: TranslatorOptions) {
+  constructor({ name, taskId, contextId, emitted = {}, answered }: TranslatorOptions) {
     this.#name = name
     this.#taskId = taskId
     this.#contextId = contextId
     this.#answered = answered
-    for (const [id, [before, others]] of Object.entries(told)) {
-      this.#artifacts.set(id, { text: new ToldText(before), others, sent: others, isHere: false })
+    for (const [id, [before, others]] of Object.entries(emitted)) {
+      this.#artifacts.set(id, { text: new EmittedText(before), others, sent: others, isHere: false })
     }
   }
 
@@ -102,34 +103,34 @@ export class Translator {
     return this.#contextId
   }
 
-  /** How it ended, once it has. */
+  /** The end of the task or answer. Undefined before it. */
   get end(): RemoteEnd | undefined {
     return this.#end
   }
 
-  /** Whether text, an artifact or a message was told. */
+  /** Whether text, an artifact or a message was emitted. */
   get hasAnswer(): boolean {
     return this.#hasAnswer
   }
 
-  /** What was told of each artifact, for the run that goes on. */
-  get told(): ToldArtifacts {
+  /** What was emitted of each artifact, for the run that continues. */
+  get emitted(): EmittedArtifacts {
     const all = [...this.#artifacts].map(([id, { text, others }]) => [id, [text.length, others]] as const)
     return Object.fromEntries(all)
   }
 
-  /** Takes in a task that was found in another way. */
+  /** Sets the task that was found in another way. */
   adopt(taskId: string, contextId: string): void {
-    this.#see(taskId, contextId)
+    this.#check(taskId, contextId)
   }
 
-  /** The events of what the remote agent says. Throws `invalid_agent_response` for what cannot be. */
+  /** Yields the events of an answer. Throws `invalid_agent_response` for an answer that A2A does not allow. */
   *see(payload: Payload): Generator<RunEvent> {
     checkSize(payload)
     switch (payload.$case) {
       case 'task': {
         const { id, contextId, artifacts, status } = payload.value
-        this.#see(id, contextId)
+        this.#check(id, contextId)
         for (const artifact of artifacts) yield* this.#asItIs(artifact)
         return yield* this.#status(status, undefined)
       }
@@ -137,20 +138,20 @@ export class Translator {
         return yield* this.#message(payload.value)
       case 'artifactUpdate': {
         const { taskId, contextId, artifact, append, lastChunk } = payload.value
-        this.#see(taskId, contextId)
+        this.#check(taskId, contextId)
         if (artifact === undefined) throw unfit('sent an update without its artifact')
         return yield* append ? this.#more(artifact, lastChunk) : this.#anew(artifact, lastChunk)
       }
       case 'statusUpdate': {
         const { taskId, contextId, status, metadata } = payload.value
-        this.#see(taskId, contextId)
+        this.#check(taskId, contextId)
         return yield* this.#status(status, metadata)
       }
     }
   }
 
-  /** All must be of one task, in one context. */
-  #see(taskId: string, contextId: string): void {
+  /** Checks that all answers are of one task, in one context. */
+  #check(taskId: string, contextId: string): void {
     if (this.#taskId !== undefined && taskId !== this.#taskId) {
       throw unfit('answered with another task than the one that it was asked about')
     }
@@ -178,7 +179,7 @@ export class Translator {
     const parts = message === undefined ? [] : fromRemoteParts(message.parts)
     const mark = message?.messageId || timestamp
     if (state !== 'working') {
-      // What was answered may be told once more, before the service goes on.
+      // The service may repeat the answered status before it continues.
       if (mark !== '' && mark === this.#answered) return
       this.#end = { state, parts, mark }
       return
@@ -191,48 +192,48 @@ export class Translator {
     yield { type: 'step', name: this.#name, status: 'progress', text }
   }
 
-  #toldOf(artifactId: string): ToldArtifact {
+  #emittedOf(artifactId: string): EmittedArtifact {
     const id = checkId(artifactId, 'an artifact')
     const known = this.#artifacts.get(id)
     if (known !== undefined) return known
     if (this.#artifacts.size >= MAX_ARTIFACTS) throw unfit(`sent more than ${MAX_ARTIFACTS} artifacts`)
-    const told = { text: new ToldText(0), others: 0, sent: 0, isHere: false }
-    this.#artifacts.set(id, told)
-    return told
+    const emitted = { text: new EmittedText(0), others: 0, sent: 0, isHere: false }
+    this.#artifacts.set(id, emitted)
+    return emitted
   }
 
-  /** An artifact as it is now, with what was told of it. */
+  /** Yields what was not emitted of a whole artifact. */
   *#asItIs(artifact: Artifact): Generator<RunEvent> {
-    const told = this.#toldOf(artifact.artifactId)
+    const emitted = this.#emittedOf(artifact.artifactId)
     const { text, others } = split(artifact)
-    yield* this.#text(told.text.replace(text))
-    const news = others.slice(told.others)
-    told.sent = others.length
-    told.others = Math.max(told.others, told.sent)
-    if (news.length > 0) yield this.#artifact(artifact, news, told, { append: told.isHere })
+    yield* this.#text(emitted.text.replace(text))
+    const news = others.slice(emitted.others)
+    emitted.sent = others.length
+    emitted.others = Math.max(emitted.others, emitted.sent)
+    if (news.length > 0) yield this.#artifact(artifact, news, emitted, { append: emitted.isHere })
   }
 
-  /** A new artifact, or another one in place of that of the same id. */
+  /** Yields a new artifact, or one that replaces an artifact of the same id. */
   *#anew(artifact: Artifact, lastChunk: boolean): Generator<RunEvent> {
-    const told = this.#toldOf(artifact.artifactId)
+    const emitted = this.#emittedOf(artifact.artifactId)
     const { text, others } = split(artifact)
-    yield* this.#text(told.text.replace(text))
-    told.sent = others.length
-    told.others = others.length
-    if (others.length > 0) yield this.#artifact(artifact, others, told, { append: false, lastChunk })
+    yield* this.#text(emitted.text.replace(text))
+    emitted.sent = others.length
+    emitted.others = others.length
+    if (others.length > 0) yield this.#artifact(artifact, others, emitted, { append: false, lastChunk })
   }
 
-  /** More of an artifact. */
+  /** Yields more content of an artifact. */
   *#more(artifact: Artifact, lastChunk: boolean): Generator<RunEvent> {
-    const told = this.#toldOf(artifact.artifactId)
+    const emitted = this.#emittedOf(artifact.artifactId)
     const { text, others } = split(artifact)
-    yield* this.#text(told.text.append(text))
-    // After a connection was lost, the service may repeat what was told.
-    const news = others.slice(Math.max(0, told.others - told.sent))
-    told.sent += others.length
-    told.others = Math.max(told.others, told.sent)
-    if (news.length > 0 || (lastChunk && told.isHere)) {
-      yield this.#artifact(artifact, news, told, { append: told.isHere, lastChunk })
+    yield* this.#text(emitted.text.append(text))
+    // After a lost connection, the service may repeat parts that were emitted.
+    const news = others.slice(Math.max(0, emitted.others - emitted.sent))
+    emitted.sent += others.length
+    emitted.others = Math.max(emitted.others, emitted.sent)
+    if (news.length > 0 || (lastChunk && emitted.isHere)) {
+      yield this.#artifact(artifact, news, emitted, { append: emitted.isHere, lastChunk })
     }
   }
 
@@ -245,10 +246,10 @@ export class Translator {
   #artifact(
     { artifactId, name, description, metadata, extensions }: Artifact,
     parts: readonly ContentPart[],
-    told: ToldArtifact,
+    emitted: EmittedArtifact,
     { append, lastChunk }: Pick<ArtifactEvent, 'append' | 'lastChunk'>,
   ): ArtifactEvent {
-    told.isHere = true
+    emitted.isHere = true
     this.#hasAnswer = true
     return {
       type: 'artifact',
@@ -279,5 +280,5 @@ function factsOf({ metadata, extensions }: Pick<Artifact, 'metadata' | 'extensio
   }
 }
 
-/** Most URIs of extensions that are passed on. */
+/** Most URIs of extensions that an event has. */
 const MAX_EXTENSIONS = 100

@@ -1,5 +1,5 @@
 /**
- * One turn of a remote agent: what is sent, what is heard, and how it ends.
+ * One turn of a remote agent: sends the message, reads the answers, and returns the outcome.
  *
  * @module
  */
@@ -16,18 +16,18 @@ import type { CardCache } from './card.ts'
 import type { Contexts } from './contexts.ts'
 import { CutEvents } from './cut-events.ts'
 import { DEPTH, nextDepth } from './depth.ts'
-import { failed, isLost, told, unknowable } from './failure.ts'
+import { failed, isLost, runErrorOf, unknowable } from './failure.ts'
 import { remoteFetch } from './fetch.ts'
-import { Hearing, patiently } from './hearing.ts'
 import type { RemoteSettings } from './options.ts'
 import { textOfParts, toInput, toRemoteParts } from './parts.ts'
-import { answeringParts, askedIn } from './requests.ts'
+import { answeringParts, requestsIn } from './requests.ts'
 import { openService, type Payload, type RemoteService } from './service.ts'
-import { type Found, findState, KEPT_BY, keepState, messageIdOf, type RemoteState } from './state.ts'
+import { type FoundState, findState, KEPT_BY, keepState, messageIdOf, type RemoteState } from './state.ts'
+import { TaskReader, withRetries } from './task-reader.ts'
 import { type RemoteEnd, Translator } from './translator.ts'
 
 /** What all turns of a remote agent share. */
-export interface Remote {
+export interface RemoteAgentParts {
   readonly settings: RemoteSettings
   readonly cards: CardCache
   readonly contexts: Contexts
@@ -37,35 +37,35 @@ export interface Remote {
 export async function* runTurn(
   input: RunInput,
   context: RunContext,
-  remote: Remote,
+  remote: RemoteAgentParts,
 ): AsyncGenerator<Yielded, RunOutcome> {
   const depth = nextDepth(context)
   const found = findState(context)
   if (found.waits !== undefined && found.state?.phase === 'waiting') return found.waits
   const { runId, sessionId, userId, identity, traceparent } = context
-  // A Worker whose client has left would not cancel the task.
+  // Without this, a Worker whose client has disconnected would not cancel the task.
   const over = deferred<void>()
   keepAlive(over.promise)
   const fetch = remoteFetch(remote.settings, { runId, sessionId, userId, identity }, traceparent)
   try {
     const read = () => remote.cards.read(fetch, context.signal)
-    // The task may be at work: a service that cannot be reached for a moment is no reason to leave it.
-    const chosen = await (found.isCut ? patiently(read, context.signal, remote.settings.pollMs) : read())
+    // The task may be at work, so a service that is unreachable for a moment must not end the run.
+    const chosen = await (found.isCut ? withRetries(read, context.signal, remote.settings.pollMs) : read())
     const service = await openService(chosen, remote.settings, fetch)
-    return yield* new Turn(input, context, remote, service, found, depth).run()
+    return yield* new RemoteTurn(input, context, remote, service, found, depth).run()
   } catch (error) {
-    throw context.signal.aborted ? error : told(error, fetch.values())
+    throw context.signal.aborted ? error : runErrorOf(error, fetch.values())
   } finally {
     over.resolve()
   }
 }
 
-class Turn {
+class RemoteTurn {
   readonly #input: RunInput
   readonly #context: RunContext
-  readonly #remote: Remote
+  readonly #remote: RemoteAgentParts
   readonly #service: RemoteService
-  readonly #found: Found
+  readonly #found: FoundState
   readonly #depth: number
   #state: RemoteState | undefined
   #translator: Translator | undefined
@@ -73,9 +73,9 @@ class Turn {
   constructor(
     input: RunInput,
     context: RunContext,
-    remote: Remote,
+    remote: RemoteAgentParts,
     service: RemoteService,
-    found: Found,
+    found: FoundState,
     depth: number,
   ) {
     this.#input = input
@@ -94,11 +94,11 @@ class Turn {
       if (isCut && state !== undefined) this.#begin(state)
       else await this.#prepare()
       const { cancelTimeoutMs } = this.#remote.settings
-      const payloads = isCut ? this.#goOn() : this.#hearing.send(await this.#message(), cancelTimeoutMs)
+      const payloads = isCut ? this.#continue() : this.#reader.send(await this.#message(), cancelTimeoutMs)
       for await (const payload of payloads) {
         const events = [...this.#translator!.see(payload)]
         this.#context.signal.throwIfAborted()
-        await this.#hear()
+        await this.#acknowledge()
         for (const event of events) yield* cut.take(event)
         if (this.#translator!.end !== undefined) break
       }
@@ -110,27 +110,27 @@ class Turn {
       yield* cut.end()
       throw error
     } finally {
-      // A task that works on for nobody is cancelled. One that another worker goes on with is not.
+      // A task without a run is cancelled. A task that another worker continues is not.
       if (!isOver && !isRetired(this.#context.signal)) await this.#cancel()
       else if (isOver) this.#settle()
     }
   }
 
-  get #hearing(): Hearing {
+  get #reader(): TaskReader {
     const { pollMs } = this.#remote.settings
-    return new Hearing(this.#service, this.#translator!, this.#context.signal, pollMs)
+    return new TaskReader(this.#service, this.#translator!, this.#context.signal, pollMs)
   }
 
   #begin(state: RemoteState): void {
-    const { taskId, contextId, told, asked } = state
+    const { taskId, contextId, told: emitted, asked } = state
     this.#state = state
     this.#translator = new Translator({
       name: this.#remote.settings.name,
-      ...{ taskId, contextId, told, answered: asked },
+      ...{ taskId, contextId, emitted, answered: asked },
     })
   }
 
-  /** Chooses the message's ids, and keeps them before anything is sent. */
+  /** Chooses the message's ids, and stores them before anything is sent. */
   async #prepare(): Promise<void> {
     const context = this.#context
     const { state: before } = this.#found
@@ -148,20 +148,20 @@ class Turn {
     await this.#keep({})
   }
 
-  /** The task of the conversation that waits for credentials, if it still does, with what was told of it. */
+  /** The task of the conversation that waits for credentials, if it still does, with what was emitted of it. */
   async #openTask(taskId: string | undefined): Promise<Pick<RemoteState, 'taskId' | 'told' | 'asked'>> {
     if (taskId === undefined) return {}
     const before = new Translator({ name: '', taskId })
     try {
       const task = await this.#service.get(taskId, this.#context.signal)
-      // Read to its end: what it says was told by an earlier run.
+      // All events are read and dropped, because an earlier run has emitted them.
       for (const _ of before.see({ $case: 'task', value: task }));
     } catch {
-      // It is gone. The message begins another one.
+      // The task no longer exists. The message begins another one.
       this.#context.signal.throwIfAborted()
     }
-    const { end, told } = before
-    return end?.state === 'auth-required' ? { taskId, told, asked: end.mark } : {}
+    const { end, emitted } = before
+    return end?.state === 'auth-required' ? { taskId, told: emitted, asked: end.mark } : {}
   }
 
   async #message(): Promise<Message> {
@@ -181,29 +181,29 @@ class Turn {
     }
   }
 
-  /** Goes on with what an earlier worker sent. Nothing is sent again. */
-  async *#goOn(): AsyncGenerator<Payload> {
+  /** Continues with the message of an earlier worker. Nothing is sent again. */
+  async *#continue(): AsyncGenerator<Payload> {
     const { taskId, isHeard, messageId, contextId, asked } = this.#state!
     const { signal } = this.#context
     const { pollMs } = this.#remote.settings
     if (taskId === undefined) {
-      const task = await patiently(() => this.#find(signal), signal, pollMs)
+      const task = await withRetries(() => this.#find(signal), signal, pollMs)
       if (task === undefined) throw unknowable()
       this.#translator!.adopt(task.id, task.contextId || contextId)
     } else if (isHeard === undefined) {
-      // An answer to a task that waited: the task says whether it has come.
-      const { history, status } = await patiently(() => this.#service.get(taskId, signal), signal, pollMs)
+      // The message answers a task that waited. The task shows whether the message has arrived.
+      const { history, status } = await withRetries(() => this.#service.get(taskId, signal), signal, pollMs)
       const isThere = history.some(message => message.messageId === messageId)
       const mark = status?.message?.messageId || status?.timestamp
       if (!isThere && (asked === undefined || mark === asked)) throw unknowable()
     }
-    await this.#hear()
-    // What the earlier worker noted for the session ended with it.
+    await this.#acknowledge()
+    // The note of the earlier worker for the session was lost with that worker.
     if (isHeard) await this.#remember()
-    yield* this.#hearing.follow()
+    yield* this.#reader.follow()
   }
 
-  /** The task of the message that was sent. Undefined if the service cannot say. */
+  /** Finds the task of the message that was sent. Undefined if the service cannot tell. */
   async #find(signal: AbortSignal) {
     const { contextId, messageId, isFresh } = this.#state!
     const tasks = await this.#service.list(contextId, signal).catch(error => {
@@ -215,8 +215,8 @@ class Turn {
     return own ?? (isFresh && tasks.length === 1 ? tasks[0] : undefined)
   }
 
-  /** The service has answered: the task is kept before any of its events is told. */
-  async #hear(): Promise<void> {
+  /** Once the service has answered, stores the task before any of its events is emitted. */
+  async #acknowledge(): Promise<void> {
     const { taskId, contextId } = this.#translator!
     if (this.#state!.isHeard || (taskId === undefined && this.#translator!.end === undefined)) return
     await this.#keep({ taskId, contextId: contextId ?? this.#state!.contextId, isHeard: true })
@@ -229,7 +229,7 @@ class Turn {
     await this.#context.work.checkpoint()
   }
 
-  /** Notes the context for the next run of the session, with a task that waits for credentials. */
+  /** Stores the context for the next run of the session, with the task that waits for credentials. */
   async #remember(taskId?: string): Promise<void> {
     const { contextId } = this.#state!
     await this.#remote.contexts.keep(this.#context, { contextId, ...(taskId !== undefined && { taskId }) })
@@ -238,25 +238,30 @@ class Turn {
   async *#end({ state, parts: sent, mark }: RemoteEnd): AsyncGenerator<Yielded, RunOutcome> {
     const parts = withoutSecrets(sent, this.#service.secrets())
     const message = toInput(parts)
-    const said = message === undefined ? {} : { message }
+    const own = message === undefined ? {} : { message }
     switch (state) {
       case 'answered':
         return { finishReason: 'stop' }
       case 'completed':
-        if (this.#translator!.hasAnswer || message === undefined) return { finishReason: 'stop', ...said }
-        // Where nothing else is said, this is the answer.
+        if (this.#translator!.hasAnswer || message === undefined) return { finishReason: 'stop', ...own }
+        // Without any other content, the status message is the answer.
         yield { type: 'message', parts }
         return { finishReason: 'stop' }
       case 'canceled':
-        return { finishReason: 'cancelled', ...said }
+        return { finishReason: 'cancelled', ...own }
       case 'rejected':
-        return { finishReason: 'rejected', ...said }
+        return { finishReason: 'rejected', ...own }
       case 'auth-required':
         await this.#remember(this.#translator!.taskId)
-        return { finishReason: 'auth_required', ...said }
+        return { finishReason: 'auth_required', ...own }
       case 'input-required': {
-        const next = { ...this.#state!, phase: 'waiting', told: this.#translator!.told, asked: mark } as const
-        const waits = await waitFor(this.#context, KEPT_BY, askedIn(parts), () => next)
+        const next = {
+          ...this.#state!,
+          phase: 'waiting',
+          told: this.#translator!.emitted,
+          asked: mark,
+        } as const
+        const waits = await waitFor(this.#context, KEPT_BY, requestsIn(parts), () => next)
         this.#state = next
         return waits
       }
@@ -266,7 +271,7 @@ class Turn {
     }
   }
 
-  /** Nothing is left to do, unless the task waits. */
+  /** Stores that nothing is left to do, unless the task waits. */
   #settle(): void {
     const state = this.#state
     if (state?.phase !== 'sent') return
@@ -274,7 +279,7 @@ class Turn {
     keepState(this.#context, this.#state)
   }
 
-  /** Cancels the task, as far as that can be done in time. */
+  /** Tries to cancel the task, for at most `cancelTimeoutMs`. Never rejects. */
   async #cancel(): Promise<void> {
     const hasSent = this.#state?.phase === 'sent'
     const isWorking = this.#translator?.end === undefined || isInterrupted(this.#translator.end)
@@ -282,9 +287,9 @@ class Turn {
     if (!hasSent || !isWorking) return
     const signal = AbortSignal.timeout(this.#remote.settings.cancelTimeoutMs)
     try {
-      // A message whose answer nobody waited for may have begun a task.
-      const isUnheard = this.#translator?.taskId === undefined && this.#context.signal.aborted
-      const id = isUnheard ? (await this.#find(signal))?.id : this.#translator?.taskId
+      // A message without an answer may have begun a task.
+      const isUnanswered = this.#translator?.taskId === undefined && this.#context.signal.aborted
+      const id = isUnanswered ? (await this.#find(signal))?.id : this.#translator?.taskId
       if (id !== undefined) await this.#service.cancel(id, signal)
     } catch {
       // The run has ended in any case.

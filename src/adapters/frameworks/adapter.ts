@@ -7,10 +7,10 @@
 import type { RunInput, RunResult } from '../../agents/contract.ts'
 import type { Tool } from '../../agents/tool.ts'
 import type { RunContext, Yielded } from '../../agents/work/perform.ts'
-import type { Asked, Before } from './waits.ts'
+import type { AgentRequest, Before } from './waits.ts'
 
-/** What a framework's agent says about itself. Unknown facts are absent. */
-export interface Facts {
+/** What an adapter reads from a framework's agent. Unknown facts are absent. */
+export interface AgentFacts {
   /** Not checked yet. */
   readonly name: unknown
   readonly description?: string | undefined
@@ -29,7 +29,7 @@ export interface AdapterOptions {
 
 /** The adapter of one framework. */
 export interface Adapter {
-  /** The name of its agents, for messages: `an AI SDK agent`. What is kept of a run that waits has it too. */
+  /** The name of its agents in messages: `an AI SDK agent`. It is also stored with a run that waits. */
   readonly what: string
   /** Whether a value has the structure of the framework's agents. */
   recognizes(value: unknown): boolean
@@ -37,10 +37,10 @@ export interface Adapter {
   readonly options?: readonly (keyof AdapterOptions)[]
   /** Throws `invalid_options` if a required option is missing. */
   check?(options: AdapterOptions): void
-  factsOf(agent: unknown): Facts
+  factsOf(agent: unknown): AgentFacts
   /**
-   * Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. `before` is what a run left that
-   * waited, if all of it was answered.
+   * Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. `before` is the state of the
+   * waiting run that this one continues, once all its requests are answered.
    */
   run(
     agent: unknown,
@@ -48,12 +48,12 @@ export interface Adapter {
     context: RunContext,
     options: AdapterOptions,
     before: Before | undefined,
-  ): AsyncGenerator<Yielded, Ending>
+  ): AsyncGenerator<Yielded, AdapterEnd>
 }
 
-/** The end of a run. If the agent asks for something, the run waits. */
-export interface Ending extends Partial<RunResult> {
-  readonly asked?: readonly Asked[]
-  /** What the framework needs to go on: JSON. */
+/** The end of a run. With requests in `asked` the run waits. */
+export interface AdapterEnd extends Partial<RunResult> {
+  readonly asked?: readonly AgentRequest[]
+  /** The state that the framework needs to go on: JSON. */
   readonly state?: () => object
 }

@@ -1,5 +1,5 @@
 /**
- * Tools of the client for an agent of Mastra. A run whose model calls one finishes with requests. The run that goes on tells
+ * Tools of the client for an agent of Mastra. A run whose model calls one finishes with requests. The run that goes on sends
  * Mastra its own messages again, with the results in them. Their ids stay, so a thread has each of them once.
  *
  * @module
@@ -9,16 +9,16 @@ import type { ClientTool, RunEvent } from '../../agents/contract.ts'
 import { MAX_REQUESTS } from '../../agents/event.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Ending } from './adapter.ts'
+import type { AdapterEnd } from './adapter.ts'
 import type { AiParts } from './ai-sdk/ai-parts.ts'
-import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from './fields.ts'
-import { type Asked, answerTo, type Before } from './waits.ts'
+import { callMethod, fieldsOf, hasMethods, listIn, textIn, type UnknownFields } from './fields.ts'
+import { type AgentRequest, answerTo, type Before } from './waits.ts'
 
-/** Tools as Mastra takes them for one call. Throws `invalid_input` for the name of a tool of the agent. */
+/** Converts tools for one call of Mastra. Throws `invalid_input` for the name of one of the agent's tools. */
 export async function toMastraTools(
   agent: unknown,
   tools: readonly ClientTool[] = [],
-): Promise<Fields | undefined> {
+): Promise<UnknownFields | undefined> {
   if (tools.length === 0) return undefined
   const own = await ownTools(agent)
   const all = tools.map(({ name, description, parameters = { type: 'object' } }) => {
@@ -30,26 +30,29 @@ export async function toMastraTools(
   return Object.fromEntries(all)
 }
 
-/** Nothing if the tools depend on the request. */
-async function ownTools(agent: unknown): Promise<Fields> {
+/** Empty if the tools depend on the request. */
+async function ownTools(agent: unknown): Promise<UnknownFields> {
   const ask = async () => fieldsOf(await callMethod(agent, 'listTools'))
   return ask().catch(() => ({}))
 }
 
-/** The client's schema as it is. From a plain one Mastra would make code and patterns, which then run here. */
+/** Passes the client's schema on unchanged. From a plain schema Mastra would generate code and patterns and run them here. */
 function toStandardSchema(schema: unknown): object {
   const jsonSchema = { input: () => schema, output: () => schema }
   const validate = (value: unknown) => ({ value })
   return { '~standard': { version: 1, vendor: 'servable', validate, jsonSchema } }
 }
 
-/** The messages with the results of the client. Throws `invalid_input` for an answer that is no result. */
-export function answeredMessages({ state, waiting }: Before, context: RunContext): readonly Fields[] {
+/** The messages with the client's results. Throws `invalid_input` for an answer that is not a result. */
+export function answeredMessages({ state, waiting }: Before, context: RunContext): readonly UnknownFields[] {
   const results = waiting.map((each): [string, unknown] => [each.key, answerTo(each, context).result])
   return withResults(listIn(state.messages).map(fieldsOf), new Map(results))
 }
 
-function withResults(messages: readonly Fields[], results: ReadonlyMap<unknown, unknown>): readonly Fields[] {
+function withResults(
+  messages: readonly UnknownFields[],
+  results: ReadonlyMap<unknown, unknown>,
+): readonly UnknownFields[] {
   return messages.map(message => {
     const content = fieldsOf(message.content)
     const parts = listIn(content.parts).map(part => {
@@ -63,19 +66,19 @@ function withResults(messages: readonly Fields[], results: ReadonlyMap<unknown, 
 }
 
 /** The call of a part of a message, if it has no result. */
-function openCallOf(part: unknown): Fields | undefined {
+function openCallOf(part: unknown): UnknownFields | undefined {
   const call = fieldsOf(fieldsOf(part).toolInvocation)
   return call.state === 'call' ? call : undefined
 }
 
 /** The requests for the calls of `tools`. Calls beyond the limit fail. */
 export async function* askClient(
-  stream: Fields,
-  tools: Fields,
+  stream: UnknownFields,
+  tools: UnknownFields,
   parts: AiParts,
-): AsyncGenerator<RunEvent, Ending> {
+): AsyncGenerator<RunEvent, AdapterEnd> {
   const messages = await messagesOf(stream)
-  const asked: Asked[] = []
+  const asked: AgentRequest[] = []
   const refused = new Map<unknown, string>()
   for (const part of messages.flatMap(({ content }) => listIn(fieldsOf(content).parts))) {
     const { args, ...call } = openCallOf(part) ?? {}
@@ -92,11 +95,11 @@ export async function* askClient(
   return { asked, state: () => ({ messages: withResults(messages, refused) }) }
 }
 
-/** All messages of a run, each once. Without its time a message comes last when it is told again. */
-async function messagesOf({ messageList, response }: Fields): Promise<readonly Fields[]> {
+/** All messages of a run, each once. `createdAt` is removed, so that a message that is sent again comes last. */
+async function messagesOf({ messageList, response }: UnknownFields): Promise<readonly UnknownFields[]> {
   const { input } = fieldsOf(fieldsOf(messageList).get)
-  const told = hasMethods(input, 'db') ? listIn(callMethod(input, 'db')) : []
+  const inputs = hasMethods(input, 'db') ? listIn(callMethod(input, 'db')) : []
   const { dbMessages } = fieldsOf(await response)
-  const all: readonly Fields[] = JSON.parse(JSON.stringify([...told, ...listIn(dbMessages)]))
+  const all: readonly UnknownFields[] = JSON.parse(JSON.stringify([...inputs, ...listIn(dbMessages)]))
   return [...new Map(all.map(({ createdAt, ...message }) => [message.id, message])).values()]
 }

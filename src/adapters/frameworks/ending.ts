@@ -25,8 +25,8 @@ export function toFinishReason(reason: unknown): FinishReason {
 }
 
 /** The token counts, if both are given or follow from the total. Zero tokens mean that the framework did not count. */
-export function toUsage(told: unknown): Usage | undefined {
-  const usage = fieldsOf(told)
+export function toUsage(value: unknown): Usage | undefined {
+  const usage = fieldsOf(value)
   const total = tokensIn(usage.totalTokens ?? usage.total_tokens)
   const input = tokensIn(usage.inputTokens ?? usage.input_tokens)
   const output = tokensIn(usage.outputTokens ?? usage.output_tokens)
@@ -37,7 +37,7 @@ export function toUsage(told: unknown): Usage | undefined {
   return totalTokens === 0 ? undefined : { promptTokens, completionTokens, totalTokens }
 }
 
-/** The end of one answer of a model, with what is known of it. `finishReason` is in the framework's words. */
+/** The event of a model call, with the known facts. `finishReason` is in the framework's words. */
 export function modelCall({
   model,
   usage,

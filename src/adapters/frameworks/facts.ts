@@ -1,23 +1,23 @@
 /**
- * Reads what agents say about their models and tools.
+ * Reads the models and tools of agents.
  *
  * @module
  */
 
 import type { Tool } from '../../agents/tool.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Facts } from './adapter.ts'
-import { type Fields, fieldsOf, textIn } from './fields.ts'
+import type { AgentFacts } from './adapter.ts'
+import { fieldsOf, textIn, type UnknownFields } from './fields.ts'
 
-/** The model of an AI SDK model object, or of a name such as `openai/gpt-5`, which may be an object's `id`. */
-export function modelOf(model: unknown): Facts['model'] {
+/** The model of an AI SDK model object, or of a name such as `openai/gpt-5`, which may also be an object's `id`. */
+export function modelOf(model: unknown): AgentFacts['model'] {
   const { provider, modelId, id } = fieldsOf(model)
   const named = /^([^/]+)\/(.+)$/.exec(textIn(model) ?? textIn(id) ?? '')
   const [from, name] = [textIn(provider) ?? named?.[1], textIn(modelId) ?? named?.[2]]
   return from === undefined || name === undefined ? undefined : { provider: from, id: name }
 }
 
-/** Tools from a list, or from an object with their names. */
+/** Reads tools from a list, or from an object with their names as keys. */
 export function toolsOf(tools: unknown): Tool[] {
   if (Array.isArray(tools)) {
     return tools.flatMap(tool => {
@@ -28,7 +28,7 @@ export function toolsOf(tools: unknown): Tool[] {
   return Object.entries(fieldsOf(tools)).map(([name, tool]) => toTool(name, fieldsOf(tool)))
 }
 
-function toTool(name: string, { description, inputSchema, parameters, schema }: Fields): Tool {
+function toTool(name: string, { description, inputSchema, parameters, schema }: UnknownFields): Tool {
   const given = inputSchema ?? parameters ?? schema
   const text = textIn(description)
   return {

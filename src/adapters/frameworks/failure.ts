@@ -1,6 +1,5 @@
 /**
- * Recognizes failures of model providers. Each client has an error class of its own, so this looks at what the errors have in
- * common.
+ * Recognizes failures of model providers. Each client has its own error class, so this checks what the errors have in common.
  *
  * @module
  */
@@ -9,7 +8,7 @@ import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { withoutKeyText } from '../../base/key-text.ts'
 import { fieldsOf } from './fields.ts'
 
-/** Names of errors that mean a provider's failure but have no status. */
+/** Names of provider errors that have no status. */
 const NAMES: ReadonlySet<unknown> = new Set([
   'AI_APICallError',
   'AI_RetryError',
@@ -17,7 +16,7 @@ const NAMES: ReadonlySet<unknown> = new Set([
   'APIConnectionTimeoutError',
 ])
 
-/** Most levels of causes to search. */
+/** The most levels of causes to search. */
 const MAX_DEPTH = 5
 
 /**
@@ -27,9 +26,10 @@ const MAX_DEPTH = 5
 export function failureOf(error: unknown): unknown {
   if (isServableError(error)) return error
   const text = messageOf(error)
-  const told = withoutKeyText(text)
-  if (isProviderFailure(error, MAX_DEPTH)) return new ServableError('provider_failed', told, { cause: error })
-  return told === text ? error : new ServableError('agent_failed', told, { cause: error })
+  const safeText = withoutKeyText(text)
+  if (isProviderFailure(error, MAX_DEPTH))
+    return new ServableError('provider_failed', safeText, { cause: error })
+  return safeText === text ? error : new ServableError('agent_failed', safeText, { cause: error })
 }
 
 function isProviderFailure(error: unknown, depth: number): boolean {

@@ -5,12 +5,12 @@
  */
 
 /** The members of any value. */
-export type Fields = Readonly<Record<string, unknown>>
+export type UnknownFields = Readonly<Record<string, unknown>>
 
 /** The members of an object or a function. Other values have none. */
-export function fieldsOf(value: unknown): Fields {
+export function fieldsOf(value: unknown): UnknownFields {
   const hasFields = (typeof value === 'object' && value !== null) || typeof value === 'function'
-  return hasFields ? (value as Fields) : {}
+  return hasFields ? (value as UnknownFields) : {}
 }
 
 /** The text. Undefined if the value is empty or is not text. */
@@ -18,7 +18,7 @@ export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The number, unless it is none or endless. */
+/** The number. Undefined if the value is not a finite number. */
 export function numberIn(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }

@@ -1,8 +1,8 @@
 import type { ContentPart, RunEvent } from '../../agents/contract.ts'
-import { type Fields, textIn } from './fields.ts'
+import { textIn, type UnknownFields } from './fields.ts'
 
-/** A file from the model, as an artifact. Gives nothing unless the file has base64 and a media type. */
-export function* artifactOf(file: Fields): Generator<RunEvent> {
+/** Yields a file of the model as an artifact. Yields nothing unless the file has base64 and a media type. */
+export function* artifactOf(file: UnknownFields): Generator<RunEvent> {
   const [data, mimeType] = [textIn(file.base64), textIn(file.mediaType)]
   if (data === undefined || mimeType === undefined) return
   yield {

@@ -1,7 +1,7 @@
 import type { HistoryMessage } from '../../agents/contract.ts'
 
-/** A message of a client's history that is told to a framework. */
-export type Told = Exclude<HistoryMessage, { readonly role: 'system' | 'user' }> | UserMessage
+/** A message of a client's history that is passed to a framework. */
+export type PassedMessage = Exclude<HistoryMessage, { readonly role: 'system' | 'user' }> | UserMessage
 
 interface UserMessage {
   readonly role: 'user'
@@ -9,23 +9,25 @@ interface UserMessage {
 }
 
 /**
- * The whole turns of a client's history; undefined where the run has none. Left out are system messages, which some frameworks
- * refuse, what comes before the first message of the user, and turns that no provider takes: a call without its result.
+ * The whole turns of a client's history; undefined without a history. It leaves out system messages, which some frameworks
+ * refuse, messages before the first user message, and turns that no provider accepts: a call without its result.
  */
-export function toldOf(history: readonly HistoryMessage[] | undefined): readonly Told[] | undefined {
-  const turns: Told[][] = []
-  for (const message of history?.filter(isTold) ?? []) {
+export function turnsOf(
+  history: readonly HistoryMessage[] | undefined,
+): readonly PassedMessage[] | undefined {
+  const turns: PassedMessage[][] = []
+  for (const message of history?.filter(isPassed) ?? []) {
     if (message.role === 'user') turns.push([message])
     else turns.at(-1)?.push(message)
   }
   return history && turns.filter(isWhole).flat().filter(saysAnything)
 }
 
-function isTold(message: HistoryMessage): message is Told {
+function isPassed(message: HistoryMessage): message is PassedMessage {
   return message.role !== 'system'
 }
 
-function isWhole(turn: readonly Told[]): boolean {
+function isWhole(turn: readonly PassedMessage[]): boolean {
   const open = new Set<string>()
   for (const message of turn) {
     if (message.role === 'assistant') for (const call of message.toolCalls ?? []) open.add(call.toolCallId)
@@ -34,16 +36,16 @@ function isWhole(turn: readonly Told[]): boolean {
   return open.size === 0
 }
 
-/** No provider takes a message that says nothing. */
-function saysAnything(message: Told): boolean {
+/** Whether a message has content. No provider accepts an empty message. */
+function saysAnything(message: PassedMessage): boolean {
   if (message.role === 'tool') return true
   const { content = '' } = message
   return content.length > 0 || (message.role === 'assistant' && (message.toolCalls ?? []).length > 0)
 }
 
-/** The names of the tools by the ids of their calls. */
-export function namesIn(told: readonly Told[]): ReadonlyMap<string, string> {
-  const calls = told.flatMap(message => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+/** The tool names by the ids of their calls. */
+export function namesIn(turns: readonly PassedMessage[]): ReadonlyMap<string, string> {
+  const calls = turns.flatMap(message => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
   return new Map(calls.map(({ toolCallId, toolName }) => [toolCallId, toolName]))
 }
 
@@ -52,8 +54,10 @@ export function resultText(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
 }
 
-/** What an assistant said, as text with its data as JSON. Providers take no files of an assistant. */
-export function spokenText({ content = '' }: Extract<Told, { readonly role: 'assistant' }>): string {
+/** The text of an assistant message, with its data as JSON. Providers accept no files of an assistant. */
+export function assistantText({
+  content = '',
+}: Extract<PassedMessage, { readonly role: 'assistant' }>): string {
   if (typeof content === 'string') return content
   return content
     .flatMap(part => {

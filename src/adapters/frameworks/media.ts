@@ -22,10 +22,10 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
   ['UklGR', 'image/webp'],
 ])
 
-/** The given media type, or the one that the data shows. Otherwise the kind with any subtype: `image/*`. */
+/** The given media type, or the one recognized from the data; else the kind with any subtype: `image/*`. */
 export function mediaTypeOf({ type, mimeType, data }: MediaPart): string {
-  const told = mimeType ?? /^data:([^;,]+)/i.exec(data)?.[1]
-  if (told !== undefined) return told
+  const known = mimeType ?? /^data:([^;,]+)/i.exec(data)?.[1]
+  if (known !== undefined) return known
   const shown = type === 'image' ? [...IMAGES].find(([start]) => data.startsWith(start)) : undefined
   return shown?.[1] ?? `${type}/*`
 }

@@ -1,7 +1,10 @@
 import { escaped, ownerOf } from '../../agents/owner.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 
-/** The id of the conversation in a framework's memory; undefined where the run belongs to none, or its client tells the history. A session is its owner's. */
+/**
+ * The id of the conversation in a framework's memory. Each owner has its own. Undefined if the run has no session, or if its
+ * client sends the history.
+ */
 export function threadOf(context: RunContext): string | undefined {
   const { sessionId, history } = context
   if (sessionId === undefined || history !== undefined) return undefined

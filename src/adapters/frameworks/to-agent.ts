@@ -3,7 +3,7 @@ import type { RunInput, Servable, ServableAgent } from '../../agents/contract.ts
 import { KINDS } from '../../agents/registry.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Adapter, Facts } from './adapter.ts'
+import type { Adapter, AgentFacts } from './adapter.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { failureOf } from './failure.ts'
 import { fieldsOf } from './fields.ts'
@@ -24,7 +24,7 @@ export interface ToAgentOptions {
   readonly description?: string
   /**
    * The model behind the agent. It decides which provider key of a request is used. Default: the model that the framework
-   * names.
+   * reports.
    */
   readonly model?: { readonly provider: string; readonly id: string }
   /** What the agent can do beyond text: `['vision']`. Default: none. */
@@ -125,7 +125,7 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): Agen
   }
 }
 
-function configOf(facts: Facts, options: ToAgentOptions): Omit<AgentConfig, 'run'> {
+function configOf(facts: AgentFacts, options: ToAgentOptions): Omit<AgentConfig, 'run'> {
   const description = options.description ?? facts.description
   const model = options.model ?? facts.model
   return {
@@ -138,7 +138,7 @@ function configOf(facts: Facts, options: ToAgentOptions): Omit<AgentConfig, 'run
   }
 }
 
-function nameOf(facts: Facts, options: ToAgentOptions): string {
+function nameOf(facts: AgentFacts, options: ToAgentOptions): string {
   const name = options.name ?? facts.name
   if (typeof name === 'string' && name !== '') return name
   throw new ServableError('invalid_options', "`toAgent`: the agent has no name: give `{ name: '…' }` with it")

@@ -7,8 +7,8 @@ export type CallEnd =
   | { readonly result: unknown }
   | { readonly error: string; readonly code?: string | undefined }
 
-/** One call, as far as its events were sent. */
-interface Told {
+/** The state of one call in the events sent. */
+interface CallState {
   /** The id in the events: the call's own id, unless an earlier call had it. */
   readonly id: string
   hasArgs: boolean
@@ -17,13 +17,14 @@ interface Told {
 }
 
 /**
- * Tells tool calls as events: each starts once, has its arguments once, is ready once and ends once, however often it is told. An id that
- * begins again after its call has ended is another call: some models count from `call_0` in every step.
+ * Makes the events of tool calls: each call starts once, has its arguments once, is ready once and ends once, however often the
+ * framework reports it. An id that begins again after its call has ended is another call: some models count from `call_0` in
+ * every step.
  */
 export class ToolCalls {
   readonly #nameOf: (name: string) => string
   /** The newest call of each id. */
-  readonly #told = new Map<string, Told>()
+  readonly #calls = new Map<string, CallState>()
 
   constructor(nameOf: (name: string) => string = name => name) {
     this.#nameOf = nameOf
@@ -31,20 +32,20 @@ export class ToolCalls {
 
   /** Whether a call of this id has started. */
   has(id: string): boolean {
-    return this.#told.has(id)
+    return this.#calls.has(id)
   }
 
-  /** The id by which the newest call of an id is told. */
+  /** The id in the events of the newest call of an id. */
   idOf(id: string): string {
-    return this.#told.get(id)?.id ?? id
+    return this.#calls.get(id)?.id ?? id
   }
 
-  /** The call begins. */
+  /** Starts a call. */
   *start(id: string, name: unknown): Generator<RunEvent> {
-    const before = this.#told.get(id)
+    const before = this.#calls.get(id)
     if (before?.hasEnded === false) return
     const call = { id: before ? crypto.randomUUID() : id, hasArgs: false, isReady: false, hasEnded: false }
-    this.#told.set(id, call)
+    this.#calls.set(id, call)
     yield {
       type: 'tool_call_start',
       toolCall: { id: call.id, name: this.#nameOf(textIn(name) ?? 'unknown') },
@@ -60,7 +61,7 @@ export class ToolCalls {
     yield { type: 'tool_call_delta', toolCallId: call.id, argumentsDelta }
   }
 
-  /** The arguments are complete: any JSON. */
+  /** Marks the arguments as complete: any JSON. */
   *ready(id: string, args: unknown): Generator<RunEvent> {
     const call = this.#running(id)
     if (call === undefined || call.isReady) return
@@ -68,7 +69,7 @@ export class ToolCalls {
     yield { type: 'tool_call_ready', toolCallId: call.id, ...(args !== undefined && { args }) }
   }
 
-  /** The whole call: what was not told of it yet. `args` is any JSON. */
+  /** Sends the whole call, without the events that were sent already. `args` is any JSON. */
   *whole(id: string, name: unknown, args: unknown): Generator<RunEvent> {
     yield* this.start(id, name)
     if (args !== undefined && !this.#running(id)?.hasArgs) yield* this.args(id, JSON.stringify(args))
@@ -83,8 +84,8 @@ export class ToolCalls {
     yield withThrown({ type: 'tool_call_end', toolCallId: call.id, ...how }, thrown)
   }
 
-  #running(id: string): Told | undefined {
-    const call = this.#told.get(id)
+  #running(id: string): CallState | undefined {
+    const call = this.#calls.get(id)
     return call?.hasEnded ? undefined : call
   }
 }

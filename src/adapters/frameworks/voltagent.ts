@@ -8,8 +8,8 @@ import type { RunInput } from '../../agents/contract.ts'
 import { ownerOf } from '../../agents/owner.ts'
 import { nameOf } from '../../agents/usage.ts'
 import type { RunContext, Yielded } from '../../agents/work/perform.ts'
-import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
-import { decidedMessages, saidIn, tellAgain } from './ai-sdk/ai-approvals.ts'
+import type { Adapter, AdapterEnd, AdapterOptions } from './adapter.ts'
+import { decidedMessages, messagesIn, repeatCalls } from './ai-sdk/ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-sdk/ai-messages.ts'
 import { AiParts } from './ai-sdk/ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
@@ -35,7 +35,7 @@ async function* runAgent(
   context: RunContext,
   _: AdapterOptions,
   before: Before | undefined,
-): AsyncGenerator<Yielded, Ending> {
+): AsyncGenerator<Yielded, AdapterEnd> {
   const { signal } = context
   const userId = ownerOf(context)
   const conversationId = threadOf(context)
@@ -46,30 +46,30 @@ async function* runAgent(
   }
   const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
   const prompt = before ? decidedMessages(before, context) : toAiInput(input, context.history)
-  if (before) yield* tellAgain(before, parts)
+  if (before) yield* repeatCalls(before, parts)
   const result = fieldsOf(await callMethod(agent, 'streamText', prompt, options))
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
   const { asked, outcome } = parts
   if (asked.length === 0) return outcome
-  const told = messagesOf(prompt)
-  const said = await saidIn(result)
+  const given = messagesOf(prompt)
+  const answered = await messagesIn(result)
   const remembers = conversationId !== undefined && userId !== undefined && fieldsOf(agent).memory !== false
-  if (!remembers) return { ...outcome, asked, state: () => ({ messages: [...told, ...said] }) }
-  // The memory has the rest, and would be told it twice.
+  if (!remembers) return { ...outcome, asked, state: () => ({ messages: [...given, ...answered] }) }
+  // VoltAgent's memory has the rest, so passing it would repeat it.
   const open = new Set(
     [...asked, ...(before?.waiting ?? []).map(each => each.request)].map(each => each.toolCallId),
   )
-  const messages = [...(before ? told : []), ...said.flatMap(message => partsFor(open, message))]
+  const messages = [...(before ? given : []), ...answered.flatMap(message => partsFor(open, message))]
   return { ...outcome, asked, state: () => ({ messages }) }
 }
 
-/** A message with the parts alone that are about these calls. */
+/** A message with only the parts of these calls. */
 function partsFor(calls: ReadonlySet<unknown>, message: unknown): object[] {
   const content = listIn(fieldsOf(message).content).filter(part => calls.has(fieldsOf(part).toolCallId))
   return content.length === 0 ? [] : [{ ...fieldsOf(message), content }]
 }
 
-/** VoltAgent gives a tool's error as a result with its stack. This makes it an error that has only its text. */
+/** VoltAgent returns a tool's error as a result with its stack. This makes it an error with only its text. */
 function withoutStack(part: unknown): unknown {
   const { type, output, ...rest } = fieldsOf(part)
   const { error, message, stack } = fieldsOf(output)

@@ -1,31 +1,31 @@
 /**
- * Runs of a framework's agent that wait for someone: what they ask, what is kept of them, and how they go on.
+ * Runs of a framework's agent that wait for someone: their requests, their stored state, and how they go on.
  *
  * @module
  */
 
 import type { InputRequest, RunResult } from '../../agents/contract.ts'
 import { MAX_REQUESTS } from '../../agents/event.ts'
-import { isAnswered, placeOf, requestOf } from '../../agents/input-request.ts'
+import { isAnswered, requestNameOf, requestOf } from '../../agents/input-request.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
-import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
+import { fieldsOf, listIn, textIn, type UnknownFields } from './fields.ts'
 
-/** Something that waits, with the key by which the framework knows it. */
-export interface Waiting {
+/** A request that waits, with the framework's key for it. */
+export interface WaitingRequest {
   readonly key: string
   readonly request: InputRequest
 }
 
-/** What an agent asks for. */
-export interface Asked extends Omit<InputRequest, 'id' | 'digest'> {
+/** A request of an agent. */
+export interface AgentRequest extends Omit<InputRequest, 'id' | 'digest'> {
   readonly key: string
-  /** The name of a question. Others have the name of their tool. */
+  /** The name of a question. Other requests have the name of their tool. */
   readonly name?: string
 }
 
 /** A question, with its name in its run. */
-export interface Question {
+export interface AgentQuestion {
   readonly kind: 'question'
   readonly name: string
   readonly message: string
@@ -33,65 +33,69 @@ export interface Question {
 }
 
 /** The end of a run that waits. */
-export type Waits = Required<Pick<RunResult, 'finishReason' | 'requests'>>
+export type WaitingEnd = Required<Pick<RunResult, 'finishReason' | 'requests'>>
 
 /** The name of a request in its run, and whether it is a question. */
-type Place = readonly [name: string, kind: 'ask' | 'tool']
+type RequestName = readonly [name: string, kind: 'ask' | 'tool']
 
-/** What is kept of a run that waits, as JSON. */
-interface Kept {
-  /** Which agent kept it. */
+/** The stored state of a run that waits, as JSON. */
+interface KeptState {
+  /** The kind of agent that stored it. */
   readonly by: string
-  readonly state: Fields
-  readonly waiting: readonly Waiting[]
-  /** All that was asked so far. */
-  readonly places: readonly Place[]
+  readonly state: UnknownFields
+  readonly waiting: readonly WaitingRequest[]
+  /** All requests until now. */
+  readonly places: readonly RequestName[]
 }
 
-/** What the run before left to this one. */
+/** The state that the run before left to this one. */
 export interface Before {
-  readonly state: Fields
-  readonly waiting: readonly Waiting[]
-  /** The run still waits, since an answer is missing. */
-  readonly waits?: Waits
+  readonly state: UnknownFields
+  readonly waiting: readonly WaitingRequest[]
+  /** Set if the run still waits because an answer is missing. */
+  readonly waits?: WaitingEnd
 }
 
-/** What the run before kept; undefined in a first run. Throws `code_changed` for what another kind of agent kept. */
+/** Reads the state of the run before; undefined in a first run. Throws `code_changed` for the state of another kind of agent. */
 export function beforeOf({ work, scope, answers }: RunContext, by: string): Before | undefined {
   const kept = work.read()
   if (kept === undefined) return undefined
   if (fieldsOf(kept).by !== by) {
     throw new ServableError('code_changed', 'The run that waited was not of this agent')
   }
-  const { state, waiting, places } = kept as Kept
+  const { state, waiting, places } = kept as KeptState
   for (const [name, kind] of places) scope.next(name, kind)
   return isAnswered(waiting, answers) ? { state, waiting } : { state, waiting, waits: waitsFor(waiting) }
 }
 
-function waitsFor(waiting: readonly Waiting[]): Waits {
+function waitsFor(waiting: readonly WaitingRequest[]): WaitingEnd {
   return { finishReason: 'input_required', requests: waiting.map(({ request }) => request) }
 }
 
 /**
- * Makes requests of what an agent asks for, and keeps its `state`. Throws `invalid_event` for a state that is no JSON, and
+ * Makes the requests of an agent, and stores its `state`. Throws `invalid_event` for a state that is not JSON, and
  * `run_too_large` for more requests than a run may have.
  */
 export async function waitFor(
   { runId, scope, work }: RunContext,
   by: string,
-  asked: readonly Asked[],
+  asked: readonly AgentRequest[],
   state: () => object = () => ({}),
-): Promise<Waits> {
+): Promise<WaitingEnd> {
   work.checkKept()
   if (asked.length > MAX_REQUESTS) {
     throw new ServableError('run_too_large', `More than ${MAX_REQUESTS} requests`)
   }
-  const waiting: Waiting[] = []
+  const waiting: WaitingRequest[] = []
   const places = [...listIn(fieldsOf(work.read()).places)]
   for (const { key, name = '', ...request } of asked) {
-    const place: Place = request.kind === 'question' ? [name, 'ask'] : [placeOf(request), 'tool']
-    places.push(place)
-    waiting.push({ key, request: await requestOf({ ...request, id: `${runId}/${scope.next(...place)}` }) })
+    const requestName: RequestName =
+      request.kind === 'question' ? [name, 'ask'] : [requestNameOf(request), 'tool']
+    places.push(requestName)
+    waiting.push({
+      key,
+      request: await requestOf({ ...request, id: `${runId}/${scope.next(...requestName)}` }),
+    })
   }
   work.keep({ by, state: toJson(state), waiting, places })
   return waitsFor(waiting)
@@ -114,17 +118,20 @@ export function questionOf(value: unknown): string {
   return textIn(value) ?? textIn(message) ?? textIn(question) ?? JSON.stringify(value) ?? 'null'
 }
 
-/** The members of the answers that fit, by kind. */
+/** The member of a fitting answer, by kind. */
 const FITS = { approval: 'decision', question: 'value', client_tool: 'result' } as const
 
-/** The answer to a request, which fits its kind. Throws `invalid_input` for one that does not. */
-export function answerTo({ request: { id, kind } }: Waiting, { answers = [] }: RunContext): Fields {
+/** The answer to a request. Throws `invalid_input` if it does not fit the request's kind. */
+export function answerTo(
+  { request: { id, kind } }: WaitingRequest,
+  { answers = [] }: RunContext,
+): UnknownFields {
   const answer = fieldsOf(answers.find(each => each.id === id))
   if (FITS[kind] in answer) return answer
   throw new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
 }
 
-/** The framework has lost what it needs to go on. */
+/** The error for a framework that has lost its state of the run. */
 export function lost(text: string, cause?: unknown): ServableError {
   return new ServableError('not_resumable', text, { cause })
 }

@@ -7,7 +7,7 @@ export interface EarlierMessage {
   readonly content: string
 }
 
-/** What was said before in the session of a run, oldest first: the texts alone, which every framework takes. */
+/** The earlier messages in the session of a run, oldest first: only their texts, which every framework accepts. */
 export async function earlierOf({ memory }: Pick<RunContext, 'memory'>): Promise<readonly EarlierMessage[]> {
   const messages = (await memory?.session()?.read()) ?? []
   return messages.flatMap(message => {

@@ -21,13 +21,13 @@ import { messageOf, ServableError } from '../../base/errors.ts'
 import { unrefed } from '../../base/wake.ts'
 import { VERSION } from '../../http/version.ts'
 import type { AddressPolicy } from '../../web/address.ts'
-import type { Reach } from './definition.ts'
+import type { ServerAccess } from './definition.ts'
 import { guardedFetch } from './fetch.ts'
 import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
 import { resultOf } from './result.ts'
 import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
 
-/** Starts a program and talks to it (MCP, transport `stdio`). */
+/** Starts a program and connects to it (MCP, transport `stdio`). */
 export type OpenStdio = (program: {
   readonly command: string
   readonly args: readonly string[]
@@ -49,7 +49,7 @@ export interface ConnectionLimits {
 
 /** The options of a connection. */
 export interface ConnectionOptions {
-  readonly reach: Reach
+  readonly reach: ServerAccess
   readonly policy: AddressPolicy
   readonly limits: ConnectionLimits
   readonly openStdio: OpenStdio | undefined
@@ -95,7 +95,7 @@ export class SessionLostError extends ServableError {
 }
 
 /** An open connection. */
-export class Connection {
+export class ServerConnection {
   readonly #client: Client
   readonly #options: ConnectionOptions
   readonly #last: LastFailure
@@ -113,7 +113,7 @@ export class Connection {
   }
 
   /** Connects and lists the tools. Rejects with `tool_server_failed`, `address_refused` or `invalid_body`. */
-  static async open(options: ConnectionOptions): Promise<Connection> {
+  static async open(options: ConnectionOptions): Promise<ServerConnection> {
     const { limits, signal } = options
     const last: LastFailure = { why: undefined }
     const late = AbortSignal.timeout(limits.connectTimeoutMs)
@@ -127,7 +127,7 @@ export class Connection {
         listChanged: { tools: { autoRefresh: false, onChanged: () => connection.#changed() } },
       },
     )
-    const connection = new Connection(client, options, last)
+    const connection = new ServerConnection(client, options, last)
     let transport: Transport | undefined
     try {
       transport = transportOf(options, last)
@@ -145,7 +145,7 @@ export class Connection {
     client.onclose = () => connection.#lose('The tool server closed the connection')
     client.onerror = () => connection.#verifySoon()
     connection.#state = 'open'
-    // A change that was announced meanwhile.
+    // The server announced a change meanwhile.
     if (connection.#isStale) connection.#changed()
     return connection
   }
@@ -165,7 +165,7 @@ export class Connection {
     const both = signal === undefined ? late : AbortSignal.any([signal, late])
     let answer: unknown
     try {
-      const asked = this.#client.callTool(
+      const calling = this.#client.callTool(
         {
           name: tool.name,
           arguments: args as Record<string, unknown>,
@@ -178,7 +178,7 @@ export class Connection {
           toolDefinition: { name: tool.name, inputSchema: tool.inputSchema },
         },
       )
-      answer = await untilAborted(asked, both)
+      answer = await untilAborted(calling, both)
     } catch (error) {
       if (signal?.aborted) throw failed('The call was cancelled')
       if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${callTimeoutMs} ms`)
@@ -195,7 +195,7 @@ export class Connection {
     await this.#refreshing
   }
 
-  /** Ends the connection. It tells the server in the background. */
+  /** Ends the connection. It ends the server's session in the background. */
   close(): void {
     this.#state = 'over'
     if (this.#verifying !== undefined) clearTimeout(this.#verifying)
@@ -211,9 +211,9 @@ export class Connection {
     }
     const code = error instanceof ProtocolError ? error.code : undefined
     if (code !== undefined && code !== BROKEN_OFF) return new ServableError('tool_failed', messageOf(error))
-    const told = code === BROKEN_OFF ? failed(messageOf(error)) : this.#explain(error)
+    const failure = code === BROKEN_OFF ? failed(messageOf(error)) : this.#explain(error)
     this.#verifySoon()
-    return told
+    return failure
   }
 
   async #list(signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import { headerName, isObject, list, misfit, validate } from '../../base/validat
 import { isTokenLike, type NamedValue, partsOf, secretsIn } from '../../web/secrets.ts'
 
 /** How to reach a tool server, with all secrets. */
-export type Reach =
+export type ServerAccess =
   | {
       readonly transport: 'http' | 'sse'
       readonly url: string
@@ -136,13 +136,13 @@ export function reachOf({
   command = '',
   args,
   env,
-}: ToolServerDefinition): Reach {
+}: ToolServerDefinition): ServerAccess {
   if (transport === 'stdio') return { transport, command, args: args ?? [], env: env ?? {} }
   return { transport, url: new URL(url).href, headers: headers ?? {} }
 }
 
 /** The parts of a reach that may be shown. They contain no possible secret. */
-export function shownOf(reach: Reach): Pick<KeptDefinition, 'transport' | 'url' | 'command'> {
+export function shownOf(reach: ServerAccess): Pick<KeptDefinition, 'transport' | 'url' | 'command'> {
   if (reach.transport === 'stdio') return { transport: 'stdio', url: null, command: reach.command }
   const { origin, pathname, search } = new URL(reach.url)
   const path = pathname.split('/').map(segment => (isTokenLike(segment) ? MASK : segment))
@@ -158,7 +158,7 @@ export function shownOf(reach: Reach): Pick<KeptDefinition, 'transport' | 'url' 
 const MASK = '***'
 
 /** The secrets to remove from everything that the server sends back. */
-export function secretsOf(reach: Reach): string[] {
+export function secretsOf(reach: ServerAccess): string[] {
   const named =
     reach.transport === 'stdio'
       ? [...Object.entries(reach.env), ...argumentsOf(reach.args)]

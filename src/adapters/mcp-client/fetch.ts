@@ -6,13 +6,13 @@
 
 import { ServableError } from '../../base/errors.ts'
 import type { AddressPolicy } from '../../web/address.ts'
-import { wayTo } from '../../web/outbound.ts'
+import { senderTo } from '../../web/outbound.ts'
 
 /** The limits of the fetch. */
 export interface GuardOptions extends AddressPolicy {
   /** Most bytes of an answer. For a stream that stays open: most bytes a minute. */
   readonly maxBytes: number
-  /** Called after each request. `failure` says why it failed, for the operator of the service. Undefined if it succeeded. */
+  /** Called after each request. `failure` is the reason of a failure, for the operator of the service. Undefined on success. */
   readonly onAnswer: (failure: string | undefined) => void
 }
 
@@ -24,7 +24,7 @@ export function guardedFetch(
   options: GuardOptions,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init = {}) => {
-    const send = await wayTo(new URL(url), options, 'tool_server_failed')
+    const send = await senderTo(new URL(url), options, 'tool_server_failed')
     const { method = 'GET', headers, body, signal } = init
     const response = await send({
       method,
@@ -69,7 +69,7 @@ function isRefusal({ status }: Response): boolean {
   return status === 401 || status === 403
 }
 
-/** What a server requires that refuses the client (RFC 9110, section 11.6.1; RFC 9728, section 5.1). */
+/** The requirements of a server that refuses the client (RFC 9110, section 11.6.1; RFC 9728, section 5.1). */
 function refusalOf({ status, headers }: Response): string {
   const challenge = headers.get('www-authenticate') ?? ''
   const parameter = (name: string) => {

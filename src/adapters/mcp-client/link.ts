@@ -1,5 +1,5 @@
 /**
- * One tool server as this process sees it, with its status and its last error. After an error it connects again by itself.
+ * The link of this process to one tool server, with its status and its last error. After an error it connects again by itself.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import { messageOf, redact, ServableError } from '../../base/errors.ts'
 import { unrefed } from '../../base/wake.ts'
 import { plain } from '../../web/plain.ts'
 import { withoutSecrets } from '../../web/secrets.ts'
-import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
-import { type Reach, secretsOf } from './definition.ts'
+import { type ConnectionOptions, ServerConnection, SessionLostError } from './connection.ts'
+import { type ServerAccess, secretsOf } from './definition.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /** The options that all links share. */
 export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits' | 'openStdio'> {
   /** Decrypts a stored definition. Throws if the definition is not allowed or cannot be read. */
-  readonly reach: (definition: KeptDefinition) => Promise<Reach>
+  readonly reach: (definition: KeptDefinition) => Promise<ServerAccess>
   /** Milliseconds before the first new try. Each further try waits twice as long. */
   readonly retryMs: number
   /** Most milliseconds between two tries. */
   readonly maxRetryMs: number
   /** Called after a change that no caller made. */
-  readonly onChange: (link: Link) => void
+  readonly onChange: (link: ServerLink) => void
 }
 
 /** Most characters of the error text that a run gets from a failed call. */
@@ -40,13 +40,13 @@ const MAX_ERROR = 500
 const FRESH_MS = 5000
 
 /** The link to one server. */
-export class Link {
+export class ServerLink {
   definition: KeptDefinition
   readonly #options: LinkOptions
   #status: ToolServerStatus = 'disconnected'
   #error: string | null = null
   #connectedAt: number | undefined
-  #connection: Connection | undefined
+  #connection: ServerConnection | undefined
   #opening: { readonly done: Promise<void>; readonly controller: AbortController } | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #failures = 0
@@ -107,7 +107,7 @@ export class Link {
     return typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(toolName)
   }
 
-  /** What was left out of the list of tools, and names that are to be approved and that no tool has. */
+  /** The tools that were left out of the list, and names in `needsApproval` that no tool has. */
   get #warnings(): readonly string[] {
     const { needsApproval: names = false } = this.definition
     if (this.#connection === undefined) return []
@@ -141,7 +141,10 @@ export class Link {
     this.#error = null
   }
 
-  /** Calls a tool, after connecting. What it gives has no secrets, since it reaches events and logs. Throws the errors that the contract of tool servers names. */
+  /**
+   * Calls a tool, after connecting. Its result has no secrets, because it gets into events and logs. Throws the errors of
+   * `ToolServers.call`.
+   */
   async call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
     try {
       return withoutSecrets(await this.#call(toolName, args, options), this.#secrets)
@@ -167,7 +170,7 @@ export class Link {
     }
   }
 
-  async #connected(): Promise<Connection> {
+  async #connected(): Promise<ServerConnection> {
     if (!this.definition.isWanted) throw failed(`\`${this.definition.name}\` is disconnected`)
     // A caller need not wait for the next scheduled try. But many callers must not cause many tries.
     const sinceTry = Math.abs(Date.now() - this.#triedAt)
@@ -184,7 +187,7 @@ export class Link {
     try {
       const reach = await this.#options.reach(this.definition)
       this.#secrets = secretsOf(reach)
-      const connection: Connection = await Connection.open({
+      const connection: ServerConnection = await ServerConnection.open({
         ...this.#options,
         reach,
         signal,
@@ -202,14 +205,14 @@ export class Link {
     }
   }
 
-  #lose(connection: Connection, why: string): void {
+  #lose(connection: ServerConnection, why: string): void {
     if (this.#connection === connection) this.#fail(failed(why), true)
   }
 
   #fail(error: unknown, isNews: boolean): void {
     this.#drop()
     this.#status = 'error'
-    this.#error = this.#tell(error, MAX_ERROR)
+    this.#error = this.#textOf(error, MAX_ERROR)
     this.#failures++
     const { retryMs, maxRetryMs } = this.#options
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
@@ -232,11 +235,11 @@ export class Link {
 
   #clean(error: unknown): ServableError {
     const code = error instanceof ServableError ? error.code : 'tool_server_failed'
-    return new ServableError(code, this.#tell(error, MAX_CALL_ERROR))
+    return new ServableError(code, this.#textOf(error, MAX_CALL_ERROR))
   }
 
   /** The error as one line, without secrets. */
-  #tell(error: unknown, maxLength: number): string {
+  #textOf(error: unknown, maxLength: number): string {
     return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, maxLength)
   }
 }

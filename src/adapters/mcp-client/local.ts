@@ -17,8 +17,8 @@ import { ServableError } from '../../base/errors.ts'
 import { misfit } from '../../base/validation.ts'
 import { unrefed } from '../../base/wake.ts'
 import { type AddressPolicy, checkAddress } from '../../web/address.ts'
-import { parseDefinition, type Reach, reachOf, shownOf } from './definition.ts'
-import { Link, type LinkOptions } from './link.ts'
+import { parseDefinition, reachOf, type ServerAccess, shownOf } from './definition.ts'
+import { type LinkOptions, ServerLink } from './link.ts'
 import type { Seal } from './seal.ts'
 
 /** The options of local tool servers. */
@@ -30,14 +30,14 @@ export interface LocalOptions
   readonly resolve: AddressPolicy['resolve']
 }
 
-/** Makes them. Nothing is read or connected before the first call. */
+/** Makes the tool servers. Nothing is read or connected before the first call. */
 export function localToolServers(options: LocalOptions): ToolServers {
   return new LocalToolServers(options)
 }
 
 class LocalToolServers implements ToolServers {
   readonly #options: LocalOptions
-  readonly #links = new Map<string, Link>()
+  readonly #links = new Map<string, ServerLink>()
   readonly #policy: AddressPolicy
   /** Checks whether other processes have removed servers that are connected here. */
   #watch: ReturnType<typeof setInterval> | undefined
@@ -135,7 +135,7 @@ class LocalToolServers implements ToolServers {
    * Updates the links from the stored definitions, which other processes may change. The result has the order of the
    * definitions.
    */
-  async #sync(): Promise<Link[]> {
+  async #sync(): Promise<ServerLink[]> {
     const definitions = await this.#options.store.all()
     this.#watchOthers(definitions.length > 0)
     const ids = new Set(definitions.map(({ id }) => id))
@@ -146,7 +146,7 @@ class LocalToolServers implements ToolServers {
     }
     return definitions.map(definition => {
       const known = this.#links.get(definition.id)
-      const link = known ?? new Link(definition, this.#linkOptions())
+      const link = known ?? new ServerLink(definition, this.#linkOptions())
       const wasWanted = known?.definition.isWanted ?? false
       link.definition = definition
       this.#links.set(definition.id, link)
@@ -171,20 +171,20 @@ class LocalToolServers implements ToolServers {
     }
   }
 
-  async #link(id: string): Promise<Link> {
+  async #link(id: string): Promise<ServerLink> {
     const link = (await this.#sync()).find(({ definition }) => definition.id === id)
     if (link !== undefined) return link
     throw new ServableError('tool_server_not_found', 'There is no tool server with this id')
   }
 
   /** The link to the server of this name. */
-  async #linkOf(server: string): Promise<Link | undefined> {
+  async #linkOf(server: string): Promise<ServerLink | undefined> {
     return server === ''
       ? undefined
       : (await this.#sync()).find(({ definition }) => definition.name === server)
   }
 
-  async #want(link: Link, isWanted: boolean): Promise<void> {
+  async #want(link: ServerLink, isWanted: boolean): Promise<void> {
     if (link.definition.isWanted === isWanted) return
     link.definition = { ...link.definition, isWanted }
     await this.#options.store.put(link.definition)
@@ -202,7 +202,9 @@ class LocalToolServers implements ToolServers {
         // Another process may have removed it meanwhile.
         const isKept = (await this.#options.store.all()).some(({ id }) => id === definition.id)
         if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
-        const reach = JSON.parse(await this.#options.seal.open(definition.reach, definition.id)) as Reach
+        const reach = JSON.parse(
+          await this.#options.seal.open(definition.reach, definition.id),
+        ) as ServerAccess
         // The service may have started with other allowed addresses and programs.
         await this.#check(reach)
         return reach
@@ -212,7 +214,7 @@ class LocalToolServers implements ToolServers {
   }
 
   /** Throws if the deployment does not allow this way to reach a server. */
-  async #check(reach: Reach): Promise<void> {
+  async #check(reach: ServerAccess): Promise<void> {
     if (reach.transport !== 'stdio') return void (await checkAddress(new URL(reach.url), this.#policy))
     const { policy, openStdio } = this.#options
     if (openStdio === undefined) {
@@ -280,13 +282,13 @@ function checkArguments(args: unknown): void {
   throw new ServableError('invalid_input', 'The arguments of a tool must be a JSON object')
 }
 
-/** The server and the tool of `server.tool`. The server is empty where there is none. */
+/** The server and the tool of `server.tool`. The server is empty if the name has none. */
 function partsOf(name: string): readonly [server: string, tool: string] {
   const dot = name.indexOf('.')
   return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)]
 }
 
-function toolsOf(link: Link): ServerTool[] {
+function toolsOf(link: ServerLink): ServerTool[] {
   const server = link.definition.name
   return link.tools.map(({ name, description, inputSchema }) => ({
     name: `${server}.${name}`,

@@ -60,7 +60,7 @@ const DEFAULTS = {
 export interface ServerToolOptions {
   /**
    * The tools whose calls a person must approve: all, those of these names (`server.tool`), or those for which the function
-   * says so. Default: those that the definition of the server names.
+   * returns true. Default: those that the definition of the server names.
    */
   readonly needsApproval?:
     | ToolApprovals
@@ -68,7 +68,7 @@ export interface ServerToolOptions {
     | undefined
 }
 
-/** What the options say of a tool. */
+/** Whether the options require an approval of a tool. */
 function approvalOf(name: string, needs: ServerToolOptions['needsApproval'] = false): NeedsApproval<unknown> {
   if (typeof needs === 'function') return (args, context) => needs(name, args, context)
   return typeof needs === 'boolean' ? needs : needs.includes(name)
@@ -124,23 +124,23 @@ export class ToolServerManager implements ToolServerSource {
 
   /**
    * The tool `server.tool`. Each call looks the tool up, so the tool need not exist yet. Its calls need an approval if the
-   * definition of the server says so, or the options do.
+   * definition of the server or the options name it.
    */
   tool(name: string, { needsApproval }: ServerToolOptions = {}): Tool {
     if (typeof name !== 'string' || !name.includes('.'))
       throw invalid('`tool` needs the name of a tool: `server.tool`')
-    const asked = approvalOf(name, needsApproval)
+    const approval = approvalOf(name, needsApproval)
     return {
       name,
       needsApproval: async (args, context) =>
-        (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: asked }, args, context),
+        (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: approval }, args, context),
       execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
     }
   }
 
   /**
    * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
-   * approval if the definition of its server says so, or the options do.
+   * approval if the definition of its server or the options name it.
    */
   async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
     const found = await this.servers.tools()

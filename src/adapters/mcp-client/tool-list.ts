@@ -38,7 +38,7 @@ export async function collectTools(
   page: (cursor: string | undefined) => Promise<ToolPage>,
   maxTools: number,
 ): Promise<Listing> {
-  const collection = new Collection(maxTools)
+  const collection = new ToolCollection(maxTools)
   const seen = new Set<string>()
   let cursor: string | undefined
   do {
@@ -52,7 +52,7 @@ export async function collectTools(
   return collection
 }
 
-class Collection implements Listing {
+class ToolCollection implements Listing {
   readonly tools = new Map<string, RemoteTool>()
   /** Whether there are more tools than the limit. */
   isFull = false

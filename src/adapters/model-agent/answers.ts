@@ -1,5 +1,5 @@
 /**
- * What was answered to the calls that waited: what is called now, and what the model is told.
+ * Applies the answers to calls that waited: which tools are called now, and what the model gets.
  *
  * @module
  */
@@ -12,45 +12,53 @@ import type { RunContext } from '../../agents/work/perform.ts'
 import { pathOf } from '../../agents/work/work.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { OpenCall } from './calls.ts'
-import type { Doing } from './rounds.ts'
-import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled, tell } from './settle.ts'
+import type { PlannedCall } from './rounds.ts'
+import {
+  type CallParts,
+  carryOut,
+  doneBefore,
+  failureOf,
+  reportEnd,
+  resultOf,
+  type Settled,
+} from './settle.ts'
 import type { OwnTool } from './tools.ts'
-import type { Waiting } from './waiting.ts'
+import type { WaitingCall } from './waiting.ts'
 
-/** Goes on with calls that waited, as far as all of them were answered. */
-export async function* takeUp(
-  waiting: readonly Waiting[],
-  parts: Parts,
+/** Goes on with the calls that waited, if all of them were answered. */
+export async function* resumeCalls(
+  waiting: readonly WaitingCall[],
+  parts: CallParts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   run.scope.meet(waiting.map(({ request }) => request))
   if (isAnswered(waiting, run.answers)) return yield* takeAnswers(waiting, parts, run)
   if (!run.work.isCut) return { results: [], waits: waiting }
-  // A run that was cut off may go on as another one, whose requests these are then.
+  // If a run that was cut off goes on under another id, the requests get that id.
   const waits = waiting.map(({ call, request }) => {
     return { call, request: { ...request, id: idIn(run, request) } }
   })
   return { results: [], waits }
 }
 
-/** The id of a request that another run makes again. */
+/** The id of a request that another run repeats. */
 function idIn({ runId }: RunContext, request: InputRequest): string {
   return `${runId}/${pathOf(request)}`
 }
 
 /**
- * Does what was answered: calls what was approved with what was shown, gives the results of clients, and asks again where edited
- * arguments do not fit. Throws `invalid_input` before anything is called where an answer is not to its request.
+ * Applies the answers: calls approved tools with the arguments that were shown, returns results of clients, and asks again if
+ * edited arguments do not fit. Throws `invalid_input`, before any call, for an answer that does not fit its request.
  */
 async function* takeAnswers(
-  waiting: readonly Waiting[],
-  parts: Parts,
+  waiting: readonly WaitingCall[],
+  parts: CallParts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   const taken: Taken[] = []
   for (const waits of waiting) taken.push(await take(waits, parts, run))
   const results: ToolResultPart[] = []
-  const waits: Waiting[] = []
+  const waits: WaitingCall[] = []
   const edited = new Map<string, unknown>()
   for (const each of taken) {
     if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
@@ -68,16 +76,16 @@ async function* takeAnswers(
   return { results, waits, edited }
 }
 
-/** An answer to its request: what the model is told at once, or what is called. */
+/** An answer that fits its request: a result for the model, or a tool to call. */
 type Fitting = { readonly call: OpenCall } & (
   | { readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
   | { readonly how: 'approved'; readonly own: OwnTool; readonly args: unknown }
 )
 
-/** Or what is asked again. */
-type Taken = Fitting | (Waiting & { readonly how: 'unfit' })
+/** An answer, or a request that is repeated. */
+type Taken = Fitting | (WaitingCall & { readonly how: 'unfit' })
 
-async function take({ call, request }: Waiting, { tools }: Parts, run: RunContext): Promise<Taken> {
+async function take({ call, request }: WaitingCall, { tools }: CallParts, run: RunContext): Promise<Taken> {
   const answers: readonly Answer[] = run.answers ?? []
   const answer = answers.find(({ id }) => id === request.id)
   if (answer === undefined) throw unfit(request.id)
@@ -91,7 +99,7 @@ async function take({ call, request }: Waiting, { tools }: Parts, run: RunContex
     return { call, how: 'denied', result: failureOf(call, text) }
   }
   const own = tools.ownOf(call.toolName)
-  // Among other tools the model's name may be another one's.
+  // If the tools have changed, the model's name may mean another tool.
   if (own === undefined || own.tool.name !== request.toolName) {
     throw new ServableError('code_changed', `The agent has no tool \`${request.toolName}\` any more`)
   }
@@ -105,18 +113,19 @@ async function take({ call, request }: Waiting, { tools }: Parts, run: RunContex
   return { call, how: 'unfit', request: again }
 }
 
-/** What a client has done itself is not told again. */
+/** Carries out one answer. The work of a client itself is not sent again. */
 async function* carryOn(
   taken: Fitting,
-  doing: Doing,
-  parts: Parts,
+  doing: PlannedCall,
+  parts: CallParts,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
   const { how, call } = taken
   if (how === 'done') return taken.result
   const { toolCallId, toolName } = call
   const input = how === 'approved' ? taken.args : call.input
   yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
-  if (how === 'approved') return yield* tell(doing, await carryOut(taken.own, doing, parts, input), parts)
+  if (how === 'approved')
+    return yield* reportEnd(doing, await carryOut(taken.own, doing, parts, input), parts)
   const reason: unknown = Object(taken.result.output).value
   yield* parts.parts.read({ type: 'tool-output-denied', toolCallId, reason })
   if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })

@@ -1,5 +1,5 @@
 /**
- * One call of a model with its tools. It takes as many steps as needed, and gives run events.
+ * One call of a model with its tools. It takes as many steps as needed, and yields run events.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import { type ModelTools, toSchema } from './tools.ts'
 /** The settings of a model call. */
 export interface ModelSettings {
   /**
-   * Most steps. A step is one answer of the model with the tool calls that it requests. If the last step still called tools,
+   * The most steps. A step is one answer of the model with the tool calls that it requests. If the last step still called tools,
    * the run finishes with `tool_calls`. Default: 10.
    */
   readonly maxSteps?: number
   /**
-   * Most further tries of a call that fails with HTTP 429, a 5xx or a network error. Backoff is exponential from 2 s on, or
-   * as `Retry-After` says. Default: 3.
+   * The most retries of a call that fails with HTTP 429, a 5xx or a network error. The delays grow exponentially from 2 s on, or
+   * follow `Retry-After`. Default: 3.
    */
   readonly maxRetries?: number
   readonly temperature?: number
-  /** Most tokens of one answer. */
+  /** The most tokens of one answer. */
   readonly maxOutputTokens?: number
   /** Options for the provider alone, in the AI SDK's form. */
   readonly providerOptions?: NonNullable<Parameters<typeof streamText>[0]['providerOptions']>
@@ -42,9 +42,9 @@ export interface ModelCall {
   readonly output: unknown
   readonly settings: ModelSettings
   readonly signal: AbortSignal
-  /** The model's service gets it as a header. */
+  /** Sent to the model's service as a header. */
   readonly traceparent: string | undefined
-  /** Reads what the model's package gives. Calls of one run share it. */
+  /** Reads the parts of the model's package. The calls of one run share it. */
   readonly parts: AiParts
   readonly rounds: Rounds
 }
@@ -64,7 +64,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     maxRetries,
     abortSignal: call.signal,
     ...(call.traceparent !== undefined && { headers: { traceparent: call.traceparent } }),
-    // The provider gets addresses as they are. Nothing that a client names is fetched here.
+    // The provider gets addresses unchanged. The service fetches nothing that a client names.
     experimental_download: async asked => asked.map(() => null),
     // Errors are thrown below. The SDK's default would write them to the console, with keys.
     onError() {},
@@ -78,7 +78,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     call.signal.throwIfAborted()
     const messages = await responses
     const { open } = callsIn(messages)
-    // After the one step, the model was not told of calls whose arguments do not fit.
+    // After the single step, the model has not seen the errors of calls whose arguments do not fit.
     const isLeft = call.rounds.isKept && messages.at(-1)?.role === 'tool'
     const isDone = open.length === 0 && !isLeft
     const structured = output === undefined || !isDone ? null : toStructured(await output)
@@ -91,7 +91,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
   }
 }
 
-/** A promise whose rejection is somebody's, also where nobody comes to wait for it. */
+/** Marks a promise's rejection as handled, in case nobody awaits it. */
 function handled<T>(promise: PromiseLike<T>): Promise<T> {
   const own = Promise.resolve(promise)
   own.catch(() => {})

@@ -1,5 +1,5 @@
 /**
- * What came of asking a model: its answer, and the calls of tools in it.
+ * The result of a model call: its answer, and the tool calls in it.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { FinishReason, Usage } from '../../agents/contract.ts'
 /** A call of a tool that has no result. */
 export interface OpenCall {
   readonly toolCallId: string
-  /** As the model knows it. */
+  /** The model's name of the tool. */
   readonly toolName: string
   readonly input: unknown
 }
@@ -23,17 +23,17 @@ export interface ModelAnswer {
   readonly structured: object | null
   /** The model's messages and its tools' answers, for the session. */
   readonly messages: readonly ModelMessage[]
-  /** The calls that wait: of tools that are not called without asking. */
+  /** The calls that wait, because their tools are not called without asking. */
   readonly open: readonly OpenCall[]
-  /** How often the model was asked. */
+  /** How many times the model was called. */
   readonly steps: number
-  /** Nothing is left to do: there is no call whose result the model must be told. */
+  /** Whether nothing is left to do: the model needs no further result. */
   readonly isDone: boolean
 }
 
 /**
- * The calls in messages, in order, and those of them without a result. Ids may come again: some models count from `call_0` in
- * every step.
+ * The calls in messages, in order, and those of them without a result. Ids may repeat: some models count from `call_0` in every
+ * step.
  */
 export function callsIn(messages: readonly ModelMessage[]): {
   readonly calls: readonly OpenCall[]

@@ -1,5 +1,5 @@
 /**
- * A conversation with a model up to its answer, or up to where somebody must be asked: a client for the result of its tool, a
+ * Runs a conversation with a model until its answer, or until somebody must be asked: a client for the result of its tool, a
  * person for an approval.
  *
  * @module
@@ -13,33 +13,33 @@ import { callModel, type ModelCall } from './call-model.ts'
 import type { ModelAnswer, OpenCall } from './calls.ts'
 import { isRefusal } from './failure.ts'
 import type { Settled } from './settle.ts'
-import type { Conversation } from './waiting.ts'
+import type { ModelConversation } from './waiting.ts'
 
-/** What came of a conversation. */
-export interface Said {
+/** The result of a conversation. */
+export interface ConversationEnd {
   readonly finishReason: FinishReason
   readonly usage?: Usage
   readonly structured: object | null
-  /** With all that was said in its turn. */
-  readonly conversation: Conversation
+  /** The conversation, with all messages of its turn. */
+  readonly conversation: ModelConversation
 }
 
-/** Does the calls that the model's package does not carry out. */
-export interface Calls {
+/** Carries out the calls that the model's package does not. */
+export interface CallHandler {
   settle(open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled>
-  /** Goes on with those for which a conversation waited. */
-  resume(conversation: Conversation): AsyncGenerator<Yielded, Settled>
+  /** Goes on with the calls for which a conversation waited. */
+  resume(conversation: ModelConversation): AsyncGenerator<Yielded, Settled>
 }
 
-/** Goes on with a conversation: first with the calls that waited, then by asking the model, as often as it takes. */
+/** Goes on with a conversation: first with the calls that waited, then by calling the model as often as needed. */
 export async function* converse(
   call: Omit<ModelCall, 'messages'>,
-  conversation: Conversation,
-  calls: Calls,
-): AsyncGenerator<Yielded, Said> {
+  conversation: ModelConversation,
+  calls: CallHandler,
+): AsyncGenerator<Yielded, ConversationEnd> {
   const { turns } = conversation
   const { rounds } = call
-  const said = [...conversation.turn]
+  const turn = [...conversation.turn]
   let usage: Usage | undefined
   const end = (
     finishReason: FinishReason,
@@ -49,32 +49,34 @@ export async function* converse(
     finishReason,
     ...(usage && { usage }),
     structured,
-    conversation: { turns, turn: said, waiting },
+    conversation: { turns, turn, waiting },
   })
-  rounds.begin(said.length)
+  rounds.begin(turn.length)
   let settled = yield* calls.resume(conversation)
   let left = call.settings.maxSteps ?? 10
-  edit(said, settled.edited)
+  edit(turn, settled.edited)
   while (true) {
-    if (settled.results.length > 0) said.push({ role: 'tool', content: [...settled.results] })
+    if (settled.results.length > 0) turn.push({ role: 'tool', content: [...settled.results] })
     if (settled.waits.length > 0) return end('input_required', settled.waits)
     if (left <= 0) return end('tool_calls')
     const settings = { ...call.settings, maxSteps: left }
-    const answer = yield* ask({ ...call, settings }, turns, said)
-    said.push(...answer.messages)
+    const answer = yield* ask({ ...call, settings }, turns, turn)
+    turn.push(...answer.messages)
     if (answer.usage) usage = usage === undefined ? answer.usage : addUsage(usage, answer.usage)
     left -= answer.steps
     if (answer.isDone) return end(answer.finishReason, [], answer.structured)
-    rounds.begin(said.length)
+    rounds.begin(turn.length)
     settled = yield* calls.settle(answer.open)
   }
 }
 
-/** The calls that waited have the arguments with which they ran. Ids may come again: the last call of an id has waited. */
-function edit(said: ModelMessage[], edited: Settled['edited'] = new Map()): void {
+/**
+ * Gives the calls that waited the arguments with which they ran. Ids may repeat: the last call of an id is the one that waited.
+ */
+function edit(turn: ModelMessage[], edited: Settled['edited'] = new Map()): void {
   const left = new Map(edited)
   if (left.size === 0) return
-  for (const [at, message] of [...said.entries()].reverse()) {
+  for (const [at, message] of [...turn.entries()].reverse()) {
     if (message.role !== 'assistant' || typeof message.content === 'string') continue
     const content = message.content.map(part => {
       if (part.type !== 'tool-call' || !left.has(part.toolCallId)) return part
@@ -82,22 +84,22 @@ function edit(said: ModelMessage[], edited: Settled['edited'] = new Map()): void
       left.delete(part.toolCallId)
       return { ...part, input }
     })
-    said[at] = { ...message, content }
+    turn[at] = { ...message, content }
   }
 }
 
-/** Asks the model, unless its answer is kept. */
+/** Calls the model, unless its answer is stored. */
 function ask(
   call: Omit<ModelCall, 'messages'>,
   turns: readonly (readonly ModelMessage[])[],
-  said: readonly ModelMessage[],
+  turn: readonly ModelMessage[],
 ): AsyncGenerator<RunEvent, ModelAnswer> {
-  call.rounds.begin(said.length)
-  const asking = callWithHistory(call, turns, said)
+  call.rounds.begin(turn.length)
+  const asking = callWithHistory(call, turns, turn)
   return call.rounds.isKept ? call.rounds.once(asking, call.parts) : asking
 }
 
-/** A provider that refuses a conversation is asked once more with its newer half: it may be too long for the model. */
+/** If the provider refuses a conversation, calls it once more with the newer half: it may be too long for the model. */
 async function* callWithHistory(
   call: Omit<ModelCall, 'messages'>,
   turns: readonly (readonly ModelMessage[])[],

@@ -8,11 +8,11 @@ import {
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { withoutKeyText } from '../../base/key-text.ts'
 
-/** Most characters of a provider's error text. */
+/** The most characters of a provider's error text. */
 const MAX_TEXT = 500
 
 /**
- * A failure of a model's provider as `provider_failed`; in production its text is not shown. Output that does not fit the
+ * Makes a failure of a model's provider `provider_failed`, whose text is not shown in production. Output that does not fit the
  * schema is `agent_failed`. Input that the provider's package rejects before a request is `invalid_input`.
  */
 export function providerFailure(error: unknown): ServableError {

@@ -20,7 +20,7 @@ export function toHistory(kept: readonly unknown[]): ModelMessage[][] {
   return turns.flatMap(turn => (turn.every(isMessage) && isWhole(turn) ? [turn.map(withAddresses)] : []))
 }
 
-/** Messages as they were kept; undefined where one of them is none. */
+/** Reads stored messages; undefined if one of them is invalid. */
 export function readMessages(kept: readonly unknown[]): ModelMessage[] | undefined {
   return kept.every(isMessage) ? kept.map(withAddresses) : undefined
 }

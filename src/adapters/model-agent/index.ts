@@ -1,5 +1,5 @@
 /**
- * Agents and teams that models of the AI SDK answer for.
+ * Agents and teams whose answers come from models of the AI SDK.
  *
  * @module
  */

@@ -3,12 +3,12 @@ import { optionsFor } from '../../agents/provider-key.ts'
 import type { TeamStrategy } from '../../agents/team.ts'
 import { addUsage, NO_USAGE, nameOf, usageOf } from '../../agents/usage.ts'
 import type { ModelSettings } from './call-model.ts'
+import { toTurns } from './client-history.ts'
 import { converse } from './converse.ts'
 import { toHistory } from './history.ts'
 import { MemberCalls } from './members.ts'
 import { toKept, toUserMessage } from './messages.ts'
 import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
-import { toTurns } from './told.ts'
 import { fromKept, toKept as toKeptConversation } from './waiting.ts'
 
 /** The options of a lead. */
@@ -20,9 +20,9 @@ export interface LeadOptions extends ModelSettings {
 }
 
 /**
- * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
- * what the model says is the team's answer, what members say is progress. The lead remembers the session, and so do its members,
- * each by itself.
+ * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once.
+ * The model's text is the team's answer; the members' text is progress. The lead and each of its members remember the session
+ * separately.
  *
  * @example
  * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
@@ -63,7 +63,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   }
 }
 
-/** Of the lead and of all that it asked; absent where nobody says. */
+/** The usage of the lead and of all members that it called; absent if none of them reports any. */
 function sumOf(own: Usage | undefined, used: readonly Usage[]): { usage?: Usage } {
   if (own === undefined && used.length === 0) return {}
   return { usage: used.reduce(addUsage, own ?? NO_USAGE) }

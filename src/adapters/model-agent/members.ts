@@ -6,21 +6,21 @@
 
 import { type ToolResultPart, type ToolSet, tool } from 'ai'
 import type { ServableAgent, Usage } from '../../agents/contract.ts'
+import { mapItems } from '../../agents/map-items.ts'
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { TeamContext } from '../../agents/team.ts'
-import { aside, withFacts } from '../../agents/work/call.ts'
+import { asProgress, withFacts } from '../../agents/work/call.ts'
 import { merge } from '../../agents/work/merge.ts'
 import type { Yielded } from '../../agents/work/perform.ts'
-import { retold } from '../../agents/work/retold.ts'
 import { untilItWaits } from '../../agents/work/waits.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
 import { callsIn, type OpenCall } from './calls.ts'
-import type { Calls } from './converse.ts'
-import { type Doing, Rounds } from './rounds.ts'
-import { type CallEnd, type Done, doneBefore, type Settled, tell } from './settle.ts'
+import type { CallHandler } from './converse.ts'
+import { type PlannedCall, Rounds } from './rounds.ts'
+import { type Done, doneBefore, reportEnd, type Settled, type ToolEnd } from './settle.ts'
 import { freeName, type ModelTools, toSchema, withoutSecrets } from './tools.ts'
-import type { Conversation, Waiting } from './waiting.ts'
+import type { ModelConversation, WaitingCall } from './waiting.ts'
 
 const TASK = {
   type: 'object',
@@ -28,22 +28,22 @@ const TASK = {
   required: ['input'],
 }
 
-/** Failures of a turn that the model cannot mend: the run fails. */
+/** Failures of a turn that the model cannot correct. The run fails. */
 const ENDS_RUN: ReadonlySet<string> = new Set(['code_changed', 'runs_not_stored'])
 
-/** What came of one call: its end, or what it waits for. Nothing of one that the model was told of before. */
-type Asked = { readonly end?: CallEnd; readonly waits?: readonly Waiting[] } & Partial<Done>
+/** The result of one call: its end, or what it waits for. Empty for one whose result the model has. */
+type MemberEnd = { readonly end?: ToolEnd; readonly waits?: readonly WaitingCall[] } & Partial<Done>
 
-/** The calls of a model that leads: each is a member's turn. */
-export class MemberCalls implements Calls {
+/** The calls of a leading model. Each is a member's turn. */
+export class MemberCalls implements CallHandler {
   readonly tools: ModelTools
   readonly parts: AiParts
   readonly rounds: Rounds
   readonly signal: AbortSignal
-  /** What the members have used in this run. */
+  /** The members' usage in this run. */
   readonly used: Usage[] = []
   readonly #context: TeamContext
-  /** By the model's name of the tool. */
+  /** The members by the model's name of their tool. */
   readonly #members = new Map<string, ServableAgent>()
 
   /** `model` is the lead's, as `provider/id`. */
@@ -66,45 +66,45 @@ export class MemberCalls implements Calls {
     this.parts = new AiParts({ model, nameOf })
   }
 
-  /** Asks the members at once. */
+  /** Calls the members at once. */
   settle(open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
     return this.#settle(open, open)
   }
 
   /**
-   * Goes on with the turns that waited. All calls begin in their order, so that each has the name that it had before. What is told
-   * here is told for the first time.
+   * Goes on with the turns that waited. All calls begin in their order, so that each gets the same name as before. Their events
+   * are new.
    */
-  async *resume({ turn, waiting }: Conversation): AsyncGenerator<Yielded, Settled> {
+  async *resume({ turn, waiting }: ModelConversation): AsyncGenerator<Yielded, Settled> {
     if (waiting.length === 0) return { results: [], waits: [] }
     const { calls, open } = callsIn(turn)
     const { scope } = this.#context
-    return yield* retold(this.#settle(calls, open), said => scope.asNews(said))
+    return yield* mapItems(this.#settle(calls, open), item => scope.asNew(item))
   }
 
   async *#settle(calls: readonly OpenCall[], open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
     const doings = calls.map(call => this.rounds.next(call))
-    const lanes: AsyncGenerator<Yielded, Asked>[] = []
+    const lanes: AsyncGenerator<Yielded, MemberEnd>[] = []
     for (const doing of doings) {
       const { call } = doing
       const isOpen = open.includes(call)
       const done = isOpen ? doneBefore(doing, this) : {}
       lanes.push(done === undefined ? this.#ask(call) : this.#pass(call, done))
       if (done !== undefined) continue
-      // What was told of it is not told again.
+      // Read the call without sending its events again.
       for (const event of this.parts.read({ type: 'tool-call', ...call })) yield event
     }
     const work = this.#together(doings, lanes)
     return yield* this.rounds.isKept ? this.#context.scope.together(work) : work
   }
 
-  /** Begins the turns in their order, and reads them at once: one that waits does not end the others. */
+  /** Begins the turns in order, and reads them in parallel. A turn that waits does not end the others. */
   async *#together(
-    doings: readonly Doing[],
-    lanes: readonly AsyncGenerator<Yielded, Asked>[],
+    doings: readonly PlannedCall[],
+    lanes: readonly AsyncGenerator<Yielded, MemberEnd>[],
   ): AsyncGenerator<Yielded, Settled> {
     const results: ToolResultPart[] = []
-    const waits: (readonly Waiting[])[] = []
+    const waits: (readonly WaitingCall[])[] = []
     for await (const { lane, done, value } of merge(lanes, this.#context.work.lookahead)) {
       if (!done) {
         yield value
@@ -114,22 +114,22 @@ export class MemberCalls implements Calls {
       if (usage !== undefined) this.used.push(usage)
       waits[lane] = waiting
       if (result !== undefined) results[lane] = result
-      if (end !== undefined) results[lane] = yield* tell(doings[lane]!, end, this, usage)
+      if (end !== undefined) results[lane] = yield* reportEnd(doings[lane]!, end, this, usage)
     }
-    // Without the places of those that have no result.
+    // Drop the gaps of calls without a result.
     return { results: results.flat(), waits: waits.flat() }
   }
 
-  async *#ask(call: OpenCall): AsyncGenerator<Yielded, Asked> {
+  async *#ask(call: OpenCall): AsyncGenerator<Yielded, MemberEnd> {
     const { parts } = this
     const context = this.#context
     const { toolCallId } = call
     try {
       const { name, input } = this.#turnOf(call)
-      const end = yield* untilItWaits(within(parts.idOf(toolCallId), aside(context.call(name, input))))
+      const end = yield* untilItWaits(within(parts.idOf(toolCallId), asProgress(context.call(name, input))))
       if ('waits' in end) {
         const { requests = [], usage } = end.waits
-        return { waits: requests.map((request): Waiting => ({ call, request })), usage }
+        return { waits: requests.map((request): WaitingCall => ({ call, request })), usage }
       }
       const { structured, text, usage } = end.value
       return { end: { output: withoutKeys(structured ?? text, context) }, usage }
@@ -140,9 +140,9 @@ export class MemberCalls implements Calls {
     }
   }
 
-  /** Takes the name of a call that has ended. One that does not fit had asked nobody. */
-  // biome-ignore lint/correctness/useYield: it says nothing.
-  async *#pass({ toolName, input }: OpenCall, done: Asked): AsyncGenerator<Yielded, Asked> {
+  /** Takes the name of a call that has ended. A call whose arguments did not fit had called no member. */
+  // biome-ignore lint/correctness/useYield: it yields nothing.
+  async *#pass({ toolName, input }: OpenCall, done: MemberEnd): AsyncGenerator<Yielded, MemberEnd> {
     const member = this.#members.get(toolName)
     if (member !== undefined && taskIn(input) !== undefined) this.#context.scope.next(member.name, 'call')
     return done
@@ -164,7 +164,7 @@ function taskIn(args: unknown): string | undefined {
   return typeof input === 'string' && input !== '' ? input : undefined
 }
 
-/** A member's turn is the tool call: what happens in its step, and in no further one, happens in the call. */
+/** Marks the events of a member's turn as inside of the tool call, except those of steps inside the turn. */
 async function* within<T>(toolCallId: string, turn: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
   let stepId: string | undefined
   let result = await turn.next()

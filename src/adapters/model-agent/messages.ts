@@ -29,7 +29,7 @@ function toPart(part: ContentPart): UserContent {
   }
 }
 
-/** Base64 or an address. Throws `invalid_input` for other data. */
+/** The data as base64 or an address. Throws `invalid_input` for other data. */
 export function toData({ data }: Pick<MediaPart, 'data'>): string | URL {
   if (!isData(data)) {
     throw new ServableError('invalid_input', '`data` must be base64, a `data:` URL of base64, or an address')
@@ -44,10 +44,10 @@ export function isData(data: string): boolean {
   return ADDRESS.test(data) ? URL.canParse(data) : !/^data:/i.test(dataOf({ data }))
 }
 
-/** Most characters of a file that a session keeps. */
+/** The most characters of a file that a session stores. */
 const MAX_FILE = 32_768
 
-/** A user message for the session's memory. Of a large file only the name is kept. */
+/** A user message for the session's memory. Of a large file only the name is stored. */
 export function toKept(message: ModelMessage): ModelMessage {
   if (message.role !== 'user' || typeof message.content === 'string') return message
   const content = message.content.map(part => {
@@ -60,7 +60,7 @@ export function toKept(message: ModelMessage): ModelMessage {
   return { role: 'user', content }
 }
 
-/** Most characters of all corrections together. A correction that exceeds this is left out. */
+/** The most characters of all corrections together. A correction that exceeds this is left out. */
 const MAX_CORRECTIONS = 8000
 
 const ADVICE =

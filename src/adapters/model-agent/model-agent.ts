@@ -9,16 +9,16 @@ import { nameOf } from '../../agents/usage.ts'
 import type { Yielded } from '../../agents/work/perform.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
 import { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
-import { takeUp } from './answers.ts'
+import { resumeCalls } from './answers.ts'
 import type { ModelSettings } from './call-model.ts'
-import { converse, type Said } from './converse.ts'
+import { systemOf, toTurns } from './client-history.ts'
+import { type ConversationEnd, converse } from './converse.ts'
 import { toHistory } from './history.ts'
 import { toAdvice, toKept, toUserMessage } from './messages.ts'
 import { Rounds } from './rounds.ts'
 import { settle } from './settle.ts'
-import { systemOf, toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
-import { type Conversation, fromKept, toKept as toKeptConversation } from './waiting.ts'
+import { fromKept, type ModelConversation, toKept as toKeptConversation } from './waiting.ts'
 
 /** The provider keys of a run. */
 export interface ModelKeys {
@@ -52,7 +52,7 @@ export interface ModelAgentConfig<
     ModelSettings {
   /**
    * A model of the AI SDK, or a function that makes one with the keys of a run. Only a function can use a client's own key.
-   * When the agent is made, the function is called once without keys, to learn the provider and the name of the model.
+   * When the agent is constructed, the function is called once without keys, to learn the provider and the name of the model.
    */
   readonly model: ModelSource
   /** The system prompt, or a function that returns it for a run. Clients never see it. */
@@ -63,18 +63,18 @@ export interface ModelAgentConfig<
    */
   readonly tools?: ToolsOf<Schemas> | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
   /**
-   * Keeps the conversation of a session in the state of the deployment. If the provider refuses a conversation with 400 or
-   * 413, the agent sends it once more without the older half of its turns. Default: true.
+   * Stores the conversation of a session in the state of the deployment. If the provider refuses a conversation with 400 or 413,
+   * the agent sends it once more without the older half of its turns. Default: true.
    */
   readonly memory?: boolean
   /**
-   * A stored run goes on if its process dies: the model is not asked again for an answer that it has given, and no tool is called
-   * again that has given a result. Default: the run ends as `interrupted`.
+   * If the process of a stored run dies, the run goes on: the model is not called again for an answer that is stored, nor a tool
+   * for a result. Default: the run ends as `interrupted`.
    */
   readonly resume?: boolean
 }
 
-/** Most corrections that the model sees. */
+/** The most corrections that the model sees. */
 const MAX_CORRECTIONS = 20
 
 /**
@@ -175,27 +175,27 @@ async function* answer(
     rounds,
   }
   const kept = fromKept(context.work.read())
-  const said = yield* converse(call, kept ?? (await begun(input, context, session)), {
+  const end = yield* converse(call, kept ?? (await begun(input, context, session)), {
     settle: open => settle(open, call, context),
-    resume: ({ waiting }) => takeUp(waiting, call, context),
+    resume: ({ waiting }) => resumeCalls(waiting, call, context),
   })
-  const { turn, waiting } = said.conversation
-  if (waiting.length > 0) context.work.keep(toKeptConversation(said.conversation))
+  const { turn, waiting } = end.conversation
+  if (waiting.length > 0) context.work.keep(toKeptConversation(end.conversation))
   else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
-  return outcomeOf(said)
+  return outcomeOf(end)
 }
 
-/** A conversation with what is remembered, or what the client tells of it. */
+/** A new conversation, with the stored messages of the session or the client's history. */
 async function begun(
   input: RunInput,
   { history }: AgentContext,
   session: SessionMemory | undefined,
-): Promise<Conversation> {
+): Promise<ModelConversation> {
   const turns = history === undefined ? toHistory((await session?.read()) ?? []) : toTurns(history)
   return { turns, turn: [toUserMessage(input)], waiting: [] }
 }
 
-function outcomeOf({ finishReason, usage, structured, conversation }: Said): RunOutcome {
+function outcomeOf({ finishReason, usage, structured, conversation }: ConversationEnd): RunOutcome {
   const requests = conversation.waiting.map(({ request }) => request)
   return {
     finishReason,

@@ -1,6 +1,6 @@
 /**
- * What a model and its tools have done in a run that goes on if its process dies: each answer and each result is kept once it is
- * there.
+ * Stores what a model and its tools have done, so that a run can go on if its process dies. Each answer and each result is stored
+ * as soon as it exists.
  *
  * @module
  */
@@ -11,19 +11,19 @@ import type { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
 import { callsIn, type ModelAnswer, type OpenCall } from './calls.ts'
 
 /** A call of a tool, and its path in the run. */
-export interface Doing {
+export interface PlannedCall {
   readonly call: OpenCall
   readonly path: string
-  /** See `ToolContext`. */
+  /** As in `ToolContext`. */
   readonly idempotencyKey: string
 }
 
 /**
- * The rounds of one conversation. Each has the place at which it stands in its turn. That is the same when the run goes on, and no
- * round that comes after a wait has the place of one before it.
+ * The rounds of one conversation. The path of a round has its position in the turn. It is the same when the run goes on, and a
+ * round after a wait never has the position of one before it.
  */
 export class Rounds {
-  /** Whether there is something to keep or to find: then the model is asked for one answer at a time. */
+  /** Whether answers and results are stored or to be read. The model then gives one answer at a time. */
   readonly isKept: boolean
   readonly #work: RunContext['work']
   readonly #first: string
@@ -36,24 +36,24 @@ export class Rounds {
     this.isKept = work.isJournalled || work.isCut
   }
 
-  /** What comes now stands after so many messages of the turn. */
+  /** Starts a round after `at` messages of the turn. */
   begin(at: number): void {
     this.#at = at
     this.#calls = 0
   }
 
-  /** The next call of a tool, with its path in the run. No name has it. */
-  next(call: OpenCall): Doing {
-    const path = `${this.#work.place}#${this.#at}.${this.#calls++}`
+  /** The next tool call with its path in the run. No name equals it. */
+  next(call: OpenCall): PlannedCall {
+    const path = `${this.#work.prefix}#${this.#at}.${this.#calls++}`
     return { call, path, idempotencyKey: `${this.#first}/${path}` }
   }
 
-  /** Asks the model, unless its answer is kept: then its text is said again. */
+  /** Calls the model, unless its answer is stored. Then it yields the stored text again. */
   async *once(
     asking: AsyncGenerator<RunEvent, ModelAnswer>,
     parts: AiParts,
   ): AsyncGenerator<RunEvent, ModelAnswer> {
-    const path = `${this.#work.place}#${this.#at}.model`
+    const path = `${this.#work.prefix}#${this.#at}.model`
     const kept = this.keptAt(path) as ModelAnswer | undefined
     if (kept === undefined) {
       const answer = yield* asking
@@ -69,19 +69,19 @@ export class Rounds {
     return kept
   }
 
-  /** What is kept at a path. */
+  /** The stored value at a path. */
   keptAt(path: string): unknown {
     return this.#work.stateAt(path)
   }
 
-  /** Keeps what has come of something, with all that was said until now. */
+  /** Stores a result, with all output until now. */
   async keep(path: string, result: unknown): Promise<void> {
     this.#work.keepAt(path, result)
     await this.#work.checkpoint()
   }
 }
 
-/** Takes in a call that the log tells with its end: the next one of its id is another call. */
+/** Reads a call whose events were sent, so that the next one of its id counts as another call. */
 export function passOver(call: OpenCall, parts: AiParts): void {
   for (const type of ['tool-call', 'tool-result']) Array.from(parts.read({ ...call, type, output: null }))
 }

@@ -1,5 +1,5 @@
 /**
- * The calls of a model that its package did not carry out: those of client tools, and those that may need an approval.
+ * The calls of a model that its package does not carry out: those of client tools, and those that may need an approval.
  *
  * @module
  */
@@ -7,48 +7,48 @@
 import type { ToolResultPart } from 'ai'
 import type { InputRequest, RunEvent, Usage } from '../../agents/contract.ts'
 import { MAX_REQUESTS } from '../../agents/event.ts'
-import { placeOf, requestOf } from '../../agents/input-request.ts'
+import { requestNameOf, requestOf } from '../../agents/input-request.ts'
 import { needsApproval, toolContextOf } from '../../agents/tool.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { messageOf } from '../../base/errors.ts'
 import { toJsonSchema } from '../../http/json-schema.ts'
 import type { ModelCall } from './call-model.ts'
 import type { OpenCall } from './calls.ts'
-import { type Doing, passOver } from './rounds.ts'
+import { type PlannedCall, passOver } from './rounds.ts'
 import type { ModelTools, OwnTool } from './tools.ts'
-import type { Waiting } from './waiting.ts'
+import type { WaitingCall } from './waiting.ts'
 
-/** What came of calls: what the model is told of those that have ended, and those that wait. */
+/** The result of calls: the results for the model of those that have ended, and those that wait. */
 export interface Settled {
   readonly results: readonly ToolResultPart[]
-  readonly waits: readonly Waiting[]
-  /** Arguments that were edited, by the ids of their calls. */
+  readonly waits: readonly WaitingCall[]
+  /** Edited arguments by the ids of their calls. */
   readonly edited?: ReadonlyMap<string, unknown>
 }
 
-/** What calls have in common in a run. */
-export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds' | 'signal'>
+/** What the calls of a run share. */
+export type CallParts = Pick<ModelCall, 'tools' | 'parts' | 'rounds' | 'signal'>
 
-/** How a call has ended. */
-export type CallEnd = { readonly output: unknown } | { readonly thrown: unknown }
+/** The end of a call. */
+export type ToolEnd = { readonly output: unknown } | { readonly thrown: unknown }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Done {
   readonly result: ToolResultPart
-  /** What a member has used. */
+  /** The member's usage. */
   readonly usage?: Usage | undefined
 }
 
-/** Carries out the calls that need nobody: at once, where each is kept as it ends. The others wait. */
+/** Carries out the calls that need no answer, in parallel if each result is stored as it ends. The others wait. */
 export async function* settle(
   open: readonly OpenCall[],
-  parts: Parts,
+  parts: CallParts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   const { rounds } = parts
   const results: ToolResultPart[] = []
-  const waits: Waiting[] = []
-  const begun = new Map<Doing, Promise<readonly [Doing, CallEnd]>>()
+  const waits: WaitingCall[] = []
+  const begun = new Map<PlannedCall, Promise<readonly [PlannedCall, ToolEnd]>>()
   for (const call of open) {
     const doing = rounds.next(call)
     const done = doneBefore(doing, parts)
@@ -56,32 +56,32 @@ export async function* settle(
       results.push(done.result)
       continue
     }
-    // What was told of it is not told again.
+    // Read the call without sending its events again.
     for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
     const own = await freeTool(doing, parts.tools, run)
     if (own !== undefined) {
       const ending = carryOut(own, doing, parts)
       const ended = ending.then(end => [doing, end] as const)
       if (rounds.isKept) begun.set(doing, ended)
-      else results.push(yield* tell(doing, await ending, parts))
+      else results.push(yield* reportEnd(doing, await ending, parts))
     } else if (waits.length < MAX_REQUESTS) {
       waits.push({ call, request: await ask(call, parts, run) })
     } else {
       const thrown = `At most ${MAX_REQUESTS} of these calls can wait at a time`
-      results.push(yield* tell(doing, { thrown }, parts))
+      results.push(yield* reportEnd(doing, { thrown }, parts))
     }
   }
   while (begun.size > 0) {
     const [doing, end] = await Promise.race(begun.values())
     begun.delete(doing)
-    results.push(yield* tell(doing, end, parts))
+    results.push(yield* reportEnd(doing, end, parts))
   }
   return { results, waits }
 }
 
-/** The tool of a call, if it may be called without asking anybody. */
+/** The tool of a call, if it needs no approval. */
 async function freeTool(
-  { call: { toolCallId, toolName, input }, idempotencyKey }: Doing,
+  { call: { toolCallId, toolName, input }, idempotencyKey }: PlannedCall,
   tools: ModelTools,
   run: RunContext,
 ): Promise<OwnTool | undefined> {
@@ -94,17 +94,17 @@ async function freeTool(
   return (await needsApproval(tool, await parse(input), context)) ? undefined : own
 }
 
-/** What is asked of a person or a client. */
+/** The request to a person or a client. */
 function ask(
   { toolCallId, toolName: name, input: args }: OpenCall,
-  { tools, parts }: Parts,
+  { tools, parts }: CallParts,
   { runId, scope }: RunContext,
 ): Promise<InputRequest> {
   const own = tools.ownOf(name)
   const toolName = tools.nameOf(name)
   const kind = own === undefined ? 'client_tool' : 'approval'
   return requestOf({
-    id: `${runId}/${scope.next(placeOf({ kind, toolName }), 'tool')}`,
+    id: `${runId}/${scope.next(requestNameOf({ kind, toolName }), 'tool')}`,
     kind,
     toolCallId: parts.idOf(toolCallId),
     toolName,
@@ -113,10 +113,10 @@ function ask(
   })
 }
 
-/** What came of a call before the process died. It has been told. */
+/** The result of a call before the process died. Its events were sent. */
 export function doneBefore(
-  { call, path }: Doing,
-  { parts, rounds }: Pick<Parts, 'parts' | 'rounds'>,
+  { call, path }: PlannedCall,
+  { parts, rounds }: Pick<CallParts, 'parts' | 'rounds'>,
 ): Done | undefined {
   const done = rounds.keptAt(path) as Done | undefined
   if (done !== undefined) passOver(call, parts)
@@ -124,14 +124,14 @@ export function doneBefore(
 }
 
 /**
- * Calls a tool. Whatever it throws is told to the model: it never rejects. `args` are those of the call, or edited.
+ * Calls a tool. It never rejects, since the model gets the error. `args` are those of the call, or edited ones.
  */
 export async function carryOut(
   own: OwnTool,
-  { call: { toolCallId, input }, idempotencyKey }: Doing,
-  { signal }: Pick<Parts, 'signal'>,
+  { call: { toolCallId, input }, idempotencyKey }: PlannedCall,
+  { signal }: Pick<CallParts, 'signal'>,
   args: unknown = input,
-): Promise<CallEnd> {
+): Promise<ToolEnd> {
   try {
     return { output: await own.call(await own.parse(args), { toolCallId, idempotencyKey, signal }) }
   } catch (thrown) {
@@ -139,11 +139,11 @@ export async function carryOut(
   }
 }
 
-/** Tells how a call has ended, and has it kept. */
-export async function* tell(
-  { call, path }: Doing,
-  end: CallEnd,
-  { parts, rounds, signal }: Omit<Parts, 'tools'>,
+/** Sends the end of a call and stores its result. */
+export async function* reportEnd(
+  { call, path }: PlannedCall,
+  end: ToolEnd,
+  { parts, rounds, signal }: Omit<CallParts, 'tools'>,
   usage?: Usage,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
   signal.throwIfAborted()
@@ -155,7 +155,7 @@ export async function* tell(
   return result
 }
 
-/** What the model is told of a call that gave something. What is no JSON cannot be told. */
+/** The result of a successful call for the model. A value that is not JSON throws. */
 export function resultOf({ toolCallId, toolName }: OpenCall, value: unknown): ToolResultPart {
   const output: ToolResultPart['output'] =
     typeof value === 'string'
@@ -164,7 +164,7 @@ export function resultOf({ toolCallId, toolName }: OpenCall, value: unknown): To
   return { type: 'tool-result', toolCallId, toolName, output }
 }
 
-/** What the model is told of a call that gave nothing. */
+/** The result of a failed call for the model. */
 export function failureOf({ toolCallId, toolName }: OpenCall, value: string): ToolResultPart {
   return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } }
 }

@@ -1,5 +1,5 @@
 /**
- * Tools in the form that models take.
+ * Makes tools for models.
  *
  * @module
  */
@@ -18,26 +18,26 @@ import type { Rounds } from './rounds.ts'
 export interface ModelTools {
   readonly set: ToolSet
   nameOf(name: string): string
-  /** A tool of the agent by the model's name; undefined for one that the client runs. */
+  /** The agent's tool for the model's name; undefined for a tool of the client. */
   ownOf(name: string): OwnTool | undefined
 }
 
 /** A tool of the agent that the model may call. */
 export interface OwnTool {
   readonly tool: Tool
-  /** The arguments as the tool takes them. Throws `invalid_input` for those that do not fit. */
+  /** Converts the arguments for the tool. Throws `invalid_input` if they do not fit. */
   parse(args: unknown): Promise<unknown>
-  /** Calls it with what `parse` gave. */
+  /** Calls it with the result of `parse`. */
   call(args: unknown, call: CallFacts): Promise<unknown>
 }
 
-/** Most characters of a tool's name that the providers accept. */
+/** The most characters of a tool's name that the providers accept. */
 const MAX_NAME = 64
 
 /**
- * Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. The model's package calls
- * those that need nobody, unless each is to be kept as it ends. It stops where the model calls another one. Throws `invalid_input`
- * for a tool of the client that has the name of one of these.
+ * Makes tools for a model. `server.tool` becomes `server_tool` for the model, and is `server.tool` again in events. The model's
+ * package calls the tools that need no approval, unless each result must be stored as it ends. It stops when the model calls
+ * another one. Throws `invalid_input` for a client tool that has the name of one of these.
  */
 export function toModelTools(
   tools: readonly Tool[],
@@ -76,7 +76,7 @@ export function toModelTools(
   return { set, nameOf: name => owns.get(name)?.tool.name ?? name, ownOf: name => owns.get(name) }
 }
 
-/** Whether a tool may be called without asking anybody. */
+/** Whether a tool may be called without an approval. */
 function isFree({ needsApproval = false }: Tool): boolean {
   return needsApproval === false
 }
@@ -95,7 +95,7 @@ function ownTool(own: Tool, run: RunContext): OwnTool {
   }
 }
 
-/** Checks as the schema does, and gives what it was given: that is what is shown to whoever approves it. */
+/** Checks as the schema does, but returns the value unchanged, as it is shown for an approval. */
 function unchanged({ jsonSchema: json, validate }: Schema<unknown>): Schema<unknown> {
   return jsonSchema(json, {
     async validate(value) {
@@ -105,7 +105,7 @@ function unchanged({ jsonSchema: json, validate }: Schema<unknown>): Schema<unkn
   })
 }
 
-/** A name as the model's providers take it. */
+/** A name that the providers accept. */
 export function plainName(name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }
@@ -119,14 +119,14 @@ async function execute(each: Tool, args: unknown, context: ToolContext, run: Run
   }
 }
 
-/** What a model is told of a failure. Only the log gets the cause, and it removes keys from it. */
+/** A failure for the model. Only the log gets the cause, and it removes keys from it. */
 export function withoutSecrets(cause: unknown, run: RunContext): Error {
   const text = redact(messageOf(cause), secretsOf(run))
   if (isServableError(cause)) return new ServableError(cause.code, text, { issues: cause.issues, cause })
   return new Error(text, { cause })
 }
 
-/** A name as the model's providers take it, which no other tool has. */
+/** A name that the providers accept and that no other tool has. */
 export function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   const plain = plainName(name)
   let free = plain
@@ -135,8 +135,8 @@ export function freeName(name: string, taken: ReadonlyMap<string, unknown>): str
 }
 
 /**
- * Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. A Standard Schema checks the
- * whole value, plain JSON Schema its type and what it requires.
+ * Any schema for the AI SDK. The model gets the message for a value that does not fit. A Standard Schema checks the whole value,
+ * plain JSON Schema its type and required properties.
  */
 export function toSchema(schema: unknown): Schema<unknown> {
   return jsonSchema((toJsonSchema(schema) ?? { type: 'object' }) as JSONSchema7, {

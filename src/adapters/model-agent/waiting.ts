@@ -1,5 +1,5 @@
 /**
- * A conversation that waits for answers, as JSON that is kept with its run.
+ * A conversation that waits for answers, stored as JSON with its run.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import { readMessages } from './history.ts'
 import { toKept as withoutFiles } from './messages.ts'
 
 /** A call that waits for an answer. */
-export interface Waiting {
+export interface WaitingCall {
   readonly call: OpenCall
   readonly request: InputRequest
 }
 
-/** All that a model is told, and what it waits for. */
-export interface Conversation {
+/** All messages for the model, and the calls that wait. */
+export interface ModelConversation {
   /** Earlier turns. */
   readonly turns: readonly (readonly ModelMessage[])[]
-  /** The user's message, and what came of it so far. */
+  /** The user's message, and the messages after it. */
   readonly turn: readonly ModelMessage[]
-  readonly waiting: readonly Waiting[]
+  readonly waiting: readonly WaitingCall[]
 }
 
-/** Characters of what is kept. */
+/** The most characters to store. */
 const MAX_LENGTH = 1024 * 1024
 
 /**
- * What is kept of a conversation. Of one that is too long, large files are only named and the oldest turns are left out. Throws
- * `run_too_large` where its last turn alone is too long.
+ * The conversation to store. If it is too long, large files are only named and the oldest turns are left out. Throws
+ * `run_too_large` if its last turn alone is too long.
  */
-export function toKept({ turns, turn, waiting }: Conversation): unknown {
+export function toKept({ turns, turn, waiting }: ModelConversation): unknown {
   const whole = JSON.stringify({ turns: turns.map(addressed), turn: addressed(turn), waiting })
   if (whole.length <= MAX_LENGTH) return JSON.parse(whole)
   const own = { turn: turn.map(withoutFiles), waiting }
@@ -50,7 +50,7 @@ export function toKept({ turns, turn, waiting }: Conversation): unknown {
   return JSON.parse(JSON.stringify({ turns: newest.map(text => JSON.parse(text) as unknown), ...own }))
 }
 
-/** JSON knows no URL. */
+/** Replaces URL objects by text, for JSON. */
 function addressed(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   return messages.map(message => {
     if (message.role !== 'user' || typeof message.content === 'string') return message
@@ -61,16 +61,16 @@ function addressed(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   })
 }
 
-/** The conversation that was kept; undefined where nothing was. Throws `code_changed` for what another agent kept. */
-export function fromKept(kept: unknown): Conversation | undefined {
+/** Reads the stored conversation; undefined if there is none. Throws `code_changed` for another agent's. */
+export function fromKept(kept: unknown): ModelConversation | undefined {
   if (kept === undefined) return undefined
   const { turns, turn, waiting } = Object(kept) as Readonly<Record<string, unknown>>
-  const told = listOf(turns)?.map(earlier => readMessages(listOf(earlier) ?? [earlier]))
+  const earlierTurns = listOf(turns)?.map(earlier => readMessages(listOf(earlier) ?? [earlier]))
   const last = readMessages(listOf(turn) ?? [turn])
   const waits = listOf(waiting)
-  if (told === undefined || last === undefined || !waits?.every(isWaiting)) throw changed()
+  if (earlierTurns === undefined || last === undefined || !waits?.every(isWaiting)) throw changed()
   return {
-    turns: told.flatMap(earlier => (earlier === undefined ? [] : [earlier])),
+    turns: earlierTurns.flatMap(earlier => (earlier === undefined ? [] : [earlier])),
     turn: last,
     waiting: waits,
   }
@@ -80,7 +80,7 @@ function listOf(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
-function isWaiting(value: unknown): value is Waiting {
+function isWaiting(value: unknown): value is WaitingCall {
   const { call, request } = Object(value) as Readonly<Record<string, unknown>>
   const { toolCallId, toolName } = Object(call) as Readonly<Record<string, unknown>>
   const { id, kind } = Object(request) as Readonly<Record<string, unknown>>

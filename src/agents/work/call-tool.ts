@@ -1,5 +1,5 @@
 /**
- * The one way in which a first-party agent calls a tool: as events that every transport understands.
+ * Calls a tool for a first-party agent, with the events that every transport understands.
  *
  * @module
  */
@@ -21,10 +21,10 @@ export interface ToolCaller extends CallingRun {
 }
 
 /**
- * Calls `tool` once and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON), `tool_call_ready` and
- * `tool_call_end`; returns the tool's result. A run that goes on gets the recorded result and tells nothing. A tool that
- * throws gives a `tool_call_end` with `error`. The throw then goes on to the caller, which may catch it and go on. A call
- * that needs approval ends the run until there is an answer; one that is denied throws `approval_denied`.
+ * Calls `tool` once and yields `tool_call_start`, `tool_call_delta` (the arguments as JSON), `tool_call_ready` and
+ * `tool_call_end`; returns the tool's result. A run that goes on gets the recorded result and yields no events. A tool that
+ * throws yields a `tool_call_end` with `error`. The error then goes on to the caller, which may catch it. A call that needs
+ * approval ends the run until there is an answer. A denied call throws `approval_denied`.
  */
 export function callTool<Args, Result>(
   tool: Tool<Args, Result>,
@@ -45,13 +45,13 @@ async function* doCall<Args, Result>(
   const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
   const idempotencyKey = `${work.first ?? run.runId}/${path}`
   const decision = answered && (await decisionOf(answered, tool))
-  // What was asked is what runs, whatever the body says now.
+  // The tool runs with the arguments that were approved, even if the body now passes others.
   const args = decision === undefined ? asked : (decision.args as Args)
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
   const argumentsDelta = JSON.stringify(args) ?? 'null'
   yield { type: 'tool_call_delta', toolCallId, argumentsDelta }
   yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
-  // Only now: whoever traces the run has been told of the call.
+  // Read the context only now: the tracer has seen the start of the call.
   const context = toolContextOf(run, { toolCallId, idempotencyKey, signal: run.signal }, tool.name)
   let result: Result
   try {
@@ -102,8 +102,8 @@ async function* askFor<Args, Result>(
 }
 
 /**
- * What was decided of a call: with which arguments it is done, or why it is not. Edited arguments must fit the tool's schema:
- * `misfit` says why they do not.
+ * The decision about a call: the arguments to use, or why the call is denied. Edited arguments must fit the tool's schema;
+ * `misfit` explains why they do not.
  */
 async function decisionOf(
   { request: { args }, answer }: Answered,

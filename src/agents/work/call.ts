@@ -10,15 +10,15 @@ import { eventsOf } from '../derive.ts'
 import { elapsedSince } from '../elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../event.ts'
 import { Fold } from '../fold.ts'
+import { mapItems } from '../map-items.ts'
 import { optionsFor } from '../provider-key.ts'
 import { thrownWith, withThrown } from '../thrown.ts'
 import { usageOf } from '../usage.ts'
 import type { RunContext, Yielded } from './perform.ts'
-import { retold } from './retold.ts'
 
 /**
- * Runs another servable once; yields its events but the last, and returns its result. A run that goes on gets the recorded
- * result. One that waits for someone makes its caller wait. Throws when it fails.
+ * Runs another servable once; yields its events except the last, and returns its result. A run that goes on gets the recorded
+ * result. A servable that waits for someone makes its caller wait. Throws when the servable fails.
  */
 export function callServable(
   servable: Servable,
@@ -52,7 +52,7 @@ export async function* callAt(
     fold.add(event)
     if (isWaiting(event)) {
       scope.work.keepAt(path, before + fold.text)
-      // Whoever reads the caller closes it here.
+      // The reader of the caller closes it here.
       yield { ...event, ...(event.usage && { usage: usageOf(servable, event.usage) }) }
     }
     if (event.type === 'finish') break
@@ -62,28 +62,28 @@ export async function* callAt(
   return { ...result, text: before + result.text, usage: usageOf(servable, result.usage) }
 }
 
-/** The event with a fact that it does not tell itself. */
+/** Returns the event with a fact that it does not have itself. */
 function withFact(event: RunEvent, fact: 'agent' | 'parentId', value: string): RunEvent {
   return event[fact] === undefined ? withFacts(event, { [fact]: value }) : event
 }
 
 /** A copy of the event with these facts. */
 export function withFacts(event: RunEvent, facts: EventFacts): RunEvent {
-  const told = { ...event, ...facts }
+  const copy = { ...event, ...facts }
   const thrown = thrownWith(event)
-  return thrown === undefined ? told : withThrown(told, thrown)
+  return thrown === undefined ? copy : withThrown(copy, thrown)
 }
 
-/** A step, as its events tell it. */
-export type StepPlace = Pick<StepEvent, 'name' | 'index'> & { readonly id: string }
+/** The identity of a step in its events. */
+export type StepIdentity = Pick<StepEvent, 'name' | 'index'> & { readonly id: string }
 
-/** Puts `work` between a `step` event that tells its start and one that tells its end; what it yields is told as inside. */
+/** Wraps `work` in a `step` event for its start and one for its end. The events that `work` yields get the step as `parentId`. */
 export async function* asStep<T>(
-  place: StepPlace,
+  identity: StepIdentity,
   work: AsyncGenerator<Yielded, T>,
 ): AsyncGenerator<RunEvent, T> {
   const startedAt = performance.now()
-  const step = { type: 'step', ...place } as const
+  const step = { type: 'step', ...identity } as const
   yield { ...step, status: 'started' }
   try {
     let result = await work.next()
@@ -91,7 +91,7 @@ export async function* asStep<T>(
       for (; !result.done; result = await work.next()) {
         const { value } = result
         const event: RunEvent = typeof value === 'string' ? { type: 'text', text: value } : value
-        yield isRunEvent(event) && !isTerminal(event) ? withFact(event, 'parentId', place.id) : event
+        yield isRunEvent(event) && !isTerminal(event) ? withFact(event, 'parentId', identity.id) : event
       }
     } finally {
       if (!result.done) await work.return(undefined as T)
@@ -105,29 +105,30 @@ export async function* asStep<T>(
 }
 
 /**
- * Turns what a step of {@link asStep} says into its progress, so that it is told but is no part of the answer. Of one that was done
- * before nothing is said again.
+ * Turns the text of a step of {@link asStep} into progress of the step, so that clients see it but it is not part of the answer.
+ * A step that completed before the run went on yields nothing again.
  */
-export async function* aside<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
-  let place: StepEvent | undefined
-  return yield* retold(step, said => {
-    if (typeof said !== 'string' && said.type === 'step') place ??= said
-    const text = spoken(said)
-    if (text === undefined) return said
-    // What was done before a run was cut off says its text again, and begins no step: it was told as progress then.
-    return place && progressOf(place, text, said)
+export async function* asProgress<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
+  let begun: StepEvent | undefined
+  return yield* mapItems(step, item => {
+    if (typeof item !== 'string' && item.type === 'step') begun ??= item
+    const text = yieldedText(item)
+    if (text === undefined) return item
+    // After a run was cut off, completed work repeats its text without a `step` event. The earlier run sent that text as
+    // progress.
+    return begun && progressOf(begun, text, item)
   })
 }
 
-/** Who says it, if that is not the run's own servable, is told with it. */
+/** Makes the progress event, with `agent` if the text is not the run's own servable's. */
 function progressOf({ id, name, index }: StepEvent, text: string, value: Yielded): RunEvent {
   const agent = typeof value === 'string' ? undefined : value.agent
-  const said = { type: 'step', id, name, index, status: 'progress', text } as const
-  return agent === undefined ? said : { ...said, agent }
+  const event = { type: 'step', id, name, index, status: 'progress', text } as const
+  return agent === undefined ? event : { ...event, agent }
 }
 
 /** The text of what a body yields, if it is text. */
-export function spoken(value: Yielded): string | undefined {
+export function yieldedText(value: Yielded): string | undefined {
   if (typeof value === 'string') return value
   return value.type === 'text' ? value.text : undefined
 }

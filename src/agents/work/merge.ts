@@ -1,15 +1,15 @@
 import { BREATHE_EVERY, breathe, createWake } from '../../base/wake.ts'
 import { closeQuietly } from '../reading.ts'
 
-/** An item and the place of the source that it came from; `done` brings what that source returned. */
+/** An item, with the index of its source in `lane`. With `done` the value is what the source returned. */
 export type Merged<T, R> =
   | { readonly lane: number; readonly done: false; readonly value: T }
   | { readonly lane: number; readonly done: true; readonly value: R }
 
 /**
- * Reads several sources at once and yields what they give as it comes. At most `bound` items wait (default 64). Past that the
- * sources are not read on. With a bound of 1 no source is read on before the reader has done with the item. When one throws, or the
- * reader leaves, all are closed.
+ * Reads several sources at once and yields their items as they come. At most `bound` items wait (default 64); past that no source
+ * is read. With a bound of 1 no source is read before the reader is done with the item. If a source throws, or the reader leaves,
+ * all sources are closed.
  */
 export async function* merge<T, R>(
   sources: readonly AsyncIterator<T, R>[],

@@ -1,12 +1,12 @@
 /**
- * Names the work of one body, so that each has a place in the run that is the same when the body runs again.
+ * Names the work of one body, so that each piece has the same path when the body runs again.
  *
  * @module
  */
 
 /** Counts the names of one body. */
 export class Names {
-  /** The place of the body in the run: empty at the top, else it ends with a slash. */
+  /** The path of the body in the run: empty at the top, else it ends with a slash. */
   readonly prefix: string
   #counts: Map<string, number> | undefined
 
@@ -19,7 +19,7 @@ export class Names {
     this.#counts ??= new Map()
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
-    // No name can pass for two, for none, or for another one's second occurrence.
+    // Escape the name, so that no name can equal two names, no name, or the second occurrence of another.
     const path = this.prefix + (name === '' ? '%' : name.replace(/[%/#]/g, encodeURIComponent))
     return count === 1 ? path : `${path}#${count}`
   }

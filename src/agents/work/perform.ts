@@ -1,6 +1,6 @@
 /**
- * Runs the body of a first-party agent, team or workflow: turns what it yields and returns into run events, and
- * tells its event bus.
+ * Runs the body of a first-party agent, team or workflow: turns what it yields and returns into run events, and emits them on its
+ * event bus.
  *
  * @module
  */
@@ -21,15 +21,15 @@ import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from '../deri
 import { elapsedSince } from '../elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../event.ts'
 import { Fold } from '../fold.ts'
+import { withoutRepeats } from '../map-items.ts'
 import { closeQuietly, Reading } from '../reading.ts'
 import { secretsOf } from '../redacted.ts'
 import type { Yielded } from '../run-types.ts'
 import { NO_USAGE } from '../usage.ts'
-import { catchingUp } from './retold.ts'
 import { Scope } from './scope.ts'
 import { pathOf, RunWork } from './work.ts'
 
-/** The options of a run with what a body may count on. */
+/** The options of a run with defaults filled in. */
 export interface RunContext extends RunOptions {
   readonly runId: string
   readonly signal: AbortSignal
@@ -47,10 +47,10 @@ type BodyStream =
   | Generator<Yielded, RunOutcome | void>
   | IterableIterator<Yielded>
 
-/** What a body may give back: events and text with an outcome at the end, or the outcome alone; now or later. */
+/** What a body may return: events and text with an outcome at the end, or the outcome alone, directly or as a promise. */
 export type BodyResult = BodyStream | Promise<BodyStream | RunOutcome | void> | RunOutcome | void
 
-/** Who runs. */
+/** The servable that runs. */
 export interface Performer {
   readonly kind: Kind
   readonly name: string
@@ -58,8 +58,8 @@ export interface Performer {
 }
 
 /**
- * Starts `body` (lazily, at the first `next()`) and gives its events. It gets the options with a signal that fires when the
- * caller's does, when the reader leaves and when the body throws: nothing that it started outlives its run.
+ * Starts `body` at the first `next()` and yields its events. It gets the options with a signal that fires when the caller's
+ * signal does, when the reader leaves and when the body throws. So nothing that it started outlives its run.
  */
 export function perform(
   performer: Performer,
@@ -70,7 +70,7 @@ export function perform(
   return new Performing(performer, input, options, body)
 }
 
-/** Fills in what a body may count on. */
+/** Fills in the defaults of a run's options. */
 export function runContextOf(
   options: RunOptions | undefined,
   signal: AbortSignal | undefined = options?.signal,
@@ -96,8 +96,8 @@ export function runThrough(
 }
 
 /**
- * Runs events to their end and folds them. Rejects with a `ServableError` when they end in an error, and with the signal's
- * reason where more is said after it has fired.
+ * Reads events to their end and folds them. Rejects with a `ServableError` when they end in an error, and with the signal's
+ * reason if another event comes after it has fired.
  */
 export async function collect(
   events: AsyncIterable<RunEvent>,
@@ -121,15 +121,15 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   readonly #input: RunInput
   readonly #options: RunOptions | undefined
   readonly #body: (run: RunContext) => BodyResult
-  /** What the body is told, from its start on. */
+  /** The context of the body, once it has started. */
   #context: RunContext | undefined
-  /** Fires the body's signal; undefined where the reader does. */
+  /** Fires the body's signal. Undefined if the reader's signal does that. */
   #left: AbortController | undefined
   #isAdopted = false
   readonly #startedAt = performance.now()
   readonly #toolNames = new Map<string, string>()
   #source: AsyncIterator<Yielded, unknown> | undefined
-  /** What is left of the outcome's events. */
+  /** The events of the outcome that are still to be read. */
   #tail: RunEvent[] | undefined
   #state: 'new' | 'running' | 'ended' = 'new'
   #spoke = false
@@ -155,7 +155,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     if (this.#isOver()) return END
     try {
       const item = await this.pull()
-      // Left meanwhile.
+      // The reader left in the meantime.
       if (this.#isOver()) return END
       return { done: false, value: this.toEvent(item) }
     } catch (error) {
@@ -176,7 +176,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   toEvent(item: unknown): RunEvent {
     if (this.#tail === undefined) {
       const { done, value } = item as IteratorResult<Yielded, unknown>
-      if (!done) return typeof value === 'string' ? this.#say(value) : this.#pass(value)
+      if (!done) return typeof value === 'string' ? this.#textEvent(value) : this.#pass(value)
       this.#source = undefined
       this.#finishWith(value)
     }
@@ -202,7 +202,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return this.#state === 'ended'
   }
 
-  /** Starts the body. Gives its first item, or nothing where it has an outcome at once. */
+  /** Starts the body. Returns its first item, or undefined if it returned an outcome. */
   #begin(): unknown {
     this.#state = 'running'
     if (!this.#isAdopted) this.#left = this.#ownSignal()
@@ -211,7 +211,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     const { sessionId, userId } = this.#context
     if (events.size > 0) {
       events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
-      this.#tellAnswers(this.#context)
+      this.#emitDecisions(this.#context)
     }
     const result: unknown = this.#body(this.#context)
     this.#source = this.#sourceOf(result)
@@ -221,7 +221,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   async #settle(result: unknown): Promise<unknown> {
     const settled = await result
     const source = this.#sourceOf(settled)
-    // Its reader left meanwhile: it is not to begin.
+    // The reader left in the meantime, so the stream must not begin.
     if (this.#isOver()) return closeQuietly(source)
     this.#source = source
     if (source !== undefined) return source.next()
@@ -229,13 +229,13 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return undefined
   }
 
-  /** The stream of the body. One that goes on is not heard until it is where it was. */
+  /** The stream of the body. If the run goes on, its items are dropped until the point that the run before reached. */
   #sourceOf(result: unknown): AsyncIterator<Yielded, unknown> | undefined {
     const source = sourceOf(result)
     const { scope } = this.#context!
     if (source === undefined || !scope.isBehind) return source
     this.#spoke = scope.work.stateAt(spokeAt(scope)) === true
-    return catchingUp(source, scope)
+    return withoutRepeats(source, scope)
   }
 
   #finishWith(outcome: unknown): void {
@@ -249,18 +249,18 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     this.#tail = eventsOfOutcome(outcome, !this.#spoke)
   }
 
-  #say(text: string): RunEvent {
+  #textEvent(text: string): RunEvent {
     const event: RunEvent = { type: 'text', text }
     this.#spoke = true
-    if (this.#performer.events.size > 0) this.#tell(event)
+    if (this.#performer.events.size > 0) this.#emit(event)
     return event
   }
 
   #pass(event: RunEvent): RunEvent {
-    // What is no event goes on untouched: the run pipeline says so, in one place.
+    // Pass on what is no event: the run pipeline reports the error.
     if (!isRunEvent(event)) return event
     if (event.type === 'text') this.#spoke = true
-    if (this.#performer.events.size > 0) this.#tell(event)
+    if (this.#performer.events.size > 0) this.#emit(event)
     if (isTerminal(event)) {
       const { scope } = this.#context!
       if (isWaiting(event) && this.#spoke) scope.work.keepAt(spokeAt(scope), true)
@@ -270,11 +270,11 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return event
   }
 
-  /** Tells the bus what was decided of calls in this part of the run. */
-  #tellAnswers({ answers = [], work }: RunContext): void {
+  /** Emits the decisions on calls in this part of the run. */
+  #emitDecisions({ answers = [], work }: RunContext): void {
     for (const answer of answers) {
       const path = pathOf(answer)
-      const request = path.startsWith(work.place) ? work.answeredAt(path)?.request : undefined
+      const request = path.startsWith(work.prefix) ? work.answeredAt(path)?.request : undefined
       if (request?.kind !== 'approval' || !('decision' in answer)) continue
       const { decision } = answer
       this.#performer.events.emit('tool.approval.response', { ...this.#approval(request), decision })
@@ -285,8 +285,8 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return { ...this.#who(), toolCallId, toolName, requestId: id }
   }
 
-  /** The bus's view of one event. */
-  #tell(event: RunEvent): void {
+  /** Emits one event on the bus. */
+  #emit(event: RunEvent): void {
     const bus = this.#performer.events
     const who = this.#who()
     switch (event.type) {
@@ -325,16 +325,16 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     }
   }
 
-  /** Ends a run that had no terminal event: it threw, was cancelled, or its reader left. */
+  /** Ends a run without a terminal event: it threw, was cancelled, or its reader left. */
   #conclude(how: 'left' | { readonly threw: unknown }): void {
     if (this.#isOver()) return
     this.#end()
-    // Whoever was told of no start is told of no end.
+    // The bus got no start, so it gets no end.
     if (this.#context === undefined) return
     const { signal } = this.#context
-    if (how !== 'left' && !signal.aborted) this.#tellError(how.threw)
-    else if (isServableError(signal.reason)) this.#tellError(signal.reason)
-    else this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    if (how !== 'left' && !signal.aborted) this.#emitError(how.threw)
+    else if (isServableError(signal.reason)) this.#emitError(signal.reason)
+    else this.#emit({ type: 'finish', finishReason: 'cancelled' })
     this.#left?.abort()
   }
 
@@ -356,9 +356,9 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     if (this.#left !== undefined) abortWith(this.#left, this.#options?.signal?.reason)
   }
 
-  #tellError(error: unknown): void {
+  #emitError(error: unknown): void {
     const { code } = reportError(error, false, 'agent_failed')
-    this.#tell({ type: 'error', error: messageOf(error), code })
+    this.#emit({ type: 'error', error: messageOf(error), code })
   }
 
   #clean(text: string): string {
@@ -371,24 +371,24 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   }
 }
 
-/** Where it is kept that a body has spoken before it waits: what it returns is no answer then. No name has it. */
+/** The key of the flag that a body sent text before it waited; its return value is then no answer. No name equals this key. */
 function spokeAt({ work }: Scope): string {
-  return `${work.place}#`
+  return `${work.prefix}#`
 }
 
-/** Whose call it is, where it is not the run's own. */
+/** The agent of a call, if it is not the run's own. */
 function ofAgent({ agent }: { readonly agent?: string | undefined }): { readonly agent?: string } {
   return agent === undefined ? {} : { agent }
 }
 
-/** What a stream gives; undefined for what is none. Text and arrays are none. */
+/** The iterator of a stream; undefined for other values. Text and arrays are not streams. */
 function sourceOf(value: unknown): AsyncIterator<Yielded, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   if (isAsyncIterable(value)) return value[Symbol.asyncIterator]()
   return isIterable(value) ? later(value) : undefined
 }
 
-/** Gives the items of a stream that waits for nothing. */
+/** Makes a synchronous stream an async one. */
 async function* later(items: Iterable<Yielded, unknown>): AsyncGenerator<Yielded, unknown> {
   return yield* items
 }

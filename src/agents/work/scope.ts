@@ -1,14 +1,14 @@
 /**
- * The named work of one body, and how far a body that runs again has come: what it does and says until the point at which it goes on
- * was done and told before.
+ * Tracks the named work of one body. A body that runs again repeats work and output until the point where the run before stopped;
+ * the scope knows how far it has come.
  *
  * @module
  */
 
 import { isErrorCode, isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { isTerminal, isWaiting } from '../event.ts'
-import { placeOf } from '../input-request.ts'
-import type { InputRequest, RunEvent } from '../run-types.ts'
+import { requestNameOf } from '../input-request.ts'
+import type { InputRequest, RunEvent, Yielded } from '../run-types.ts'
 import { Names } from './path.ts'
 import type { DoneWork, RunWork, WorkKind } from './work.ts'
 
@@ -16,20 +16,20 @@ import type { DoneWork, RunWork, WorkKind } from './work.ts'
 export class Scope {
   readonly work: RunWork
   readonly #names: Names
-  /** What had begun before, and was not met yet. */
+  /** Work that had begun in the run before and that this run has not reached yet. */
   readonly #left: Set<string> | undefined
-  /** Of that, what an earlier run than the one that was cut off had told. */
-  readonly #told: Set<string> | undefined
-  /** How much is going on: named work, steps of it, and groups of work that is done at once. */
+  /** Of that, the work whose output an earlier run than the one that was cut off has sent. */
+  readonly #emitted: Set<string> | undefined
+  /** How many are running: named work, steps of it, and groups of parallel work. */
   #open = 0
   #openSteps = 0
   #groups = 0
-  /** Several went on at once: then their order says nothing. */
+  /** Whether work has run in parallel. Its order then means nothing. */
   #hasOverlapped = false
   #groupsSoFar = 0
-  /** What is told for the first time, though the body is behind with other work. */
+  /** Events that are new, though the body still repeats other work. */
   #news: WeakSet<object> | undefined
-  /** The body may be tried again: where one attempt has failed the next time is not known. */
+  /** Whether the body may be retried. After a failed attempt the work of the next one is not known. */
   readonly #isTriedAgain: boolean
 
   constructor(
@@ -37,61 +37,61 @@ export class Scope {
     { isTriedAgain = false, before }: { readonly isTriedAgain?: boolean; readonly before?: Scope } = {},
   ) {
     this.work = work
-    this.#names = before === undefined ? new Names(work.place) : before.#names
+    this.#names = before === undefined ? new Names(work.prefix) : before.#names
     this.#left = before === undefined ? work.begun : before.#left
-    this.#told = before === undefined ? work.toldHere : before.#told
+    this.#emitted = before === undefined ? work.emittedHere : before.#emitted
     if (before !== undefined) this.#groupsSoFar = before.#groupsSoFar
     this.#isTriedAgain = isTriedAgain
   }
 
-  /** The scope of another attempt: what the one before has left open, since its time was over, is not of it. */
+  /** The scope of another attempt. It leaves out what the attempt before left open when its time was over. */
   again(): Scope {
     return new Scope(this.work, { isTriedAgain: this.#isTriedAgain, before: this })
   }
 
-  /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
+  /** Whether the body still repeats earlier work: it has not yet reached the point where it goes on. */
   get isBehind(): boolean {
     return this.#left !== undefined && this.#left.size > 0
   }
 
-  /** Whether what the body says now has been told: it is behind, and not where the run before was cut off. */
-  get isRetelling(): boolean {
-    return this.isBehind && (!this.work.isCut || Number(this.#told?.size) > 0)
+  /** Whether the body now repeats output that was sent: it is behind, and not where the run before was cut off. */
+  get isRepeating(): boolean {
+    return this.isBehind && (!this.work.isCut || Number(this.#emitted?.size) > 0)
   }
 
-  /** Whether one of these requests was made right here, or inside of what begins here, and that is yet to be met. */
+  /** Whether one of these requests was made right here, or inside of work that begins here, and has not been reached yet. */
   isBehindOf(requests: readonly string[]): boolean {
-    const { length } = this.work.place
+    const { length } = this.work.prefix
     return requests.some(path => this.#left?.has(path.slice(0, `${path}/`.indexOf('/', length))))
   }
 
-  /** Marks what one of several at once says: it was not told before. */
-  asNews(said: string | RunEvent): RunEvent {
-    const event: RunEvent = typeof said === 'string' ? { type: 'text', text: said } : said
+  /** Marks output of one of several parallel bodies as new. */
+  asNew(item: Yielded): RunEvent {
+    const event: RunEvent = typeof item === 'string' ? { type: 'text', text: item } : item
     this.#news ??= new WeakSet()
     this.#news.add(event)
     return event
   }
 
-  /** Whether one of several at once says it for the first time. */
-  isNews(said: string | RunEvent): boolean {
-    return typeof said === 'object' && this.#news?.has(said) === true
+  /** Whether output of one of several parallel bodies is new. */
+  isNew(item: Yielded): boolean {
+    return typeof item === 'object' && this.#news?.has(item) === true
   }
 
-  /** Whether the run before has told this. Throws `code_changed` for an end where that one had none. */
-  wasTold(said: string | RunEvent): boolean {
-    if (typeof said === 'string' || !this.isBehind) return this.isRetelling
-    if (said.type === 'finish' && !isWaiting(said)) this.end()
-    return this.isRetelling && !isTerminal(said) && !this.isNews(said)
+  /** Whether the run before has sent this item. Throws `code_changed` for an end where that run had none. */
+  wasEmitted(item: Yielded): boolean {
+    if (typeof item === 'string' || !this.isBehind) return this.isRepeating
+    if (item.type === 'finish' && !isWaiting(item)) this.end()
+    return this.isRepeating && !isTerminal(item) && !this.isNew(item)
   }
 
-  /** The key of the next group of work that is done at once. No name has it. */
+  /** The key of the next group of parallel work. No name equals it. */
   nextGroup(): string {
-    return `${this.work.place}#${++this.#groupsSoFar}`
+    return `${this.work.prefix}#${++this.#groupsSoFar}`
   }
 
   /**
-   * The path of the next work of a name. Throws `code_changed` where the run before did other work here, and `agent_failed` in the
+   * The path of the next work of a name. Throws `code_changed` if the run before did other work here, and `agent_failed` in the
    * middle of a step.
    */
   next(name: string, kind: WorkKind): string {
@@ -100,7 +100,7 @@ export class Scope {
     const isAlone = this.#open === 0 && this.#groups === 0 && !this.#isTriedAgain
     if (!isAlone) this.#hasOverlapped = true
     if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
-    this.#told?.delete(path)
+    this.#emitted?.delete(path)
     if (this.#left?.delete(path)) {
       const before = this.work.kindAt(path)
       const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
@@ -109,7 +109,7 @@ export class Scope {
     return path
   }
 
-  /** Whether nothing that was done before this path is yet to be met. Where answers were taken is not known. */
+  /** Whether no completed work before this path is still to be reached. The positions of answers are not known. */
   #isDue(path: string): boolean {
     if (this.#left?.has(path) !== true || this.work.answeredAt(path) !== undefined) return true
     for (const each of this.#left) {
@@ -120,18 +120,18 @@ export class Scope {
   }
 
   /**
-   * Goes on where an agent asked for its calls: what follows has names of its own. `asked` are the newest requests; those before
-   * them were answered earlier.
+   * Goes on after an agent's requests for its calls: the names of later work follow theirs. `asked` are the newest requests.
+   * Earlier ones were answered before.
    */
   meet(asked: readonly InputRequest[]): void {
-    for (const request of asked) this.next(placeOf(request), 'tool')
+    for (const request of asked) this.next(requestNameOf(request), 'tool')
     for (const path of this.#left ?? []) {
       const request = this.work.answeredAt(path)?.request
-      if (request !== undefined && request.kind !== 'question') this.next(placeOf(request), 'tool')
+      if (request !== undefined && request.kind !== 'question') this.next(requestNameOf(request), 'tool')
     }
   }
 
-  /** Does named work, unless it is done: then its recorded result is given. What it throws is recorded too. */
+  /** Does named work, unless it is done: then it returns the recorded result. Errors are recorded too. */
   async *once<E, T>(
     kind: WorkKind,
     name: string,
@@ -141,21 +141,21 @@ export class Scope {
     const done = this.work.doneAt(path)
     if (done === undefined) return yield* this.#doOnce(kind, path, work(path))
     const text = this.work.textAt(path)
-    // What it said is an event of any work.
+    // Its text is a valid event for any kind of work.
     if (text !== '') yield { type: 'text', text, ...(kind === 'call' && { agent: name }) } as E
     return resultOf(done) as T
   }
 
   async *#doOnce<E, T>(kind: WorkKind, path: string, work: AsyncGenerator<E, T>): AsyncGenerator<E, T> {
     const isStep = kind === 'step' ? 1 : 0
-    const heard = { text: '' }
+    const output = { text: '' }
     const record = (end: Pick<DoneWork, 'value' | 'error'>) =>
-      this.work.record({ path, kind, ...end, ...(heard.text !== '' && heard) })
+      this.work.record({ path, kind, ...end, ...(output.text !== '' && output) })
     let value: T
     this.#open++
     this.#openSteps += isStep
     try {
-      value = yield* isStep === 1 && this.work.isJournalled ? hearing(work, heard) : work
+      value = yield* isStep === 1 && this.work.isJournalled ? collectingText(work, output) : work
     } catch (error) {
       const code = isServableError(error) ? error.code : 'agent_failed'
       await record({ error: { code, message: messageOf(error) } })
@@ -169,7 +169,7 @@ export class Scope {
     return value
   }
 
-  /** Reads work of which several pieces are done at once. */
+  /** Reads work whose parts run in parallel. */
   async *together<E, T>(work: AsyncGenerator<E, T>): AsyncGenerator<E, T> {
     this.#groups++
     try {
@@ -179,19 +179,22 @@ export class Scope {
     }
   }
 
-  /** The body has ended. Throws `code_changed` where it has left out what the run before did. */
+  /** The body has ended. Throws `code_changed` if it left out work of the run before. */
   end(): void {
     if (this.#isTriedAgain) this.#left?.clear()
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
   }
 }
 
-/** Gathers the text that is said. */
-async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string }): AsyncGenerator<E, T> {
+/** Collects the text of the items. */
+async function* collectingText<E, T>(
+  work: AsyncGenerator<E, T>,
+  output: { text: string },
+): AsyncGenerator<E, T> {
   let result = await work.next()
   try {
     for (; !result.done; result = await work.next()) {
-      heard.text += spokenIn(result.value)
+      output.text += spokenIn(result.value)
       yield result.value
     }
     return result.value
@@ -200,10 +203,10 @@ async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string 
   }
 }
 
-/** The text that a result has of what is said: that of messages, too. */
-function spokenIn(said: unknown): string {
-  if (typeof said === 'string') return said
-  const { type, text, parts } = Object(said) as Readonly<Record<string, unknown>>
+/** The text of an item, including that of messages. */
+function spokenIn(item: unknown): string {
+  if (typeof item === 'string') return item
+  const { type, text, parts } = Object(item) as Readonly<Record<string, unknown>>
   if (type === 'message' && Array.isArray(parts)) return parts.map(spokenIn).join('')
   return type === 'text' && typeof text === 'string' ? text : ''
 }
@@ -216,7 +219,7 @@ function insideStep(path: string): ServableError {
 }
 
 function resultOf({ value, error }: DoneWork): unknown {
-  // The body may change what it gets, and the record is for the next run too.
+  // Copy it: the body may change the value, and the next run needs the record.
   if (error === undefined) return structuredClone(value)
   throw new ServableError(isErrorCode(error.code) ? error.code : 'agent_failed', error.message)
 }

@@ -1,35 +1,35 @@
 import { ServableError } from '../../base/errors.ts'
 import type { RunEvent } from '../run-types.ts'
 
-/** What a speaker says. */
-export type Said = Extract<RunEvent, { type: 'text' }>
+/** A text event of a speaker. */
+export type SpeakerText = Extract<RunEvent, { type: 'text' }>
 
-/** Texts that differ in nothing else. */
-interface Waiting {
-  readonly like: Said
+/** WaitingText texts of one agent and step. */
+interface WaitingText {
+  readonly like: SpeakerText
   readonly texts: string[]
 }
 
-/** Most characters that may wait for their turn. */
+/** The most characters that may wait. */
 const MAX_WAITING = 8 * 1024 * 1024
 
 /**
- * Keeps the answers of several speakers apart: the first speaks at once, what the others say waits until all before
- * them have ended. A blank line stands between two answers.
+ * Keeps the answers of several speakers apart. The first speaker's text passes at once. The others' text waits until all speakers
+ * before them have ended. A blank line separates two answers.
  */
 export class SpeakingOrder {
-  readonly #waiting = new Map<number, Waiting[]>()
+  readonly #waiting = new Map<number, WaitingText[]>()
   readonly #ended = new Set<number>()
   #current = 0
   #lastSpeaker: number | undefined
   #length = 0;
 
-  /** Takes text of a speaker and yields what may be said now. Throws `run_too_large` when too much waits. */
-  *say(speaker: number, said: Said): Generator<Said> {
-    const { text } = said
+  /** Takes text of a speaker and yields the text that may be sent now. Throws `run_too_large` when too much waits. */
+  *say(speaker: number, event: SpeakerText): Generator<SpeakerText> {
+    const { text } = event
     if (text === '') return
     if (speaker === this.#current) {
-      yield this.#speak(speaker, said)
+      yield this.#speak(speaker, event)
       return
     }
     this.#length += text.length
@@ -42,12 +42,12 @@ export class SpeakingOrder {
     const waiting = this.#waiting.get(speaker) ?? []
     this.#waiting.set(speaker, waiting)
     const last = waiting.at(-1)
-    if (last !== undefined && isAlike(last.like, said)) last.texts.push(text)
-    else waiting.push({ like: said, texts: [text] })
+    if (last !== undefined && isAlike(last.like, event)) last.texts.push(text)
+    else waiting.push({ like: event, texts: [text] })
   }
 
-  /** Marks a speaker's end and yields what others may say now. */
-  *end(speaker: number): Generator<Said> {
+  /** Marks the end of a speaker and yields the text of others that may be sent now. */
+  *end(speaker: number): Generator<SpeakerText> {
     this.#ended.add(speaker)
     while (this.#ended.has(this.#current)) {
       this.#current++
@@ -61,13 +61,13 @@ export class SpeakingOrder {
     }
   }
 
-  #speak(speaker: number, said: Said): Said {
+  #speak(speaker: number, event: SpeakerText): SpeakerText {
     const isNew = this.#lastSpeaker !== undefined && this.#lastSpeaker !== speaker
     this.#lastSpeaker = speaker
-    return isNew ? { ...said, text: `\n\n${said.text}` } : said
+    return isNew ? { ...event, text: `\n\n${event.text}` } : event
   }
 }
 
-function isAlike(one: Said, other: Said): boolean {
+function isAlike(one: SpeakerText, other: SpeakerText): boolean {
   return one.agent === other.agent && one.parentId === other.parentId
 }

@@ -1,5 +1,5 @@
 /**
- * Does the work of a step: within a time, and again where it fails.
+ * Does the work of a step, with a time limit and retries.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { unless } from '../../base/wake.ts'
 import { abortWith } from '../abort.ts'
+import { withoutRepeats } from '../map-items.ts'
 import { closeQuietly } from '../reading.ts'
 import type { Yielded } from '../run-types.ts'
 import { withThrown } from '../thrown.ts'
-import type { StepPlace } from './call.ts'
-import { catchingUp } from './retold.ts'
+import type { StepIdentity } from './call.ts'
 import type { Scope } from './scope.ts'
 
-/** How a step is done. */
+/** The options of a step. */
 export interface StepOptions {
   /**
-   * A step that fails is tried again, so many times at the most (0 to 100). `backoff` says how long to wait before that: milliseconds
-   * for the first time, and twice as long each time after it, or a function of the attempt that failed, from 1. Default: 1,000.
+   * Retries a step that fails, at most `times` times (0 to 100). `backoff` is the wait before a retry: milliseconds for the first
+   * one, doubled for each later one, or a function of the number of the failed attempt, from 1. Default: 1,000.
    */
   readonly retry?: { readonly times: number; readonly backoff?: number | ((attempt: number) => number) }
   /** Milliseconds that each attempt may take. After that its signal fires, and it fails with `step_timeout`. Default: no limit. */
   readonly timeoutMs?: number
 }
 
-/** The longest time of a timer. */
+/** The longest time of a timer, in milliseconds. */
 export const MAX_TIMER: number = 2 ** 31 - 1
 
 const MAX_RETRIES = 100
 
-/** Errors that another attempt would meet again. */
+/** Errors that would come again in another attempt. */
 const LASTING: ReadonlySet<string> = new Set([
   'approval_denied',
   'code_changed',
@@ -38,7 +38,7 @@ const LASTING: ReadonlySet<string> = new Set([
   'runs_not_stored',
 ])
 
-/** Throws with `code` for options that say nothing sensible. */
+/** Throws `code` for invalid options. */
 export function checkStep(
   name: string,
   { retry, timeoutMs }: StepOptions,
@@ -62,11 +62,11 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MAX_TIMER
 }
 
-/** What an attempt begins with. */
+/** What an attempt gets. */
 export interface Attempt {
   /** From 1. */
   readonly attempt: number
-  /** Fires with the run's, and when the time of the attempt is over. */
+  /** Fires with the run's signal, and when the time of the attempt is over. */
   readonly signal: AbortSignal
   /** The named work inside of the step. */
   readonly scope: Scope
@@ -74,16 +74,16 @@ export interface Attempt {
 
 /** A step and its run. */
 export interface StepRun {
-  readonly place: StepPlace
+  readonly identity: StepIdentity
   readonly options: StepOptions
   readonly signal: AbortSignal
-  /** That of the first attempt. Attempts share its names: what one of them has named is not the next one's. */
+  /** The scope of the first attempt. All attempts share its names, so a name is counted on in the next one. */
   readonly scope: Scope
 }
 
-/** Does the work, as often as it may fail. An attempt that failed is told as progress with an error. */
+/** Does the work and its retries. Each failed attempt that is retried yields a progress event with the error. */
 export async function* doStep<T>(
-  { place, options, signal, scope: first }: StepRun,
+  { identity, options, signal, scope: first }: StepRun,
   begin: (attempt: Attempt) => AsyncGenerator<Yielded, T> | Promise<T> | T,
 ): AsyncGenerator<Yielded, T> {
   const { retry = { times: 0 }, timeoutMs } = options
@@ -94,8 +94,8 @@ export async function* doStep<T>(
     } catch (error) {
       const isLasting = isServableError(error) && LASTING.has(error.code)
       if (attempt > retry.times || signal.aborted || isLasting) throw error
-      yield withThrown({ type: 'step', ...place, status: 'progress', error: messageOf(error) }, error)
-      // An attempt that failed before a run was cut off has been waited for.
+      yield withThrown({ type: 'step', ...identity, status: 'progress', error: messageOf(error) }, error)
+      // A retry that repeats an earlier run does not wait again.
       if (!scope.isBehind) await passed(backoffOf(retry.backoff, attempt), signal)
       scope = scope.again()
     }
@@ -127,13 +127,13 @@ async function* doOnce<T>(
 }
 
 function read<T>(work: AsyncGenerator<Yielded, T>, scope: Scope): AsyncGenerator<Yielded, T> {
-  return scope.isBehind ? catchingUp(work, scope) : work
+  return scope.isBehind ? withoutRepeats(work, scope) : work
 }
 
-/** The time of an attempt. */
+/** The time limit of an attempt. */
 interface Limit {
   readonly signal: AbortSignal
-  /** What comes first: the work, or the end of its time. */
+  /** Settles as the work does, or rejects when the time is over. */
   of<T>(work: T | Promise<T>): Promise<T>
   end(): void
 }
@@ -149,7 +149,7 @@ function createLimit(ms: number, outer: AbortSignal): Limit {
   return {
     signal,
     async of(work) {
-      // It may fail when nobody waits for it any more.
+      // The work may fail after nobody waits for it.
       Promise.resolve(work).catch(() => {})
       return unless(signal, async () => work)
     },
@@ -160,7 +160,7 @@ function createLimit(ms: number, outer: AbortSignal): Limit {
   }
 }
 
-/** Reads a stream while its time lasts. */
+/** Reads a stream until the time is over. */
 async function* limitedBy<T>(limit: Limit, work: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
   let isOver = false
   try {
@@ -175,7 +175,7 @@ async function* limitedBy<T>(limit: Limit, work: AsyncGenerator<Yielded, T>): As
   }
 }
 
-/** Waits so long. Rejects with the signal's reason. */
+/** Waits for `ms` milliseconds. Rejects with the signal's reason. */
 export function passed(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

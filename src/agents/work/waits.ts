@@ -1,6 +1,6 @@
 /**
- * What a body may wait for: a person, a time, and others at once. A body that waits for a person ends there, with a finish
- * that says what it waits for. The run that goes on runs the body again, and finds the answer.
+ * What a body may wait for: a person, a time, and parallel work. A body that waits for a person ends with a finish event that
+ * holds its requests. The run that goes on runs the body again, which then gets the answer.
  *
  * @module
  */
@@ -8,34 +8,34 @@
 import { ServableError } from '../../base/errors.ts'
 import { isWaiting } from '../event.ts'
 import { requestOf } from '../input-request.ts'
+import { mapItems } from '../map-items.ts'
 import { fitOf, shownSchema } from '../misfit.ts'
 import type { FinishEvent, InputRequest, RunEvent } from '../run-types.ts'
 import { addUsage, NO_USAGE } from '../usage.ts'
 import { asStep } from './call.ts'
 import { merge } from './merge.ts'
 import type { RunContext, Yielded } from './perform.ts'
-import { retold } from './retold.ts'
 import { Scope } from './scope.ts'
 import { type Attempt, checkStep, doStep, MAX_TIMER, passed, type StepOptions } from './step.ts'
 import { pathOf } from './work.ts'
 
-/** What a person is asked. */
+/** A question to a person. */
 export interface Question {
   /** What to show. Default: the name. */
   readonly message?: string
-  /** A schema of the value: JSON Schema, or one that offers it. The answer must fit. Default: any JSON. */
+  /** A schema of the value: JSON Schema, or a schema that offers it. The answer must fit. Default: any JSON. */
   readonly schema?: unknown
 }
 
-/** What a step gets beside the context of its body: work that it names is a part of the step. */
+/** What a step gets beside the context of its body. Work that it names is a part of the step. */
 export interface StepFacts {
-  /** The same whenever this step of this run is done: pass it to services that take an idempotency key. */
+  /** The same each time this step of this run is done: pass it to services that take an idempotency key. */
   readonly idempotencyKey: string
-  /** Which attempt this is, from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
 }
 
-/** The work of a step: a value, or a generator that yields text and events and returns one. Values must be JSON. */
+/** The work of a step: a value, or a generator that yields text and events and returns a value. Values must be JSON. */
 export type StepWork<Context, T> = (
   context: Context & StepFacts,
 ) => AsyncGenerator<Yielded, T> | Promise<T> | T
@@ -43,44 +43,44 @@ export type StepWork<Context, T> = (
 /** What a body may wait for, with `yield*`. */
 export interface Waits<Context> {
   /**
-   * Asks a person. The run finishes with a request of the kind `question`; the run that goes on returns the value of the
-   * answer here. Names are counted, so the same one may be asked again.
+   * Asks a person. The run finishes with a request of the kind `question`. The run that goes on returns the answer's value here.
+   * Names are counted, so the same one may be asked again.
    *
    * @example
    * const size = yield* context.ask('size', { message: 'Which size?', schema: { type: 'string' } })
    */
   ask(name: string, question?: Question): AsyncGenerator<Yielded, unknown>
   /**
-   * Does named work once: a run that goes on returns its recorded value. Told as a `step`. The work gets a context of its own,
-   * which it must use in place of the one around it.
+   * Does named work once: a run that goes on returns its recorded value. It yields `step` events. The work gets its own context,
+   * which it must use instead of the outer one.
    *
    * @example
    * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
    */
   step<T>(name: string, work: StepWork<Context, T>, options?: StepOptions): AsyncGenerator<Yielded, T>
-  /** Waits for so many milliseconds, at most 24.8 days. A run that goes on does not wait again. */
+  /** Waits for `ms` milliseconds, at most 24.8 days. A run that goes on does not wait again. */
   sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
   /**
-   * Does several at once and returns their values in order. If some wait for someone or fail, the others end first: all
-   * requests are told together, and the first failure in order is thrown. Work of one name is counted as it begins, so what
-   * is not the first work of its place in the list needs a name of its own, or a step around it.
+   * Runs generators in parallel and returns their values in order. If some wait for someone or fail, the others end first; then
+   * all requests are sent together, and the first failure in order is thrown. Names are counted as work begins, so any work that
+   * is not the first of its list entry needs a name of its own, or a step around it.
    */
   parallel<T extends readonly unknown[]>(
-    work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+    work: { readonly [Index in keyof T]: AsyncGenerator<Yielded, T[Index]> },
   ): AsyncGenerator<Yielded, T>
 }
 
-/** What a body gets: the run, its waits, and what its kind adds. */
+/** What a body gets: the run, its waits, and the members of its kind. */
 export type BodyContext<Extra> = RunContext & Waits<BodyContext<Extra>> & Extra
 
-/** Makes the context of a body. `extend` adds what its kind has; steps get it for their own part of the run. */
+/** Makes the context of a body. `extend` adds the members of its kind. Steps call it for their own part of the run. */
 export function bodyContext<Extra extends object>(
   run: RunContext,
   extend: (run: RunContext) => Extra,
 ): BodyContext<Extra> {
   const { scope, runId, signal } = run
   let steps = 0
-  /** What an attempt of a step gets. */
+  /** The context of an attempt of a step. */
   const insideOf = ({ attempt, signal: own, scope: inner }: Attempt, path: string) => {
     const context = bodyContext({ ...run, work: inner.work, scope: inner, signal: own }, extend)
     return { ...context, idempotencyKey: `${inner.work.first ?? runId}/${path}`, attempt }
@@ -93,12 +93,12 @@ export function bodyContext<Extra extends object>(
       checkStep(name, options, 'agent_failed')
       const index = steps++
       return scope.once('step', name, path => {
-        const place = { id: path, name, index }
+        const identity = { id: path, name, index }
         const isTriedAgain = (options.retry?.times ?? 0) > 0
         const inner = new Scope(scope.work.inside(path), { isTriedAgain })
-        const step = { place, options, signal, scope: inner }
+        const step = { identity, options, signal, scope: inner }
         return asStep(
-          place,
+          identity,
           doStep(step, attempt => work(insideOf(attempt, path))),
         )
       })
@@ -131,7 +131,7 @@ async function* ask(
   ])
 }
 
-/** Ends the body: whoever reads it closes it after this event. */
+/** Ends the body: its reader closes it after this event. */
 export async function* waitFor(
   { work }: Scope,
   requests: readonly InputRequest[],
@@ -141,7 +141,7 @@ export async function* waitFor(
   throw new ServableError('internal_error', 'A body that waits was read on')
 }
 
-/** Milliseconds from which on a journal has the end of a sleep: a run that goes on waits for the rest. */
+/** The shortest sleep, in milliseconds, whose end is journalled. A run that goes on then waits only for the rest. */
 const MIN_KEPT_SLEEP = 1000
 
 async function* sleep(
@@ -162,15 +162,15 @@ async function* sleep(
       work.keepAt(path, until)
       await work.checkpoint()
     }
-    // The clock may have been set back.
+    // The minimum matters if the clock was set back.
     await passed(Math.min(ms, Math.max(0, until - Date.now())), signal)
   })
 }
 
-/** A lane that waits for someone has ended, and the others go on. */
+/** The end of a lane: its value, or what it waits for. The other lanes go on. */
 export type LaneEnd<T> = { readonly value: T } | { readonly waits: FinishEvent }
 
-/** Reads one of several at once, until it waits for someone. */
+/** Reads one of several parallel bodies until it waits for someone. */
 export async function* untilItWaits<T>(
   lane: AsyncGenerator<Yielded, T>,
 ): AsyncGenerator<Yielded, LaneEnd<T>> {
@@ -186,7 +186,7 @@ export async function* untilItWaits<T>(
   }
 }
 
-/** All that several wait for, and what these have used: what the others have used is told once all have ended. */
+/** Joins the requests and the usage of the lanes that wait. The usage of the others comes once all have ended. */
 export function joinedWaits(ends: readonly object[]): FinishEvent | undefined {
   const waits = ends.flatMap(end => ('waits' in end ? [end.waits as FinishEvent] : []))
   if (waits.length === 0) return undefined
@@ -199,13 +199,13 @@ export function joinedWaits(ends: readonly object[]): FinishEvent | undefined {
 }
 
 async function* parallel<T extends readonly unknown[]>(
-  work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+  work: { readonly [Index in keyof T]: AsyncGenerator<Yielded, T[Index]> },
   scope: Scope,
 ): AsyncGenerator<Yielded, T> {
   const group = scope.nextGroup()
-  const heard = hearing(work, group, scope)
+  const lanes = newItemsOf(work, group, scope)
   const ends: (LaneEnd<unknown> | { readonly threw: unknown })[] = []
-  for await (const item of merge(heard.map(untilItEnds), scope.work.lookahead)) {
+  for await (const item of merge(lanes.map(untilItEnds), scope.work.lookahead)) {
     if (item.done) ends[item.lane] = item.value
     else yield item.value
   }
@@ -226,23 +226,23 @@ async function* parallel<T extends readonly unknown[]>(
   throw new ServableError('internal_error', 'A body that waits was read on')
 }
 
-/** Each lane without what it has told before: it has its own end of that, where it waited or ended. */
-function hearing(
+/** Drops what each lane has sent before: it repeats until the point where it waited or ended. */
+function newItemsOf(
   lanes: readonly AsyncGenerator<Yielded, unknown>[],
   group: string,
   scope: Scope,
 ): readonly AsyncGenerator<Yielded, unknown>[] {
-  if (!scope.isRetelling) return lanes
+  if (!scope.isRepeating) return lanes
   const waited = scope.work.stateAt(group) as readonly (readonly string[] | null)[] | undefined
-  return lanes.map((lane, place) => {
-    const requests = waited?.[place]
+  return lanes.map((lane, index) => {
+    const requests = waited?.[index]
     const isOld = () => requests == null || scope.isBehindOf(requests)
-    const isHeard = (said: Yielded) => isWaiting(said) || scope.isNews(said) || !isOld()
-    return retold(lane, said => (isHeard(said) ? scope.asNews(said) : undefined))
+    const isNew = (item: Yielded) => isWaiting(item) || scope.isNew(item) || !isOld()
+    return mapItems(lane, item => (isNew(item) ? scope.asNew(item) : undefined))
   })
 }
 
-/** Reads one of several at once, until it waits for someone or fails. */
+/** Reads one of several parallel bodies until it waits for someone or fails. */
 async function* untilItEnds<T>(
   lane: AsyncGenerator<Yielded, T>,
 ): AsyncGenerator<Yielded, LaneEnd<T> | { readonly threw: unknown }> {

@@ -1,6 +1,6 @@
 /**
- * The work of a run: what is done, what was answered, and what an agent keeps for later. A body is a function and cannot be
- * kept, so a run that goes on runs it again (`scope.ts`). Work that was done then gives its recorded result.
+ * The work of a run: completed work, answers, and the state of agents. A body is a function and cannot be stored, so a run that
+ * goes on runs it again (`scope.ts`). Work that is already done then returns its recorded result.
  *
  * @module
  */
@@ -11,39 +11,39 @@ import type { Answer, InputRequest, RunKeys } from '../run-types.ts'
 
 /** State that an agent keeps with a run that waits, and finds again in the run that goes on. */
 export interface WorkState {
-  /** What the run before kept here; undefined if it kept nothing. */
+  /** What the run before kept here; undefined if nothing. */
   read(): unknown
-  /** Keeps a JSON value in place of the one before. */
+  /** Keeps a JSON value instead of the one before. */
   keep(state: unknown): void
 }
 
-/** What is named and recorded. Of what is asked the answer is. */
+/** The kinds of named work. Of an `ask` the answer is recorded. */
 export type WorkKind = 'ask' | 'call' | 'sleep' | 'step' | 'tool'
 
-/** Work that is done, with what came of it as JSON. */
+/** Completed work, with its result as JSON. */
 export interface DoneWork {
   readonly path: string
   readonly kind: WorkKind
   readonly value?: unknown
-  /** What it failed with. */
+  /** The error that it failed with. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
-  /** What it said. A run that was cut off says it again. */
+  /** The text that it sent. A run that was cut off sends it again. */
   readonly text?: string | undefined
 }
 
-/** A part of a journal: work that is done, and states that have changed, by their places. */
+/** An entry of a journal: completed work, and changed states by path. */
 export interface JournalEntry {
   readonly done?: DoneWork
   readonly states?: Readonly<Record<string, unknown>>
 }
 
-/** Keeps the work of a run as it is done, so that the run can go on if its process dies. */
+/** Stores the work of a run as it is done, so that the run can go on if its process dies. */
 export interface Journal {
-  /** Resolves once the entry is kept. Rejects where the run is not this process's any more. */
+  /** Resolves once the entry is stored. Rejects if another process has taken the run over. */
   write(entry: JournalEntry): Promise<void>
 }
 
-/** A request that was answered. */
+/** A request with its answer. */
 export interface Answered {
   readonly request: InputRequest
   readonly answer: Answer
@@ -51,58 +51,58 @@ export interface Answered {
 
 /** What a run that waits leaves to the one that goes on. JSON. */
 export interface KeptWork {
-  /** The run with which it began. */
+  /** The first run of the chain. */
   readonly first?: string | undefined
   readonly done: readonly DoneWork[]
   readonly answered: readonly Answered[]
-  /** By the place of who keeps it. */
+  /** States, by the path of the work that keeps them. */
   readonly states: Readonly<Record<string, unknown>>
-  /** The run before did not wait: its process died. All is said again. */
+  /** The process of the run before died, so all output comes again. */
   readonly isCut?: true | undefined
-  /** But for what comes before these paths: an earlier run has told that, and waited then. */
+  /** The exceptions to `isCut`: output of an earlier run, up to where that run waited, was sent and does not come again. */
   readonly told?: readonly string[] | undefined
 }
 
-/** Most pieces of work that one run records. */
+/** The most pieces of work that one run records. */
 export const MAX_WORK = 10_000
 
-/** Most characters of all that a run that waits keeps, as JSON. */
+/** The most characters of the JSON that a waiting run keeps. */
 export const MAX_WORK_LENGTH: number = 4 * 1024 * 1024
 
-/** Most characters of results that are held while a run is at work. Parts of what ends are not kept, so it is more. */
+/** The most characters of results held while a run is at work. It is more, since parts of completed work are not kept. */
 const MAX_HELD_LENGTH = 8 * MAX_WORK_LENGTH
 
 interface Shared {
-  /** Characters of the results that are held. */
+  /** Characters of the held results. */
   length: number
   readonly first: string | undefined
   readonly done: Map<string, DoneWork>
   readonly answered: Map<string, Answered>
   readonly states: Map<string, unknown>
-  /** By place: what had begun right below it before. Undefined in a run that goes on from none. */
+  /** By path prefix: the paths right below it that had begun before. Undefined in a run that continues none. */
   readonly begun: ReadonlyMap<string, Set<string>> | undefined
-  /** Why nothing can be kept here, if so. */
+  /** Why nothing can be kept; undefined if it can. */
   readonly whyUnkept: string | undefined
   readonly isCut: boolean
-  /** What an earlier run than the one that was cut off has done; by place as well. */
-  readonly told: ReadonlySet<string>
-  readonly toldAt: ReadonlyMap<string, Set<string>>
+  /** The work of an earlier run than the one that was cut off, also by path prefix. */
+  readonly emitted: ReadonlySet<string>
+  readonly emittedAt: ReadonlyMap<string, Set<string>>
   readonly journal: Journal | undefined
-  /** Places of states that the journal does not have yet. */
+  /** Paths of states that the journal does not have yet. */
   readonly changed: Set<string>
 }
 
 /** How the work of a run is kept. */
 export interface WorkKeeping {
-  /** Why nothing can be kept, if so. */
+  /** Why nothing can be kept; undefined if it can. */
   readonly whyUnkept?: string | undefined
   readonly journal?: Journal | undefined
 }
 
-/** The work of one servable in a run. What it runs inside of itself has a part of its own. */
+/** The work of one servable in a run. Servables inside it have parts of their own. */
 export class RunWork implements WorkState {
-  /** The place in the run: empty at the top, else it ends with a slash. */
-  readonly place: string
+  /** The path in the run: empty at the top, else it ends with a slash. */
+  readonly prefix: string
   readonly #kept: KeptWork | undefined
   readonly #keeping: WorkKeeping
   /** State that a caller without the run pipeline keeps itself. */
@@ -112,40 +112,40 @@ export class RunWork implements WorkState {
   constructor(
     kept?: KeptWork,
     keeping: WorkKeeping = {},
-    { place = '', shared, own }: { place?: string; shared?: Shared; own?: WorkState | undefined } = {},
+    { prefix = '', shared, own }: { prefix?: string; shared?: Shared; own?: WorkState | undefined } = {},
   ) {
     this.#kept = kept
     this.#keeping = keeping
     this.#own = own
-    this.place = place
+    this.prefix = prefix
     this.#shared = shared
   }
 
-  /** The work that options of a run have, or new work around the state that they have. */
+  /** The work in the options of a run, or new work around the state in them. */
   static of(state: WorkState | undefined): RunWork {
     return state instanceof RunWork ? state : new RunWork(undefined, undefined, { own: state })
   }
 
-  /** The part of what runs inside, at a path. */
+  /** The part of the work that runs inside, at a path. */
   inside(path: string): RunWork {
-    return new RunWork(undefined, undefined, { place: `${path}/`, shared: this.#all() })
+    return new RunWork(undefined, undefined, { prefix: `${path}/`, shared: this.#all() })
   }
 
   read(): unknown {
-    return this.#own === undefined ? this.#all().states.get(this.place) : this.#own.read()
+    return this.#own === undefined ? this.#all().states.get(this.prefix) : this.#own.read()
   }
 
   keep(state: unknown): void {
-    if (this.#own === undefined) this.keepAt(this.place, state)
+    if (this.#own === undefined) this.keepAt(this.prefix, state)
     else this.#own.keep(state)
   }
 
-  /** What was kept of what waited at a path: no agent's, whose paths end with a slash. */
+  /** The state of waiting work at a path. Paths of agents end with a slash and never equal it. */
   stateAt(path: string): unknown {
     return this.#all().states.get(path)
   }
 
-  /** Keeps a JSON value of what waits at a path. */
+  /** Keeps a JSON value for the waiting work at a path. */
   keepAt(path: string, state: unknown): void {
     const { states, changed, journal } = this.#all()
     states.set(path, state)
@@ -162,50 +162,50 @@ export class RunWork implements WorkState {
     return this.#all().journal !== undefined
   }
 
-  /** How many items of several at once may wait: what is recorded has been told, so none where there is a journal. */
+  /** How many items of parallel lanes may wait. With a journal none may, since recorded output must have been sent. */
   get lookahead(): number | undefined {
     return this.isJournalled ? 1 : undefined
   }
 
-  /** Has the journal keep what has changed: what an agent calls when it has come so far. */
+  /** Writes the changed states to the journal. Agents call it when they have reached such a state. */
   checkpoint(): Promise<void> | undefined {
     return this.#write({})
   }
 
-  /** The run with which all of this began; undefined in that one. */
+  /** The first run of the chain; undefined in that run. */
   get first(): string | undefined {
     return this.#all().first
   }
 
-  /** Throws `runs_not_stored` where a run that waits cannot be kept. */
+  /** Throws `runs_not_stored` if a waiting run cannot be kept. */
   checkKept(): void {
     const { whyUnkept } = this.#all()
     if (whyUnkept !== undefined) throw new ServableError('runs_not_stored', whyUnkept)
   }
 
-  /** Work that was done at a path. */
+  /** The completed work at a path. */
   doneAt(path: string): DoneWork | undefined {
     return this.#all().done.get(path)
   }
 
-  /** The request that was made at a path, and its answer. */
+  /** The request at a path, and its answer. */
   answeredAt(path: string): Answered | undefined {
     return this.#all().answered.get(path)
   }
 
-  /** Forgets an answer that does not fit: it is asked for again. */
+  /** Drops an answer that does not fit, so that it is asked for again. */
   refuse(path: string): void {
     this.#all().answered.delete(path)
   }
 
-  /** What had begun before at a path: undefined of what was in the middle of other work. */
+  /** The kind of work that had begun before at a path; undefined inside of other work. */
   kindAt(path: string): WorkKind | undefined {
     const { done, answered } = this.#all()
     const request = answered.get(path)?.request
     return done.get(path)?.kind ?? (request && (request.kind === 'question' ? 'ask' : 'tool'))
   }
 
-  /** Keeps what is done; resolves once the journal has it, where there is one. Throws `run_too_large`. */
+  /** Records completed work. Resolves once the journal has it, if there is one. Throws `run_too_large`. */
   record({ value, ...done }: DoneWork): Promise<void> | undefined {
     const all = this.#all()
     if (all.done.size >= MAX_WORK) {
@@ -224,35 +224,37 @@ export class RunWork implements WorkState {
     return journal.write(news.length === 0 ? entry : { ...entry, states: Object.fromEntries(news) })
   }
 
-  /** The paths right below this place at which something has begun before; undefined in a run that goes on from none. */
+  /** The paths right below this one where work has begun before; undefined in a run that continues none. */
   get begun(): Set<string> | undefined {
     return this.#shared === undefined && this.#kept === undefined
       ? undefined
-      : this.#all().begun?.get(this.place)
+      : this.#all().begun?.get(this.prefix)
   }
 
-  /** Of those, what an earlier run than the one that was cut off had told. */
-  get toldHere(): Set<string> | undefined {
-    return this.isCut ? this.#all().toldAt.get(this.place) : undefined
+  /** Of those, the ones whose output an earlier run than the one that was cut off has sent. */
+  get emittedHere(): Set<string> | undefined {
+    return this.isCut ? this.#all().emittedAt.get(this.prefix) : undefined
   }
 
-  /** What work has said that is to be said again: nothing of what an earlier run has told. The result of a call has it. */
+  /**
+   * The text of completed work that is to be sent again, without what an earlier run has sent. A call's text is in its result.
+   */
   textAt(path: string): string {
-    const { isCut, told, done, states } = this.#all()
+    const { isCut, emitted, done, states } = this.#all()
     const { kind, value, text = '' } = done.get(path) ?? {}
-    if (!isCut || told.has(path)) return ''
+    if (!isCut || emitted.has(path)) return ''
     return kind === 'call'
       ? String(Object(value).text ?? '').slice(String(states.get(path) ?? '').length)
       : text
   }
 
-  /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
+  /** All of it as JSON, without the run's keys. Throws `run_too_large`, and `invalid_event` for a value that is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
     const { first, done, answered, states } = this.#all()
     const isPart = (path: string) => parentsOf(path).some(parent => done.has(parent))
     const all = {
       first,
-      // The result of the whole stands for its parts.
+      // The result of the whole includes its parts.
       done: [...done.values()].filter(({ path }) => !isPart(path)),
       answered: [...answered.values()],
       states: Object.fromEntries([...states].filter(([path]) => !isPart(path))),
@@ -277,7 +279,7 @@ export class RunWork implements WorkState {
 
   #share(): Shared {
     const { first, done: kept = [], answered: answers = [], states = {} } = this.#kept ?? {}
-    const { isCut = false, told = [] } = this.#kept ?? {}
+    const { isCut = false, told: emitted = [] } = this.#kept ?? {}
     const done = new Map(kept.map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
     return {
@@ -288,12 +290,12 @@ export class RunWork implements WorkState {
       states: new Map(Object.entries(states)),
       begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
-      ...{ isCut, told: new Set(told), toldAt: begunIn(told), changed: new Set() },
+      ...{ isCut, emitted: new Set(emitted), emittedAt: begunIn(emitted), changed: new Set() },
     }
   }
 }
 
-/** The value as it is now, as JSON: a body may change what it got. */
+/** The value as it is now, as JSON: a body may change it later. */
 function asOfNow(value: unknown, all: Shared): unknown {
   try {
     const json: string | undefined = JSON.stringify(value)
@@ -302,7 +304,7 @@ function asOfNow(value: unknown, all: Shared): unknown {
     all.length += json.length
     return { toJSON: () => JSON.parse(json) }
   } catch (thrown) {
-    // It matters only where the run waits.
+    // The error matters only if the run waits.
     return {
       toJSON() {
         throw thrown
@@ -318,25 +320,25 @@ function tooLarge(): ServableError {
   )
 }
 
-/** By place, the paths right below it. */
+/** Maps each path prefix to the paths right below it. */
 function begunIn(paths: readonly string[]): Map<string, Set<string>> {
   const begun = new Map<string, Set<string>>()
   for (const path of paths) {
     for (const each of [...parentsOf(path), path]) {
-      const place = each.slice(0, each.lastIndexOf('/') + 1)
-      begun.set(place, (begun.get(place) ?? new Set()).add(each))
+      const prefix = each.slice(0, each.lastIndexOf('/') + 1)
+      begun.set(prefix, (begun.get(prefix) ?? new Set()).add(each))
     }
   }
   return begun
 }
 
-/** The paths of all that a path is inside of. */
+/** The paths of all work that contains a path. */
 function parentsOf(path: string): string[] {
   const names = path.split('/')
   return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'))
 }
 
-/** The place of a request in its run. */
+/** The path of a request in its run. */
 export function pathOf({ id }: { readonly id: string }): string {
   return id.slice(id.indexOf('/') + 1)
 }

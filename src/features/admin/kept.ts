@@ -7,7 +7,7 @@ export const TOOL_SERVERS = 'toolserver'
 const PARTITION = 'all'
 
 /**
- * The collection of a single document. Every write of a definition writes it too. So writes conflict, and no name is used
+ * The collection of a single document, which is written with every definition. So concurrent writes conflict, and no name is used
  * twice even if lists lag behind.
  */
 const TURNS = 'toolserver-turn'

@@ -8,8 +8,8 @@ import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '
 import type { ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
 
-/** The name of the keeper, which is the plugin's name. */
-export const TOOL_SERVER_KEEPER = 'admin'
+/** The name of the plugin and of its object service. */
+export const TOOL_SERVER_SERVICE = 'admin'
 
 /** The methods of the object. Each call has an id, so that it can be cancelled. */
 export interface ToolServerMethods {
@@ -25,7 +25,7 @@ export interface ToolServerMethods {
   cancel(callId: string): void
 }
 
-/** Makes the keeper. It runs the tool servers in the object. Their connections last as long as the object is in memory. */
+/** Creates the service. It runs the tool servers in the object. Their connections last as long as the object is in memory. */
 export function createToolServerObject(open: () => ToolServers): ObjectService {
   let opened: ToolServers | undefined
   const calls = new Map<string, AbortController>()

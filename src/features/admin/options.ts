@@ -17,11 +17,11 @@ export type AuthenticateAdmin = Authenticate
 
 /** Options of the admin routes. */
 export interface AdminOptions {
-  /** The manager of the tool servers. Default: the `ToolServerManager` that was made last. */
+  /** The manager of the tool servers. Default: the most recently created `ToolServerManager`. */
   readonly manager?: ToolServerSource
   /**
-   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere it is optional:
-   * without it, only requests from this machine are answered, except those that a web page sent.
+   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere it is optional: without
+   * it, only requests from this machine are accepted, except those that a web page sent.
    */
   readonly authenticate?: AuthenticateAdmin
   /**
@@ -33,7 +33,7 @@ export interface AdminOptions {
   readonly stdio?: { readonly commands: readonly string[] }
 }
 
-/** The options with every default in place. */
+/** The options with their defaults. */
 export interface AdminSettings {
   /** Undefined if there are no tool servers to manage. */
   readonly manager: ToolServerSource | undefined

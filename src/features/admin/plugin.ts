@@ -19,12 +19,12 @@ import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
 import type { Store } from '../../stores/store.ts'
 import { describeAdmin } from './describe.ts'
 import { toolServersIn } from './kept.ts'
-import { createToolServerObject, TOOL_SERVER_KEEPER } from './object.ts'
+import { createToolServerObject, TOOL_SERVER_SERVICE } from './object.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
 import { connectToolServers } from './remote-tool-servers.ts'
 import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
 
-const NAME = TOOL_SERVER_KEEPER
+const NAME = TOOL_SERVER_SERVICE
 
 /** The warning for deployments without authentication. */
 const OPEN_WARNING =
@@ -35,7 +35,7 @@ const OPEN_WARNING =
 export interface AdminPluginOptions extends AdminOptions {
   /** The toolkits that the catalog shows. Default: none. */
   readonly toolkits?: readonly Toolkit[] | undefined
-  /** Tools that administrators may call by name, beside those of toolkits and tool servers. Default: none. */
+  /** Tools that administrators may call by name, in addition to those of toolkits and tool servers. Default: none. */
   readonly toolLibrary?: Readonly<Record<string, Tool>> | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * The tool servers as an isolate reaches them. One object stores and connects them for all isolates.
+ * Calls the tool servers from an isolate. One object stores and connects them for all isolates.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import type { ServerCallOptions, ToolServers } from '../../agents/tool-servers.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import type { HostedState } from '../../core/hosted.ts'
-import { type Remote, remote } from '../../core/object-service.ts'
-import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './object.ts'
+import { remote, type ServiceCalls } from '../../core/object-service.ts'
+import { TOOL_SERVER_SERVICE, type ToolServerMethods } from './object.ts'
 
 /** Makes the tool servers that call the object. */
 export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolServers {
-  const object = remote<ToolServerMethods>(reach('index', 'toolservers', TOOL_SERVER_KEEPER))
+  const object = remote<ToolServerMethods>(reach('index', 'toolservers', TOOL_SERVER_SERVICE))
   return {
     list: () => reached(object.list()),
     get: id => reached(object.get(id)),
@@ -28,7 +28,7 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
 
 /** Calls a tool. A signal cannot be sent to an object, so a second message cancels the call. */
 async function call(
-  object: Remote<ToolServerMethods>,
+  object: ServiceCalls<ToolServerMethods>,
   name: string,
   args: unknown,
   { signal, traceparent }: ServerCallOptions = {},

@@ -1,5 +1,6 @@
 /**
- * `/admin/mcp`, `/admin/runs`, `/admin/tools` and `/admin/toolkits`. Each operation is reported to the log and to the manager's event bus.
+ * `/admin/mcp`, `/admin/runs`, `/admin/tools` and `/admin/toolkits`. Each operation is logged, and emitted on the manager's event
+ * bus.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import type { AdminSettings } from './options.ts'
 import { type CallableTools, toolCaller } from './tool-call.ts'
 import { getToolkit, listToolkits } from './toolkit-catalog.ts'
 
-/** What the routes need. */
+/** The parts of the routes. */
 export interface AdminRoutesOptions {
   readonly prefix: string
   readonly settings: AdminSettings
@@ -25,13 +26,13 @@ export interface AdminRoutesOptions {
   /** Tools by name, which are called as well. */
   readonly toolLibrary: CallableTools['toolLibrary']
   readonly maxBodyBytes: number
-  /** Finds stored runs and tasks by the reference that the log shows for their id. */
+  /** Finds stored runs and tasks by the reference in the log. */
   readonly findRuns: FindRuns
   /** Throws `unsupported_operation` if this request cannot reach lasting tool servers. */
   readonly checkServed: (state: RequestState) => void
 }
 
-/** Returns the stored runs and tasks that a reference in the log may stand for. */
+/** Returns the stored runs and tasks that a reference in the log may refer to. */
 export type FindRuns = (
   ref: string,
 ) => Promise<{ readonly runs: readonly object[]; readonly tasks: readonly object[] }>
@@ -68,7 +69,7 @@ export function adminPath(prefix: string): string {
   return joinPath(prefix, 'admin')
 }
 
-/** The admin routes. The gate decides who may use them. */
+/** The admin routes. The guard before them authenticates. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
   const { prefix, settings } = options
   return operationsOf(options).map(operation => ({
@@ -197,7 +198,7 @@ async function perform(
   { settings: { manager }, checkServed }: AdminRoutesOptions,
 ): Promise<Reply> {
   let subject: Subject = {}
-  const tell = (outcome: string) => {
+  const report = (outcome: string) => {
     const { id, name } = subject
     const payload: AdminPayload = {
       action,
@@ -207,7 +208,7 @@ async function perform(
       ...(id !== undefined && { id: plain(id.slice(0, MAX_SHOWN)) }),
       ...(name !== undefined && { name: plain(name.slice(0, MAX_SHOWN)) }),
     }
-    // Changes have the level of warnings, because the default log shows nothing below.
+    // Changes are logged as warnings, because the default log shows nothing below.
     state.log({ level: changes ? 'warn' : 'info', event: 'admin.act', ...payload })
     manager?.events.emit('admin.act', payload)
   }
@@ -217,10 +218,10 @@ async function perform(
       subject = about
     }
     const answer = await act(request, state.params.id ?? '', tellAbout, state)
-    tell('ok')
+    report('ok')
     return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
   } catch (error) {
-    tell(reportError(error, true, 'internal_error').code)
+    report(reportError(error, true, 'internal_error').code)
     throw error
   }
 }

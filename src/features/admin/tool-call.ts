@@ -13,20 +13,20 @@ import { isObject } from '../../base/validation.ts'
 import { unless } from '../../base/wake.ts'
 import type { RequestState } from '../../http/context.ts'
 
-/** Where its tool is found: by name in the library, then in a toolkit, then as `server.tool`. */
+/** The tools that can be called: by name in the library, then in a toolkit, then as `server.tool`. */
 export interface CallableTools {
   readonly toolkits: readonly Toolkit[]
   readonly toolLibrary: Readonly<Record<string, Tool>>
   readonly manager: ToolServerSource | undefined
 }
 
-/** What a call gave. */
+/** The result of a call. */
 export interface ToolCallResult {
   readonly result: unknown
   readonly durationMs: number
 }
 
-/** Milliseconds for which a call may take. */
+/** Milliseconds that a call may take. */
 const CALL_MS = 60_000
 
 /** Most characters of a result as JSON. */
@@ -35,7 +35,7 @@ const MAX_RESULT = 1024 * 1024
 /** Most calls at a time. */
 const MAX_CALLS = 20
 
-/** Makes what calls tools. The calls of all requests together are limited. */
+/** Creates the function that calls tools. The calls of all requests together are limited. */
 export function toolCaller(
   tools: CallableTools,
 ): (name: string, body: unknown, request: Request, state: RequestState) => Promise<ToolCallResult> {
@@ -59,7 +59,7 @@ function toolNamed({ toolkits, toolLibrary, manager }: CallableTools, name: stri
   if (own !== undefined) return own
   if (manager === undefined || !name.includes('.'))
     throw new ServableError('tool_not_found', `There is no tool named \`${name.slice(0, 100)}\``)
-  // Its arguments are checked by its server.
+  // Its server checks its arguments.
   return {
     name,
     execute: (args, { signal, traceparent }) => manager.servers.call(name, args, { signal, traceparent }),

@@ -8,7 +8,7 @@ import type { ConfigField, Toolkit } from '../../agents/toolkit.ts'
 import { ServableError } from '../../base/errors.ts'
 import { summaryOf, type ToolSummary } from '../../http/tool-catalog.ts'
 
-/** A toolkit as the catalog shows it. */
+/** A toolkit in the catalog. */
 export interface ToolkitSummary {
   /** The toolkit's name. */
   readonly id: string
@@ -19,7 +19,7 @@ export interface ToolkitSummary {
   readonly configFields: readonly ConfigFieldView[]
 }
 
-/** A setting of a toolkit, as the catalog shows it. */
+/** A setting of a toolkit in the catalog. */
 export interface ConfigFieldView {
   readonly name: string
   readonly description: string | null

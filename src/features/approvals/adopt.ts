@@ -2,10 +2,10 @@ import { ASKING, WAITING, type Waiting } from '../../runs/waiting/waiting.ts'
 import type { Store } from '../../stores/store.ts'
 import { askingOf, putAsking } from './inbox.ts'
 
-/** Runs and tasks that are looked at: the oldest. Each is read with its work. */
+/** Most waiting runs and tasks to read: the oldest. Each is read with its work. */
 const MOST = 1000
 
-/** Lists what waited before the plugin was there. Never rejects. */
+/** Adds runs and tasks to the inbox that waited before the plugin was used. Never rejects. */
 export async function adoptWaiting(store: Store): Promise<void> {
   try {
     const isListed = await store.read(tx => tx.count(ASKING) > 0 || tx.count(WAITING) === 0)
@@ -14,6 +14,6 @@ export async function adoptWaiting(store: Store): Promise<void> {
       for (const { id, value } of tx.oldest<Waiting>(WAITING, MOST)) putAsking(tx, askingOf(id, value))
     })
   } catch {
-    // It can be answered all the same.
+    // They can be answered even if they are not listed.
   }
 }

@@ -1,6 +1,6 @@
 import type { Builders, BuiltInDescription } from '../../core/builders.ts'
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeApprovals(build: Builders): BuiltInDescription {
   const { at, page, parameter, ref, object, list, choice, event, operation, answer, json } = build
   const { text, maybeText, flag, moment } = build
@@ -18,7 +18,7 @@ export function describeApprovals(build: Builders): BuiltInDescription {
     createdAt: moment,
     'expiresAt?': moment,
   }
-  const said = object({
+  const messages = object({
     role: choice('user', 'assistant'),
     content: { oneOf: [text, list(ref('ContentPart'))] },
   })
@@ -53,7 +53,7 @@ export function describeApprovals(build: Builders): BuiltInDescription {
       ApprovalDetail: object({
         ...about,
         requests: list(ref('InputRequest')),
-        messages: { ...list(said), description: 'What was said before, oldest first' },
+        messages: { ...list(messages), description: 'What was said before, oldest first' },
       }),
       ApprovalPage: object({ approvals: list(ref('WaitingRequest')), nextCursor: maybeText }),
       InboxEvent: {

@@ -1,5 +1,5 @@
 /**
- * What becomes of approvals that nobody decided in time.
+ * Expires approvals that nobody decided in time.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import type { Asking } from '../../runs/waiting/asking.ts'
 import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../../runs/waiting/waiting.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 
-/** What is said of an approval that has expired. */
+/** The reason in the answer of an expired approval. */
 export const EXPIRED = 'The approval has expired'
 
-/** Milliseconds after which a run that goes on is started again, where it could not be. */
+/** Milliseconds after which the start of a continued run is tried again. */
 const GO_ON_AGAIN_MS = 60_000
 
-/** When it is looked at: as long after it began to wait as the plugin said then, while an approval is open. */
+/** The time of its next check: `expiresMs` after it began to wait, while an approval is open. */
 export function expiryOf(waiting: Waiting, now: number, expiresMs: number): number | undefined {
   const mayExpire = waiting.isGoingOn || openOf(waiting).some(({ kind }) => kind === 'approval')
   if (!mayExpire) return undefined
   return waiting.at === undefined ? now + expiresMs : waiting.expiresAt
 }
 
-/** Throws `approval_expired` for what no answer counts for any more. */
+/** Throws `approval_expired` if it takes no more answers. */
 export function checkTime(
   { hasExpired, next, expiresAt = Number.POSITIVE_INFINITY }: Waiting,
   now: number,
@@ -36,34 +36,34 @@ export function checkTime(
     throw new ServableError('approval_expired', EXPIRED)
 }
 
-/** The call is denied. Until the run that goes on has been started, it is due again. */
+/** Denies the call. The waiting run stays due until the continued run has been started. */
 export function denied(after: Waiting, now: number): Waiting {
   if (after.next === undefined) return after
   return { ...after, isGoingOn: true, expiresAt: now + GO_ON_AGAIN_MS }
 }
 
-/** The run that goes on has been started. */
+/** Marks the continued run as started. */
 export function started(after: Waiting): Waiting {
   return { ...after, isGoingOn: undefined }
 }
 
-/** Runs or tasks that are looked at in one go. What they ask is small: it stands without their work. */
+/** Runs or tasks to check at once. Their requests are small, since they are stored without the work. */
 const AT_ONCE = 1000
 
-/** The runs, or the tasks, of which something has expired. An object has one of them, and no list. */
+/** The runs or tasks with expired requests. An object has only one of them, and no list. */
 export function dueIn(tx: Reader, isTask: boolean, isInObject: boolean): readonly string[] {
   if (isInObject) return tx.expired<Waiting>(WAITING, tx.now, 1).map(({ id }) => id)
   const found = tx.expired<Asking>(ASKING, tx.now, AT_ONCE)
   return found.filter(({ value }) => (value.run.isTask === true) === isTask).map(({ id }) => id)
 }
 
-/** The answers that deny what is open. */
+/** The answers that deny the open approvals. */
 export function denialsOf(waiting: Waiting): Answer[] {
   const open = openOf(waiting).filter(({ kind }) => kind === 'approval')
   return open.map(({ id }) => ({ id, decision: 'deny', reason: EXPIRED }))
 }
 
-/** Fails a run that waits. Its work is deleted; what it asked stays, so that a late answer is told why. */
+/** Fails a waiting run. Its work is deleted. Its requests stay, so that a late answer gets the reason. */
 export function failRun(
   tx: Transaction,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * The inbox: what runs and tasks ask, each in one document of a list. A local store writes it with the run. Objects tell it to the
- * object of one place.
+ * The inbox: the requests of each run and task as one document of a list. A local store writes it with the run. Durable Objects
+ * send it to the one object that has the list.
  *
  * @module
  */
@@ -11,39 +11,39 @@ import { type Page, readPage } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Asking, AskingRun } from '../../runs/waiting/asking.ts'
 import { ASKING, openOf, type Waiting as WaitingWork } from '../../runs/waiting/waiting.ts'
-import type { Footing, Reader, Transaction } from '../../stores/store.ts'
+import type { Eviction, Reader, Transaction } from '../../stores/store.ts'
 
-/** The place of the list, where objects have it. */
+/** The address of the list in Durable Objects. */
 export const INBOX = 'approvals'
 
-/** What is asked for. */
+/** The kind of a request. */
 export type RequestKind = InputRequest['kind']
 
 /** A request in the inbox. */
-export interface Waiting {
+export interface WaitingRequest {
   readonly request: InputRequest
-  /** The run or task that asks. Of the caller's own it says no owner. */
+  /** The run or task with the request. For the caller's own, `owner` is absent. */
   readonly run: Omit<AskingRun, 'owner'> & { readonly owner?: string | null }
   /** ISO 8601, in UTC. */
   readonly createdAt: string
-  /** Of an approval: from then on nobody may decide it. */
+  /** The time after which nobody may decide it. Only for approvals. */
   readonly expiresAt?: string
 }
 
 /** Which runs and tasks to list, newest first. */
 export interface InboxQuery {
-  /** Whose; undefined for all. */
+  /** The owner; undefined for all. */
   readonly owner?: string | undefined
   readonly kind: RequestKind
   readonly cursor?: string | undefined
-  /** Most runs and tasks: each with all of its requests of that kind. */
+  /** Most runs and tasks. Each is listed with all of its requests of that kind. */
   readonly limit: number
 }
 
-/** The tag of those that ask such a thing. */
+/** The tags of runs and tasks with open requests of a kind. */
 const TAGS = { approval: 'approval', question: 'question', client_tool: 'clientTool' } as const
 
-/** See {@link INBOX_TRANSACTIONS}. */
+/** The type of {@link INBOX_TRANSACTIONS}. */
 export interface InboxTransactions extends Transactions {
   readonly reads: { readonly list: (tx: Reader, query: InboxQuery) => Page<Asking> }
   readonly writes: { readonly put: (tx: Transaction, asking: Asking) => void }
@@ -60,7 +60,7 @@ export const INBOX_TRANSACTIONS: InboxTransactions = {
   writes: { put: (tx, asking) => putAsking(tx, asking) },
 }
 
-/** What a run or task asks. */
+/** The requests of a run or task. */
 export function askingOf(id: string, waiting: WaitingWork): Asking {
   const { target, options, requests, isTask, at = 0, expiresAt } = waiting
   const { kind, name } = target
@@ -70,23 +70,23 @@ export function askingOf(id: string, waiting: WaitingWork): Asking {
   return { run, requests, open, createdAt: at, expiresAt }
 }
 
-/** Writes what is still asked; what asks nothing any more, and is not to be looked at, leaves. */
-export function putAsking(tx: Transaction, asking: Asking, footing?: Footing): void {
+/** Writes the open requests of a run or task. Deletes the document if there are none and nothing expires. */
+export function putAsking(tx: Transaction, asking: Asking, eviction?: Eviction): void {
   const { run, open, createdAt: at, expiresAt } = asking
   const { id } = run
   if (open.length === 0 && expiresAt === undefined) return tx.delete(ASKING, id)
   const requests = asking.requests.filter(request => open.includes(request.id))
   const tags: Record<string, string> = { owner: partitionOf(run.owner) }
   for (const { kind } of requests) tags[TAGS[kind]] = 'yes'
-  tx.put(ASKING, { id, partition: '', at, tags, value: { ...asking, requests }, expiresAt }, footing)
+  tx.put(ASKING, { id, partition: '', at, tags, value: { ...asking, requests }, expiresAt }, eviction)
 }
 
-/** The requests of a run or task, as clients read them. */
+/** The requests of a run or task, in the form for clients. */
 export function waitingOf(
   { run, createdAt, expiresAt }: Asking,
   requests: readonly InputRequest[],
   isOwn: boolean,
-): Waiting[] {
+): WaitingRequest[] {
   return requests.map(request => ({
     request,
     run: runOf(run, isOwn),
@@ -94,16 +94,16 @@ export function waitingOf(
   }))
 }
 
-/** The run or task. Of the caller's own it says no owner. */
-export function runOf({ owner, ...others }: AskingRun, isOwn: boolean): Waiting['run'] {
+/** The run or task. For the caller's own, `owner` is absent. */
+export function runOf({ owner, ...others }: AskingRun, isOwn: boolean): WaitingRequest['run'] {
   return isOwn ? others : { ...others, owner }
 }
 
-/** Since when it asks, and until when, as clients read it. */
+/** The begin and end of its wait, in the form for clients. */
 export function momentsOf({
   createdAt,
   expiresAt,
-}: Pick<Asking, 'createdAt' | 'expiresAt'>): Pick<Waiting, 'createdAt' | 'expiresAt'> {
+}: Pick<Asking, 'createdAt' | 'expiresAt'>): Pick<WaitingRequest, 'createdAt' | 'expiresAt'> {
   return {
     createdAt: new Date(createdAt).toISOString(),
     ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),

@@ -18,22 +18,22 @@ import { ApprovalService, type Authorize, NAME } from './service.ts'
 
 export type { Approver } from '../../runs/waiting/asking.ts'
 export type { ApprovalDetail } from './detail.ts'
-export type { Waiting as WaitingRequest } from './inbox.ts'
+export type { WaitingRequest } from './inbox.ts'
 export type { AskedApproval, Authorize } from './service.ts'
 export type { InboxEvent } from './watch.ts'
 
 /** Who decides approvals, and until when. */
 export interface ApprovalsOptions {
   /**
-   * Says who may decide an approval, also of the one who asked. Whoever may is asked for each decision. If it throws, or takes longer
-   * than 10 s, the decision is refused. Default: the owner of the run alone decides.
+   * Decides who may decide an approval, including its own requester. It is called for each decision. If it throws, or takes
+   * longer than 10 s, the decision is refused. Default: only the owner of the run decides.
    */
   readonly authorize?: Authorize | undefined
   /** Milliseconds for which an approval may be decided. Default: 604,800,000, a week. */
   readonly expiresMs?: number | undefined
   /**
-   * What happens after that. `refuse` fails the run with `approval_expired`, and asks no model. `continue` denies the call, and the run
-   * goes on. Default: `refuse`.
+   * What happens after that. `refuse` fails the run with `approval_expired`, without a model call. `continue` denies the call,
+   * and the run continues. Default: `refuse`.
    */
   readonly onExpiry?: 'refuse' | 'continue' | undefined
 }
@@ -44,19 +44,21 @@ const OptionsSchema = v.strictObject({
   onExpiry: v.optional(v.picklist(['refuse', 'continue'], "must be 'refuse' or 'continue'")),
 })
 
-/** Lets others decide what runs ask, lists it at `GET /approvals`, and lets approvals expire. Throws `invalid_options`. */
+/**
+ * Lets others decide the requests of runs, lists them at `GET /approvals`, and lets approvals expire. Throws `invalid_options`.
+ */
 export function approvals(options: ApprovalsOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const { authorize, expiresMs = 7 * 24 * 60 * 60 * 1000, onExpiry = 'refuse' } = options
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: INBOX_TRANSACTIONS },
-    approvals: (core, keep) => {
+    approvals: (core, callTransactions) => {
       stateFor(NAME, core.state)
-      return new ApprovalService({ authorize, expiresMs, onExpiry }, core, keep)
+      return new ApprovalService({ authorize, expiresMs, onExpiry }, core, callTransactions)
     },
     mount(core) {
-      // The handler's own, which was made before.
+      // The handler's own service, which was created earlier.
       const kept = core.runs.approvals as ApprovalService
       kept.goOn = next => goOn(next, core)
       const { state } = core.settings

@@ -1,5 +1,6 @@
 /**
- * `GET /approvals`: what waits for a person, as a page or as it changes. `GET /approvals/:id`: one of it, with what was said before.
+ * `GET /approvals`: the requests that wait for a person, as a page or as a stream of changes. `GET /approvals/:id`: one of them,
+ * with the messages before it.
  *
  * @module
  */
@@ -61,8 +62,8 @@ export function approvalRoutes(prefix: string, approvals: ApprovalService, host:
           const page = await approvals.page({ kind, whose, limit: MAX_WATCHED }, approver)
           return { approvals: page.approvals, hasMore: page.nextCursor !== null }
         }
-        const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-        return openStream(new LiveInbox(look), tell)
+        const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
+        return openStream(new LiveInbox(look), onError)
       },
     },
   ]

@@ -1,5 +1,5 @@
 /**
- * Who may decide what runs ask, and until when.
+ * Decides who may answer the requests of runs, and until when.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import type { RunHost } from '../../runs/stored/host.ts'
 import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../../runs/waiting/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../../runs/waiting/asking.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../../runs/waiting/waiting.ts'
-import type { Footing, Reader, Store, Transaction } from '../../stores/store.ts'
-import { type ApprovalDetail, saidBy } from './detail.ts'
+import type { Eviction, Reader, Store, Transaction } from '../../stores/store.ts'
+import { type ApprovalDetail, messagesOf } from './detail.ts'
 import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
   askingOf,
@@ -26,11 +26,11 @@ import {
   momentsOf,
   putAsking,
   runOf,
-  type Waiting,
+  type WaitingRequest,
   waitingOf,
 } from './inbox.ts'
 
-/** The plugin's name, and that of its keeper in objects. */
+/** The name of the plugin and of its object service. */
 export const NAME = 'approvals'
 
 /** An approval that somebody wants to decide. */
@@ -39,7 +39,7 @@ export interface AskedApproval {
   readonly run: Omit<AskingRun, 'isTask'>
 }
 
-/** Says who may decide. Whoever decides has no identity where the transport knows none. */
+/** Returns whether this person may decide. The approver has no identity if the transport knows none. */
 export type Authorize = (approval: AskedApproval, approver: Approver) => boolean | Promise<boolean>
 
 /** How approvals are decided. */
@@ -52,7 +52,7 @@ export interface ApprovalsSettings {
 /** Milliseconds that `authorize` may take. */
 const AUTHORIZE_MS = 10_000
 
-/** See the module's head. */
+/** Lists, authorizes and expires approvals. */
 export class ApprovalService implements Approvals {
   readonly expiresMs: number
   readonly admit: Approvals['admit']
@@ -60,13 +60,13 @@ export class ApprovalService implements Approvals {
   readonly #settings: ApprovalsSettings
   readonly #core: Pick<CoreSettings, 'log' | 'state'>
   readonly #calls: Calls<InboxTransactions>
-  /** Starts a run that goes on. Set once the handler is made. */
+  /** Starts a continued run. Set once the handler is made. */
   goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
 
-  constructor(settings: ApprovalsSettings, core: CoreSettings, keep: CallTransactions) {
+  constructor(settings: ApprovalsSettings, core: CoreSettings, callTransactions: CallTransactions) {
     this.#settings = settings
     this.#core = core
-    this.#calls = keep(NAME, INBOX_TRANSACTIONS)
+    this.#calls = callTransactions(NAME, INBOX_TRANSACTIONS)
     this.expiresMs = settings.expiresMs
     if (settings.authorize !== undefined) this.admit = (...asked) => this.#admit(...asked)
   }
@@ -111,7 +111,7 @@ export class ApprovalService implements Approvals {
       const answer = async () => authorize(about, { identity, ip, requestId })
       return (await within(AUTHORIZE_MS, '`approvals.authorize`', answer)) === true
     } catch (error) {
-      this.#tell(error, requestId)
+      this.#logError(error, requestId)
       return false
     }
   }
@@ -121,12 +121,12 @@ export class ApprovalService implements Approvals {
     return waiting && askingOf(id, waiting)
   }
 
-  note(tx: Transaction, id: string, waiting: Kept, footing: Footing): Kept {
-    // Of one moment: the clock of a store goes on.
+  note(tx: Transaction, id: string, waiting: Kept, eviction: Eviction): Kept {
+    // Read once, since the clock of a store advances.
     const { now } = tx
     const expiresAt = expiryOf(waiting, now, this.expiresMs)
     const noted = { ...waiting, at: waiting.at ?? now, expiresAt }
-    if (!this.#isHosted) putAsking(tx, askingOf(id, noted), footing)
+    if (!this.#isHosted) putAsking(tx, askingOf(id, noted), eviction)
     return noted
   }
 
@@ -158,7 +158,7 @@ export class ApprovalService implements Approvals {
     const asking = await this.tasks?.asking(id, asker)
     if (asking === undefined) return undefined
     const isOther = (await this.admit?.(asking, answers, asker, missingRun)) ?? !isOwner(asking, asker)
-    // Without `authorize` only the owner answers. Who may run but some answers for themselves alone.
+    // Without `authorize` only the owner answers. Callers with a restricted permit answer only for themselves.
     if (isOther && (this.admit === undefined || by.only !== undefined)) throw missingRun()
     await this.tasks?.answer(asking, isOther ? { ...given, options: {}, by: { isOther } } : given)
     return this.decided(asking, answers, await this.tasks?.asking(id, asker), asker)
@@ -183,8 +183,8 @@ export class ApprovalService implements Approvals {
   }
 
   /**
-   * What a run or task asks, with what was said before: to its owner all, to somebody else what they may decide. Throws
-   * `run_not_found`.
+   * The requests of a run or task, with the messages before them. The owner gets all requests; others get those that they may
+   * decide. Throws `run_not_found`.
    */
   async read(host: RunHost, id: string, approver: Approver): Promise<ApprovalDetail> {
     const ofRun = await host.asking(id)
@@ -194,25 +194,25 @@ export class ApprovalService implements Approvals {
     const open = asking.requests.filter(request => asking.open.includes(request.id))
     const requests = await this.#shown(asking, open, approver)
     if (!isOwn && requests.length === 0) throw missingRun()
-    const messages = ofRun ? await saidBy(host, ofRun.run) : ((await this.tasks?.said(asking)) ?? [])
+    const messages = ofRun ? await messagesOf(host, ofRun.run) : ((await this.tasks?.messages(asking)) ?? [])
     const { run, createdAt, expiresAt } = asking
     return { run: runOf(run, isOwn), requests, ...momentsOf({ createdAt, expiresAt }), messages }
   }
 
-  /** Of some requests those that somebody may see: the owner all, others what they may decide. */
+  /** The requests that somebody may see: the owner all, others those that they may decide. */
   async #shown(asking: Asking, requests: InputRequest[], approver: Approver): Promise<InputRequest[]> {
     return isOwner(asking, approver) ? requests : this.known(asking, requests, approver)
   }
 
-  async tell(asking: Asking): Promise<void> {
+  async enlist(asking: Asking): Promise<void> {
     await this.#calls.put(INBOX, asking)
   }
 
-  /** A page of what waits: of the caller's own, or of others what they may decide. */
+  /** A page of requests: the caller's own, or those of others that the caller may decide. */
   async page(
     { whose, ...query }: Omit<InboxQuery, 'owner'> & { readonly whose: 'mine' | 'others' },
     approver: Approver & { readonly identity: { readonly id: string } },
-  ): Promise<{ approvals: Waiting[]; nextCursor: string | null }> {
+  ): Promise<{ approvals: WaitingRequest[]; nextCursor: string | null }> {
     const isOwn = whose === 'mine'
     const owner = isOwn ? approver.identity.id : undefined
     const { values, next = null } = await this.#calls.list(INBOX, { ...query, owner })
@@ -220,7 +220,7 @@ export class ApprovalService implements Approvals {
       values.map(async asking => {
         const { requests, expiresAt = Number.POSITIVE_INFINITY } = asking
         const asked = requests.filter(({ kind }) => kind === query.kind)
-        // Somebody ends it soon.
+        // It is expired, and will be ended soon.
         if (expiresAt <= Date.now() && query.kind === 'approval') return []
         if (isOwn) return waitingOf(asking, asked, true)
         if (asking.run.owner === approver.identity.id) return []
@@ -256,7 +256,7 @@ export class ApprovalService implements Approvals {
     })
   }
 
-  /** Each in the transaction in which it is due still, so that of several processes one ends it. */
+  /** Each is checked again in its own transaction, so that only one of several processes ends it. */
   async #expire(
     store: Store,
     isTask: boolean,
@@ -283,12 +283,12 @@ export class ApprovalService implements Approvals {
       }
       for (const id of due) await this.#goOn(store, id, goOn)
     } catch (error) {
-      // Whoever looks next tries again.
-      this.#tell(error)
+      // The next check tries again.
+      this.#logError(error)
     }
   }
 
-  /** One that cannot go on keeps no other from it. What it asked leaves with it. */
+  /** A run that cannot continue does not prevent others from continuing. Its requests are deleted with it. */
   async #goOn(store: Store, id: string, goOn: (id: string, waiting: Kept) => Promise<void>): Promise<void> {
     try {
       const waiting = await store.read(tx => waitingIn(tx, id))
@@ -296,11 +296,11 @@ export class ApprovalService implements Approvals {
     } catch (error) {
       const isGone = isServableError(error) && /^(run|task)_not_found$/.test(error.code)
       if (isGone) await store.write(tx => dropWaiting(tx, id))
-      else this.#tell(error)
+      else this.#logError(error)
     }
   }
 
-  #tell(error: unknown, requestId?: string): void {
+  #logError(error: unknown, requestId?: string): void {
     logThrown(
       this.#core.log,
       { event: 'approvals.failed', ...(requestId !== undefined && { requestId }) },
@@ -317,7 +317,7 @@ function isApproval({ kind }: InputRequest): boolean {
   return kind === 'approval'
 }
 
-/** A run without an owner is everyone's who knows its id. */
+/** A run without an owner belongs to everyone who knows its id. */
 function isOwner({ run }: Asking, { identity }: Approver): boolean {
   return run.owner === null || run.owner === identity?.id
 }

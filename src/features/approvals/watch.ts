@@ -1,51 +1,54 @@
 /**
- * The inbox as it changes.
+ * A live view of the inbox.
  *
  * @module
  */
 
 import type { LiveList } from '../../http/runs/live-list.ts'
-import type { Waiting } from './inbox.ts'
+import type { WaitingRequest } from './inbox.ts'
 
-/** Most runs and tasks whose requests a watcher is told of: the newest. */
+/** Most runs and tasks whose requests a watcher gets: the newest. */
 export const MAX_WATCHED = 100
 
-/** Most requests that a watcher remembers. It is told again of an older one that comes back. */
+/** Most requests that a watcher remembers. If an older one reappears, the watcher gets it again. */
 const MAX_SEEN = 1000
 
-/** What a watcher is told: first all that waits, then what comes and what goes. */
+/** The events of a watcher: first all open requests, then added and removed ones. */
 export type InboxEvent =
-  | { readonly type: 'all'; readonly approvals: readonly Waiting[]; readonly hasMore: boolean }
-  | { readonly type: 'added'; readonly approval: Waiting }
+  | { readonly type: 'all'; readonly approvals: readonly WaitingRequest[]; readonly hasMore: boolean }
+  | { readonly type: 'added'; readonly approval: WaitingRequest }
   | { readonly type: 'removed'; readonly id: string }
 
-/** A look at the inbox. */
-export interface Look {
-  readonly approvals: readonly Waiting[]
-  /** There are older ones. */
+/** The inbox at one time. */
+export interface InboxSnapshot {
+  readonly approvals: readonly WaitingRequest[]
+  /** Whether there are older requests. */
   readonly hasMore: boolean
 }
 
-/** What has changed between two looks. What is too old to be seen has not left. */
-export function changesOf(before: ReadonlyMap<string, Waiting>, { approvals, hasMore }: Look): InboxEvent[] {
+/** The changes between two snapshots. A request too old for the snapshot does not count as removed. */
+export function changesOf(
+  before: ReadonlyMap<string, WaitingRequest>,
+  { approvals, hasMore }: InboxSnapshot,
+): InboxEvent[] {
   const now = new Map(approvals.map(each => [each.request.id, each]))
   const oldest = hasMore ? (approvals.at(-1)?.createdAt ?? '') : ''
   const removed = [...before].filter(([id, { createdAt }]) => !now.has(id) && createdAt >= oldest)
   const added = approvals.filter(({ request }) => !before.has(request.id))
   return [
     ...removed.map(([id]) => ({ type: 'removed', id }) as const),
-    // The oldest first, as they came.
+    // The oldest first, in the order of their arrival.
     ...added.toReversed().map(approval => ({ type: 'added', approval }) as const),
   ]
 }
 
-/** Compares one look with the next. */
+/** Compares each snapshot with the last one. */
 export class LiveInbox implements LiveList<InboxEvent> {
-  readonly #look: () => Promise<Look>
+  readonly #look: () => Promise<InboxSnapshot>
   /** The oldest first. */
-  #seen = new Map<string, Waiting>()
+  #seen = new Map<string, WaitingRequest>()
 
-  constructor(look: () => Promise<Look>) {
+  constructor(look: () => Promise<InboxSnapshot>) {
     this.#look = look
   }
 
@@ -66,7 +69,7 @@ export class LiveInbox implements LiveList<InboxEvent> {
   }
 }
 
-function note(change: InboxEvent, seen: Map<string, Waiting>): void {
+function note(change: InboxEvent, seen: Map<string, WaitingRequest>): void {
   if (change.type === 'added') seen.set(change.approval.request.id, change.approval)
   if (change.type === 'removed') seen.delete(change.id)
 }

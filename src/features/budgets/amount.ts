@@ -11,17 +11,17 @@ import type { CostOf } from '../../runs/numbers.ts'
 /** Billionths of a USD, and tokens. */
 export type Amount = readonly [usd: number, tokens: number]
 
-/** Nothing. */
+/** Zero. */
 export const NOTHING: Amount = [0, 0]
 
 /** Billionths in a USD. */
 const BILLION = 1e9
 
-/** More than any run costs, so that sums stay in the range of whole numbers. */
+/** Bounds above the cost of any run, so that sums stay exact integers. */
 const MAX_USD = 1e6
 const MAX_TOKENS = 1e12
 
-/** An amount of USD and tokens, rounded to whole numbers. What is no number, or negative, is 0. */
+/** An amount of USD and tokens, rounded to whole numbers. A value that is negative or not a number is 0. */
 export function amountOf(usd: unknown, tokens: unknown): Amount {
   return [Math.round(bounded(usd, MAX_USD) * BILLION), Math.round(bounded(tokens, MAX_TOKENS))]
 }
@@ -35,17 +35,17 @@ export function toUsd(billionths: number): number {
   return billionths / BILLION
 }
 
-/** Does the same with both numbers of two amounts. */
+/** Applies `work` to both numbers of two amounts. */
 export function both(a: Amount, b: Amount, work: (a: number, b: number) => number): Amount {
   return [work(a[0], b[0]), work(a[1], b[1])]
 }
 
-/** Adds two amounts up. */
+/** The sum of two amounts. */
 export function sum(a: Amount, b: Amount): Amount {
   return both(a, b, (one, other) => one + other)
 }
 
-/** What is left of an amount. It may be negative. */
+/** The difference of two amounts. It may be negative. */
 export function minus(a: Amount, b: Amount): Amount {
   return both(a, b, (one, other) => one - other)
 }
@@ -60,13 +60,13 @@ export function smaller(a: Amount, b: Amount): Amount {
   return both(a, b, Math.min)
 }
 
-/** What a usage costs, and whether somebody knows that. */
+/** The cost of a usage, and whether it is known. */
 export interface Spent {
   readonly amount: Amount
   readonly isPriced: boolean
 }
 
-/** What a usage costs. A part without a model, or without a price, costs what the first of `models` costs that has one. */
+/** The cost of a usage. A part without a model or a price costs as much as the first of `models` that has a price. */
 export function spentBy(usage: Usage, models: readonly (string | undefined)[], costOf: CostOf): Spent {
   const parts = partsOf(usage)
   const costs = (parts.length > 0 ? parts : [usage]).map(part => {
@@ -81,7 +81,7 @@ export function spentBy(usage: Usage, models: readonly (string | undefined)[], c
     }
     return undefined
   })
-  const isTold = usage.cost !== undefined && costs.every(cost => cost === undefined)
-  const usd = isTold ? usage.cost : costs.reduce<number>((all, cost = 0) => all + cost, 0)
-  return { amount: amountOf(usd, usage.totalTokens), isPriced: isTold || !costs.includes(undefined) }
+  const isReported = usage.cost !== undefined && costs.every(cost => cost === undefined)
+  const usd = isReported ? usage.cost : costs.reduce<number>((all, cost = 0) => all + cost, 0)
+  return { amount: amountOf(usd, usage.totalTokens), isPriced: isReported || !costs.includes(undefined) }
 }

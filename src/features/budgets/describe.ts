@@ -1,7 +1,7 @@
 import type { Builders, BuiltInDescription } from '../../core/builders.ts'
 import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeBudgets(build: Builders, hasToken: boolean): BuiltInDescription {
   const { at, operation, page, answer, json, parameter, ref, object, list, text } = build
   const { amount, count, moment, maybeText } = build

@@ -1,5 +1,5 @@
 /**
- * What a call of a model costs at most: it is reserved before the call.
+ * The most that a model call costs, which is reserved before the call.
  *
  * @module
  */
@@ -10,38 +10,38 @@ import type { Target } from '../../runs/target.ts'
 import { type Amount, amountOf, both, NOTHING, sum } from './amount.ts'
 import type { Budget } from './options.ts'
 
-/** The largest of each number that calls had: billionths of a USD, tokens, and tokens of a prompt. */
-export type Seen = readonly [usd: number, tokens: number, prompt: number]
+/** The largest values of calls: billionths of a USD, tokens, and tokens of a prompt. */
+export type LargestCall = readonly [usd: number, tokens: number, prompt: number]
 
-/** What a call costs at most, of each number that somebody says. */
+/** The most that a call costs, as far as the options or the agent state it. */
 export type Stated = readonly [usd: number | undefined, tokens: number | undefined]
 
-/** What a run asks for: its next call. */
-export interface Ask {
-  /** What is run, as its kind and name: its calls are alike. */
+/** The next call of a run. */
+export interface NextCall {
+  /** The kind and name of the target, whose calls are similar. */
   readonly of: string
   readonly stated: Stated
-  /** Tokens of a prompt in what is stated, and what each further one costs. */
+  /** The tokens of a prompt that `stated` includes, and the price of each further one. */
   readonly prompt: number
   readonly perToken: Amount
-  /** The largest call that this process has seen of it, whoever ran it. */
-  readonly seen?: Seen | undefined
+  /** The largest call of the target that this process has seen, of any caller. */
+  readonly seen?: LargestCall | undefined
 }
 
-/** What a call of which nobody says anything, and of which none was seen, may cost: this part of the limit. */
+/** A call without a stated cost and without earlier calls reserves this fraction of the limit. */
 const UNKNOWN = 10
 
-/** What a run holds beyond its next call, as far as that is left: this part of the limit. So it asks less often. */
+/** A run holds this fraction of the limit beyond its next call, if available. So it asks the store less often. */
 const FURTHER = 100
 
-/** What an agent or its budget says of a call with a prompt of so many tokens. */
-export function askOf(
+/** The stated cost of a call with a prompt of so many tokens. */
+export function nextCallOf(
   { kind, name, servable }: Pick<Target, 'kind' | 'name' | 'servable'>,
   { reserve }: Pick<Budget, 'reserve'>,
   prompt: number,
   costOf: CostOf,
-): Ask {
-  const of = callsOf({ kind, name })
+): NextCall {
+  const of = targetNameOf({ kind, name })
   const most = kind === 'agent' ? (servable as ServableAgent).maxOutputTokens : undefined
   if (most === undefined) return { of, stated: reserve, prompt, perToken: NOTHING }
   const amount = (promptTokens: number, completionTokens: number) => {
@@ -59,20 +59,24 @@ export function askOf(
   }
 }
 
-/** The name of what is run: its calls are alike. */
-export function callsOf({ kind, name }: Pick<Target, 'kind' | 'name'>): string {
+/** The name of the target, whose calls are similar. */
+export function targetNameOf({ kind, name }: Pick<Target, 'kind' | 'name'>): string {
   return `${kind}:${name}`
 }
 
 /** What a run reserves for its next call. */
-export function needOf(max: Amount, { stated, prompt, perToken }: Ask, seen: Seen | undefined): Amount {
+export function needOf(
+  max: Amount,
+  { stated, prompt, perToken }: NextCall,
+  seen: LargestCall | undefined,
+): Amount {
   const unknown = part(max, UNKNOWN)
   const of = (at: 0 | 1) => {
     const known = stated[at]
-    // One that took more than all of it may take all of it again: else nobody would be let in any more.
+    // A call that took more than the limit may take all of it again. Otherwise no run could start any more.
     if (known === undefined) return seen === undefined ? unknown[at] : Math.min(seen[at], max[at])
     if (perToken[1] === 0) return known
-    // What an agent says of its answers leaves its prompts open: until one was seen, and where one was longer.
+    // The limit of an agent's answers leaves its prompts open: until one was seen, and if one was longer.
     if (seen === undefined) return Math.max(known, unknown[at])
     return known + Math.ceil(Math.max(0, seen[2] - prompt) * perToken[at])
   }
@@ -84,7 +88,10 @@ export function furtherOf(max: Amount): Amount {
   return part(max, FURTHER)
 }
 
-/** Whether a run that has used so much may make a call that needs so much. A call that needs nothing is made until all is used. */
+/**
+ * Whether a run that has used so much may make a call that needs so much. A call that needs nothing is allowed until everything
+ * is used.
+ */
 export function fits(used: Amount, need: Amount, room: Amount): boolean {
   const after = sum(used, need)
   const isFree = (at: 0 | 1) => (need[at] > 0 ? after[at] <= room[at] : used[at] < room[at])
@@ -92,7 +99,7 @@ export function fits(used: Amount, need: Amount, room: Amount): boolean {
 }
 
 /** The larger one of each number. */
-export function largest(a: Seen | undefined, b: Seen | undefined): Seen | undefined {
+export function largest(a: LargestCall | undefined, b: LargestCall | undefined): LargestCall | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.max(a[2], b[2])]
 }

@@ -11,53 +11,56 @@ import { checkOptions, count, func } from '../../base/schemas.ts'
 import type { Authenticate } from '../../http/security/gate.ts'
 import { type Amount, amountOf, both, NOTHING } from './amount.ts'
 
-/** The plugin's name, and that of its keeper in objects. */
+/** The name of the plugin and of its object service. */
 export const NAME = 'budgets'
 
-/** A run whose key is asked for. */
+/** A run, as the function `key` gets it. */
 export interface BudgetRun {
   readonly kind: Kind
-  /** The name under which it was asked for. */
+  /** The name under which it was requested. */
   readonly name: string
-  /** The id of the identity that middleware set; null without one. */
+  /** The id of the identity that middleware set. Null without one. */
   readonly owner: string | null
-  /** Who asks: `owner:` and the identity, else `address:` and a digest of the address, or `anonymous`. */
+  /** The caller: `owner:` and the identity, else `address:` and a digest of the address, or `anonymous`. */
   readonly client: string
 }
 
-/** A limit for each window of time. */
+/** A limit for each time window. */
 export interface BudgetOptions {
-  /** The name of the budget. Default: its `key`, or `custom` where that is a function. Several budgets need several names. */
+  /** The name of the budget. Default: its `key`, or `custom` if that is a function. Several budgets need different names. */
   readonly name?: string | undefined
   /** Most USD in a window, up to 1,000,000. Default: no limit. One of `maxCostUsd` and `maxTokens` is required. */
   readonly maxCostUsd?: number | undefined
   /** Most tokens in a window. Default: no limit. */
   readonly maxTokens?: number | undefined
-  /** Milliseconds of a window, 1,000 at the least. Windows begin at whole multiples of it since 1970 (UTC). */
+  /** Milliseconds of a window, at least 1,000. Windows begin at whole multiples of it since 1970 (UTC). */
   readonly windowMs: number
   /**
-   * What is counted together: all runs of an owner (the identity, else the address), of an agent, team or workflow, or all. A function
-   * gives a text of 1 to 200 characters for a run, or undefined where the budget does not count it. It must give the same for the same
-   * run.
+   * Which runs are counted together: all runs of an owner (the identity, else the address), of an agent, team or workflow, or
+   * all. A function returns a text of 1 to 200 characters for a run, or undefined if the budget does not count it. It must return
+   * the same for the same run.
    */
   readonly key: 'owner' | 'agent' | 'all' | ((run: BudgetRun) => string | undefined)
   /**
-   * USD that one call of a model costs at most: each run reserves as much before each of its calls. 0 reserves nothing. Default: what
-   * the agent's `maxOutputTokens` allows, else the largest call of it that was seen, and a tenth of `maxCostUsd` before the first one.
+   * The most USD that one model call costs: each run reserves this amount before each of its calls. 0 reserves nothing. Default:
+   * what the agent's `maxOutputTokens` allows, else the largest call of the agent so far, and a tenth of `maxCostUsd` before the
+   * first one.
    */
   readonly reserveUsd?: number | undefined
   /** The same in tokens. */
   readonly reserveTokens?: number | undefined
   /**
-   * What becomes of agents whose cost nobody knows, where there is `maxCostUsd`. `refuse`: such an agent is `invalid_options` when the
-   * handler is made, or when it is first called. `ignore`: its cost counts as far as it is told. Default: `refuse`.
+   * What happens to agents of unknown cost, with `maxCostUsd`. `refuse`: such an agent is `invalid_options` when the handler is
+   * made, or when it is first called. `ignore`: only the reported cost counts. Default: `refuse`.
    */
   readonly unpriced?: 'refuse' | 'ignore' | undefined
 }
 
 /** Options of the plugin. */
 export interface BudgetsOptions {
-  /** Who may see all budgets at `GET /budgets/all`. Default: nobody in production, and elsewhere requests from this machine alone. */
+  /**
+   * Who may see all budgets at `GET /budgets/all`. Default: nobody in production, and elsewhere only requests from this machine.
+   */
   readonly authenticate?: Authenticate | undefined
 }
 
@@ -65,9 +68,9 @@ export interface BudgetsOptions {
 export interface Budget extends Pick<BudgetOptions, 'windowMs' | 'key'> {
   readonly name: string
   readonly max: Amount
-  /** What a call costs at most, of each number that somebody says. */
+  /** The most that a call costs, as far as the options state it. */
   readonly reserve: readonly [usd: number | undefined, tokens: number | undefined]
-  /** It refuses what nobody knows the cost of. */
+  /** Whether it refuses agents of unknown cost. */
   readonly needsPrices: boolean
 }
 
@@ -105,7 +108,7 @@ const BudgetsSchema = v.pipe(
 
 const OptionsSchema = v.strictObject({ authenticate: v.optional(func) })
 
-/** Checks the options, and fills in what is not given. Throws `invalid_options`. */
+/** Checks the options and fills in the defaults. Throws `invalid_options`. */
 export function resolveBudgets(
   given: BudgetOptions | readonly BudgetOptions[],
   options: BudgetsOptions,

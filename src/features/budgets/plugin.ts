@@ -24,9 +24,9 @@ const REFUSAL =
   '`GET /budgets/all` answers only requests from this machine, and none from a web page: give `budgets` an `authenticate`'
 
 /**
- * Limits what runs cost in a window of time, of all processes and isolates together. Past a limit a run is refused with 429
- * `budget_exceeded`, and a run at work fails with it before its next call of a model. Shows callers where they stand at
- * `GET /budgets`, and administrators all keys at `GET /budgets/all`. Throws `invalid_options`.
+ * Limits the cost of runs in a time window, for all processes and isolates together. Above a limit a run is refused with 429
+ * `budget_exceeded`, and a running run fails with it before its next model call. Shows callers the state of their budgets at `GET
+ * /budgets`, and administrators that of all keys at `GET /budgets/all`. Throws `invalid_options`.
  *
  * @example
  * createHandler({ agents, pricing, plugins: [budgets({ maxCostUsd: 5, windowMs: 86_400_000, key: 'owner' })] })
@@ -37,20 +37,20 @@ export function budgets(
 ): Plugin {
   const all = resolveBudgets(given, options)
   const { authenticate } = options
-  // By handler, and by run: several handlers may have the plugin.
+  // By handler, and by run: several handlers may have the same plugin.
   const spendings = new WeakMap<CoreSettings, Spending>()
   const tickets = new Map<string, Ticket>()
   const of = (settings: CoreSettings) => spendings.get(settings) as Spending
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: BUDGET_TRANSACTIONS },
-    admit(settings, keep) {
+    admit(settings, callTransactions) {
       stateFor(NAME, settings.state)
-      const spending = new Spending(all, tickets, { settings, keep })
+      const spending = new Spending(all, tickets, { settings, callTransactions })
       spendings.set(settings, spending)
       return spending.admit
     },
-    runMiddleware: settings => (run, next) => of(settings).around(run, next),
+    runMiddleware: settings => (run, next) => of(settings).middleware(run, next),
     observer: {
       start: ({ runId }) => ({
         end(event) {

@@ -1,5 +1,5 @@
 /**
- * `GET /budgets`: where the caller stands. `GET /budgets/all`: where all keys stand, for an administrator.
+ * `GET /budgets`: the state of the caller's budgets. `GET /budgets/all`: the state of all keys, for an administrator.
  *
  * @module
  */
@@ -15,21 +15,21 @@ import { jsonReply } from '../../web/reply.ts'
 import { type Amount, toUsd } from './amount.ts'
 import type { Budget } from './options.ts'
 import type { Spending } from './spending.ts'
-import type { KeyBudget, Standing } from './transactions.ts'
+import type { KeyBudget, WindowState } from './transactions.ts'
 
-/** Where a budget stands in its window. USD and tokens are there where they are limited. */
+/** The state of a budget in its window. USD and tokens are present if they are limited. */
 export interface BudgetState {
   readonly name: string
-  /** What it counts together. For an administrator only. */
+  /** The key of the budget. Only for administrators. */
   readonly key?: string
   readonly windowMs: number
   /** The window's start and end, as ISO 8601. */
   readonly startsAt: string
   readonly resetAt: string
   readonly maxCostUsd?: number
-  /** What runs that have ended spent. */
+  /** The amount that ended runs have spent. */
   readonly spentUsd?: number
-  /** What is held for runs at work, and for runs whose process died. */
+  /** The amount held for running runs, and for runs whose process has crashed. */
   readonly heldUsd?: number
   readonly remainingUsd?: number
   readonly maxTokens?: number
@@ -47,7 +47,7 @@ const PageSchema = v.object({
 
 const NO_STORE = { headers: { 'cache-control': 'no-store' } }
 
-/** Keys that are looked up at the same time: each is in a place of its own. */
+/** Keys to read at the same time. Each has an address of its own. */
 const AT_ONCE = 10
 
 /** The path of the route for administrators. */
@@ -97,7 +97,7 @@ export function budgetRoutes(
   ]
 }
 
-/** Where a key stands; nothing of a budget that there is no more. */
+/** The state of a key. Nothing for a budget that was removed. */
 async function listed(
   spending: Spending,
   { name, key }: Pick<KeyBudget, 'name' | 'key'>,
@@ -106,7 +106,7 @@ async function listed(
   return found ? [{ ...stateOf(found.budget, await spending.standing(found.at)), key }] : []
 }
 
-function stateOf({ name, windowMs, max }: Budget, standing: Standing): BudgetState {
+function stateOf({ name, windowMs, max }: Budget, standing: WindowState): BudgetState {
   const { startsAt, resetAt, spent, held, left } = standing
   const of = (at: 0 | 1, amount: Amount) => (at === 0 ? toUsd(amount[0]) : amount[1])
   return {

@@ -1,5 +1,5 @@
 /**
- * Holds what runs may spend before they start, looks at what they spend, and counts that when they have ended.
+ * Reserves amounts before runs start, tracks what they spend, and counts it when they have ended.
  *
  * @module
  */
@@ -12,39 +12,39 @@ import type { CallTransactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Admit } from '../../runs/admit.ts'
 import type { CostOf } from '../../runs/numbers.ts'
-import type { AroundRun, RunMiddleware } from '../../runs/run-middleware.ts'
+import type { MiddlewareRun, RunMiddleware } from '../../runs/run-middleware.ts'
 import type { Page } from '../../runs/stored/page.ts'
 import type { WorkingRuns } from '../../runs/stored/working.ts'
 import type { Target } from '../../runs/target.ts'
 import { sha256 } from '../../web/digest.ts'
 import { type Amount, NOTHING } from './amount.ts'
-import { askOf, callsOf, largest as largestOf, type Seen } from './need.ts'
+import { type LargestCall, largest as largestOf, nextCallOf, targetNameOf } from './need.ts'
 import { type Budget, type BudgetRun, NAME } from './options.ts'
 import {
-  type Entry,
   exceeded,
   type PayingRun,
   promptOf,
   Ticket,
+  type TicketEntry,
   type TicketParts,
   unpriced,
 } from './ticket.ts'
 import {
   BUDGET_TRANSACTIONS,
   type BudgetCalls,
-  type Call,
+  type CountedCall,
   type Held,
   type KeyBudget,
   type ListedKey,
-  type Standing,
+  type WindowState,
 } from './transactions.ts'
 
-/** Milliseconds between tries to count what a run used. After the last one what was held for it stays counted. */
+/** Milliseconds between tries to count the spending of a run. After the last one its held amount stays counted. */
 const SETTLE_WAITS = [250, 1000, 5000, 15_000, 60_000]
 
 /**
- * How long a window is kept after its end, beside the longest time of a run: milliseconds, and lengths of windows. A clock may be put
- * forward, and back again.
+ * How long a window is kept after its end, in addition to the longest time of a run: milliseconds, and lengths of windows. It
+ * tolerates a clock that is set forward and back again.
  */
 const KEEP_MS = 24 * 60 * 60 * 1000
 const KEEP_WINDOWS = 60
@@ -52,51 +52,54 @@ const KEEP_WINDOWS = 60
 /** Most characters of a key. */
 const MAX_KEY = 200
 
-/** Most names of which a process knows the largest call. */
+/** Most targets whose largest call a process remembers. */
 const MAX_SEEN = 1000
 
-/** Where the list of all keys is. */
+/** The address of the list of all keys. */
 const LIST = NAME
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** Who asks for a run that is known by its id alone. */
+/** The client of a run of which only the id is known. */
 const NOBODY = 'anonymous'
 
-/** The spending of a handler's runs. */
+/** Counts the spending of a handler's runs. */
 export class Spending {
   readonly calls: BudgetCalls
   readonly #budgets: readonly Budget[]
   readonly #settings: CoreSettings
   readonly #tickets: Map<string, Ticket>
   readonly #timeoutMs: number
-  /** The largest calls that were seen here, by what was run. */
-  readonly #seen = new Map<string, Seen>()
-  /** The handler's, once it is made. */
+  /** The largest calls seen here, by target. */
+  readonly #seen = new Map<string, LargestCall>()
+  /** The handler's `costOf`, set once the handler is made. */
   costOf: CostOf = ({ cost }) => cost
   working: Pick<WorkingRuns, 'keep'> | undefined
   readonly #parts: TicketParts = {
     costOf: (usage, model) => this.costOf(usage, model),
-    grow: ({ at, startsAt }, id, used, need) => this.calls.grow(placeOf(at), at, startsAt, id, used, need),
+    grow: ({ at, startsAt }, id, used, need) => this.calls.grow(addressOf(at), at, startsAt, id, used, need),
     settle: (ticket, used, largest) => this.#settle(ticket, used, largest),
   }
 
   constructor(
     budgets: readonly Budget[],
     tickets: Map<string, Ticket>,
-    { settings, keep }: { readonly settings: CoreSettings; readonly keep: CallTransactions },
+    {
+      settings,
+      callTransactions,
+    }: { readonly settings: CoreSettings; readonly callTransactions: CallTransactions },
   ) {
     this.#budgets = budgets
     this.#tickets = tickets
     this.#settings = settings
     this.#timeoutMs = settings.runs.timeoutMs
-    this.calls = keep(NAME, BUDGET_TRANSACTIONS)
+    this.calls = callTransactions(NAME, BUDGET_TRANSACTIONS)
   }
 
-  /** Throws `invalid_options` for what nobody knows the cost of, and would be refused for that. */
+  /** Throws `invalid_options` for a target of unknown cost, if a budget refuses that. */
   check({ kind, name, scope, servable: { model } }: Target): void {
     const budget = this.#budgets.find(({ needsPrices }) => needsPrices)
-    // What has members costs what they do. A tool that is called directly calls no model.
+    // A target with members costs what they cost. A tool that is called directly calls no model.
     if (budget === undefined || kind !== 'agent' || scope !== undefined) return
     const used = { promptTokens: 1, completionTokens: 1, totalTokens: 2 }
     if (nameOf(model) === undefined) throw unpriced(budget, `agent \`${name}\`, which names no \`model\`,`)
@@ -104,10 +107,10 @@ export class Spending {
       throw unpriced(budget, `the model \`${nameOf(model)}\` of agent \`${name}\``)
   }
 
-  /** Holds something for a run, in each of its budgets or in none. Throws `budget_exceeded`. */
+  /** Holds an amount for a run, in each of its budgets or in none. Throws `budget_exceeded`. */
   readonly admit: Admit = async run => {
     const known = this.#tickets.get(run.id)
-    // It is admitted already, by who asked for this.
+    // Another caller of this method has admitted it already.
     if (known !== undefined) return async () => {}
     this.check(run.target)
     const { target, options, client, id } = run
@@ -124,8 +127,8 @@ export class Spending {
     }
   }
 
-  /** Looks at the events of a run. After each call of a model it asks whether the run may go on, before the run is asked again. */
-  readonly around: RunMiddleware = (run, next) => {
+  /** Tracks the events of a run. After each model call it checks the budgets before it reads the next event. */
+  readonly middleware: RunMiddleware = (run, next) => {
     let ticket: Ticket | undefined
     let events: AsyncIterator<RunEvent> | undefined
     const begin = async (): Promise<AsyncIterator<RunEvent>> => {
@@ -163,14 +166,14 @@ export class Spending {
     })
   }
 
-  /** The budgets that count whatever a caller asks for. */
+  /** The budgets of a caller that do not depend on the target. */
   ofCaller(owner: string | undefined, client: string): { readonly budget: Budget; readonly at: KeyBudget }[] {
     const target = { kind: 'agent', name: '' } as const
     const all = this.#budgets.filter(({ key }) => key === 'owner' || key === 'all')
     return this.of({ target, owner, client }).filter(({ budget }) => all.includes(budget))
   }
 
-  /** A budget that there is, of a key. */
+  /** The budget of this name and key. */
   named(name: string, key: string): { readonly budget: Budget; readonly at: KeyBudget } | undefined {
     const budget = this.#budgets.find(each => each.name === name)
     return budget && { budget, at: this.at(budget, key) }
@@ -181,16 +184,16 @@ export class Spending {
     return { name, key, windowMs, keepMs, max }
   }
 
-  standing(at: KeyBudget): Promise<Standing> {
-    return this.calls.standing(placeOf(at), at)
+  standing(at: KeyBudget): Promise<WindowState> {
+    return this.calls.standing(addressOf(at), at)
   }
 
   list(query: { readonly cursor?: string | undefined; readonly limit: number }): Promise<Page<ListedKey>> {
     return this.calls.list(LIST, query)
   }
 
-  /** Of a run that was not admitted here: it goes on after it was cut off, or is started in a way of its own. */
-  async #ticketOf({ target, input, options }: AroundRun): Promise<Ticket> {
+  /** The ticket of a run that was not admitted here, for example one that resumes after an interruption. */
+  async #ticketOf({ target, input, options }: MiddlewareRun): Promise<Ticket> {
     const { runId: id = '', identity, signal } = options
     const known = this.#tickets.get(id)
     if (known !== undefined) return known
@@ -213,15 +216,15 @@ export class Spending {
     { id, target, input }: PayingRun,
     budgets: readonly { readonly budget: Budget; readonly at: KeyBudget }[],
     seeks: boolean,
-  ): Promise<{ readonly entry: Entry; readonly used: Amount }[]> {
-    const held: { readonly entry: Entry; readonly used: Amount }[] = []
+  ): Promise<{ readonly entry: TicketEntry; readonly used: Amount }[]> {
+    const held: { readonly entry: TicketEntry; readonly used: Amount }[] = []
     try {
       for (const { budget, at } of budgets) {
         const ask = {
-          ...askOf(target, budget, promptOf(input), this.costOf),
-          seen: this.#seen.get(callsOf(target)),
+          ...nextCallOf(target, budget, promptOf(input), this.costOf),
+          seen: this.#seen.get(targetNameOf(target)),
         }
-        const answer = await this.calls.hold(placeOf(at), at, id, ask, seeks)
+        const answer = await this.calls.hold(addressOf(at), at, id, ask, seeks)
         if (answer.hold === undefined) throw exceeded(budget, answer)
         const { startsAt, seen } = answer
         held.push({ entry: { budget, at, startsAt, seen, held: answer.hold.held }, used: answer.hold.used })
@@ -229,7 +232,7 @@ export class Spending {
       }
       return held
     } catch (error) {
-      for (const { entry, used } of held) this.#keep(this.#settleOne(entry, id, used))
+      for (const { entry, used } of held) this.#keepAlive(this.#settleOne(entry, id, used))
       throw error
     }
   }
@@ -239,42 +242,47 @@ export class Spending {
       const id = await sha256(JSON.stringify([name, key]))
       await this.calls.enlist(LIST, id, { name, key }, resetAt + keepMs)
     } catch (error) {
-      // It counts as before, and only an administrator misses it.
-      this.#tell(error)
+      // It stays counted, and is only missing in the administrator's list.
+      this.#logError(error)
     }
   }
 
-  #settle({ entries, id, target }: Ticket, used: Amount, largest?: Seen): void {
-    const call = largest && { of: callsOf(target), largest }
+  #settle({ entries, id, target }: Ticket, used: Amount, largest?: LargestCall): void {
+    const call = largest && { of: targetNameOf(target), largest }
     if (call !== undefined) this.#note(call)
-    for (const entry of entries) this.#keep(this.#settleOne(entry, id, used, call))
+    for (const entry of entries) this.#keepAlive(this.#settleOne(entry, id, used, call))
   }
 
-  #note({ of, largest }: Call): void {
+  #note({ of, largest }: CountedCall): void {
     const before = this.#seen.get(of)
     if (before === undefined && this.#seen.size >= MAX_SEEN) this.#seen.clear()
     this.#seen.set(of, largestOf(before, largest) ?? largest)
   }
 
-  async #settleOne({ at, startsAt }: Entry, id: string, used: Amount, call?: Call): Promise<void> {
+  async #settleOne(
+    { at, startsAt }: TicketEntry,
+    id: string,
+    used: Amount,
+    call?: CountedCall,
+  ): Promise<void> {
     for (const wait of [...SETTLE_WAITS, undefined]) {
       try {
-        return await this.calls.settle(placeOf(at), at, startsAt, id, used, call)
+        return await this.calls.settle(addressOf(at), at, startsAt, id, used, call)
       } catch (error) {
-        if (wait === undefined) return this.#tell(error)
+        if (wait === undefined) return this.#logError(error)
         await later(wait)
       }
     }
   }
 
-  /** Nobody waits for it but a server that closes. */
-  #keep(work: Promise<void>): void {
+  /** Only a closing server waits for it. */
+  #keepAlive(work: Promise<void>): void {
     const { state } = this.#settings
     this.working?.keep(work)
     if (state.kind === 'hosted') state.waitUntil(work)
   }
 
-  #tell(error: unknown): void {
+  #logError(error: unknown): void {
     logThrown(this.#settings.log, { event: 'budget.failed' }, error)
   }
 }
@@ -291,7 +299,7 @@ function keyOf({ key, name }: Budget, run: BudgetRun): string | undefined {
   )
 }
 
-/** Each key is a place of its own. */
-function placeOf({ name, key }: KeyBudget): { readonly name: string; readonly key: string } {
+/** The address of a key's windows. */
+function addressOf({ name, key }: KeyBudget): { readonly name: string; readonly key: string } {
   return { name: LIST, key: JSON.stringify([name, key]) }
 }

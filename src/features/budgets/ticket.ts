@@ -1,5 +1,5 @@
 /**
- * What one run may spend, and what it has spent so far.
+ * The budget of one run: what it may spend, and what it has spent so far.
  *
  * @module
  */
@@ -21,55 +21,55 @@ import type { CostOf } from '../../runs/numbers.ts'
 import type { Target } from '../../runs/target.ts'
 import { sizeOf } from '../../stores/size.ts'
 import { type Amount, both, larger, NOTHING, spentBy, sum, toUsd } from './amount.ts'
-import { askOf, fits, largest, needOf, type Seen } from './need.ts'
+import { fits, type LargestCall, largest, needOf, nextCallOf } from './need.ts'
 import type { Budget } from './options.ts'
 import type { Held, KeyBudget } from './transactions.ts'
 
-/** What is held for a run in one window of a budget. */
-export interface Entry {
+/** The amount held for a run in one window of a budget. */
+export interface TicketEntry {
   readonly budget: Budget
   readonly at: KeyBudget
   readonly startsAt: number
-  /** The largest call of the same that was seen when the run began. */
-  readonly seen: Seen | undefined
+  /** The largest call of the target when the run began. */
+  readonly seen: LargestCall | undefined
   held: Amount
 }
 
-/** A run that is paid for. */
+/** A run with a budget. */
 export type PayingRun = Pick<StartingRun, 'id' | 'target' | 'input'>
 
-/** What tickets of a handler have in common. */
+/** The common parts of a handler's tickets. */
 export interface TicketParts {
   readonly costOf: CostOf
-  /** Asks the store to hold so much more than the run has used. */
-  grow(entry: Entry, run: string, used: Amount, need: Amount): Promise<Held>
-  /** Counts what the run used. `largest` is its largest call. */
-  settle(ticket: Ticket, used: Amount, largest?: Seen): void
+  /** Asks the store to hold this much more than the run has used. */
+  grow(entry: TicketEntry, run: string, used: Amount, need: Amount): Promise<Held>
+  /** Counts the spending of the run. `largest` is its largest call. */
+  settle(ticket: Ticket, used: Amount, largest?: LargestCall): void
 }
 
-/** What a run holds in its budgets, and what it has used. */
+/** The amounts that a run holds in its budgets, and its spending. */
 export class Ticket {
   readonly id: string
-  readonly entries: readonly Entry[]
+  readonly entries: readonly TicketEntry[]
   readonly target: Target
   readonly #by: TicketParts
-  /** What it used before it was cut off. */
+  /** Its spending before an interruption. */
   readonly #before: Amount
-  /** What its calls of models used, as far as they are told. */
+  /** The reported spending of its model calls. */
   #used: Amount = NOTHING
-  #largest: Seen | undefined
-  /** Tokens of its next prompt, as far as they are known: a character counts as one. */
+  #largest: LargestCall | undefined
+  /** Known tokens of its next prompt. A character counts as one. */
   #prompt: number
-  /** Its last call was answered as one is that nothing comes after. */
+  /** Whether its last call gave the final answer. */
   #hasAnswered = false
-  /** It goes on from another run, whose part of the usage is counted. */
+  /** Whether it continues another run, whose part of the usage is already counted. */
   #goesOn = false
   #isChecked = true
-  /** Calls of its tools without an end. While there are some, an agent does not call its model again. */
+  /** Its open tool calls. While there are some, an agent does not call its model again. */
   readonly #calling = new Set<string>()
   #unpriced: string | undefined
 
-  constructor(run: PayingRun, entries: readonly Entry[], by: TicketParts, before: Amount = NOTHING) {
+  constructor(run: PayingRun, entries: readonly TicketEntry[], by: TicketParts, before: Amount = NOTHING) {
     this.id = run.id
     this.#prompt = promptOf(run.input)
     this.target = run.target
@@ -78,18 +78,18 @@ export class Ticket {
     this.#before = before
   }
 
-  /** The run begins. */
+  /** Called when the run begins. */
   begin({ answers }: Pick<RunOptions, 'answers'>): void {
     this.#goesOn = answers !== undefined
   }
 
-  /** Sees an event before anyone else does. */
+  /** Handles an event before it is passed on. */
   see(event: RunEvent): void {
     if (event.type === 'tool_call_start' && event.agent === undefined) this.#calling.add(event.toolCall.id)
     if (event.type === 'tool_call_end') this.#calling.delete(event.toolCallId)
     if (event.type === 'tool_call_end') this.#prompt += charactersOf(event.result)
     if (event.type !== 'model_call' || event.usage === undefined) return
-    // It has called a model all the same: then these calls say nothing.
+    // The agent has called a model despite open tool calls, so these are no longer a sign.
     if (!this.#isChecked) this.#calling.clear()
     const { promptTokens, totalTokens } = event.usage
     const { amount, isPriced } = spentBy(event.usage, [event.model, this.#model], this.#by.costOf)
@@ -101,7 +101,7 @@ export class Ticket {
     if (!isPriced) this.#unpriced = event.model ?? this.#model ?? 'of no name'
   }
 
-  /** Whether the agent answers with this, and calls no model again: then its answer, which is paid for, is told. */
+  /** Whether this call gives the final answer. The answer is paid for, so it is passed on. */
   #isLast({ finishReason = 'tool_calls', agent }: ModelCallEvent & EventFacts): boolean {
     const isOwn = this.target.kind === 'agent' && agent === undefined
     const isFirst = !this.#hasAnswered
@@ -109,13 +109,13 @@ export class Ticket {
     return isFirst && this.#hasAnswered
   }
 
-  /** Whether it is to be checked that the run may go on: it has called a model, and may call it again. */
+  /** Whether a check is due: the run has called a model, and may call it again. */
   get isDue(): boolean {
     const isWaiting = this.target.kind === 'agent' && this.#calling.size > 0
     return !this.#isChecked && !isWaiting
   }
 
-  /** Throws `budget_exceeded` where a budget is used up, and `invalid_options` for a model whose price nobody knows. */
+  /** Throws `budget_exceeded` if a budget is used up, and `invalid_options` for a model of unknown price. */
   async check(): Promise<void> {
     this.#isChecked = true
     const used = sum(this.#before, this.#used)
@@ -131,30 +131,33 @@ export class Ticket {
     }
   }
 
-  /** What its next call costs at most. */
-  #needOf({ budget, seen }: Entry): Amount {
+  /** The most that its next call costs. */
+  #needOf({ budget, seen }: TicketEntry): Amount {
     const all = largest(seen, this.#largest)
-    return needOf(budget.max, askOf(this.target, budget, this.#prompt, this.#by.costOf), all)
+    return needOf(budget.max, nextCallOf(this.target, budget, this.#prompt, this.#by.costOf), all)
   }
 
-  /** The run has ended, however that was: what it used is counted. */
+  /** Called when the run has ended in any way. Counts its spending. */
   end(event: FinishEvent | ErrorEvent): void {
     const used = this.#usedBy(event)
     this.#by.settle(this, used, this.#largest ?? this.#whole(event, used))
   }
 
-  /** What tells no calls is one. That a run used nothing says something only of an agent that names no model. */
-  #whole(event: FinishEvent | ErrorEvent, used: Amount): Seen | undefined {
+  /**
+   * The usage of a run without reported calls counts as one call. A run without usage only counts for an agent that names no
+   * model.
+   */
+  #whole(event: FinishEvent | ErrorEvent, used: Amount): LargestCall | undefined {
     if (event.type !== 'finish') return undefined
     const isFree = this.target.kind === 'agent' && this.#model === undefined && event.finishReason === 'stop'
     return used[1] > 0 || isFree ? [...used, event.usage?.promptTokens ?? 0] : undefined
   }
 
-  /** What the run used in all. */
+  /** The whole spending of the run. */
   #usedBy(event: FinishEvent | ErrorEvent): Amount {
     const live = sum(this.#before, this.#used)
     const usage = event.type === 'finish' ? event.usage : undefined
-    // What it went on from is in its usage a second time.
+    // Its usage includes that of the run it continues, which is already counted.
     if (usage === undefined || (this.#goesOn && this.#largest !== undefined)) return live
     return larger(live, spentBy(usage, [this.#model], this.#by.costOf).amount)
   }
@@ -164,8 +167,8 @@ export class Ticket {
   }
 }
 
-/** What is held for a run, of all that is limited. */
-function limited({ held, budget: { max } }: Entry): Amount {
+/** The held amount, without values that are not limited. */
+function limited({ held, budget: { max } }: TicketEntry): Amount {
   return both(held, max, (part, most) => (Number.isFinite(most) ? part : most))
 }
 
@@ -173,19 +176,19 @@ function charactersOf(value: unknown): number {
   return typeof value === 'string' ? value.length : (sizeOf(value) ?? 0) / 2
 }
 
-/** Tokens of a run's first prompt, as far as they are known: a character counts as one. */
+/** Known tokens of a run's first prompt. A character counts as one. */
 export function promptOf(input: RunInput): number {
   return textOf(input).length
 }
 
-/** Seconds after which a run may fit that others left nothing for. */
+/** Seconds after which a run may fit for which the holds of other runs leave no room. */
 const RESERVED_S = 5
 
-/** What a client is told of a budget that has too little left for a run. */
+/** The error for a budget that has too little left for a run. */
 export function exceeded({ name, max }: Budget, { left, resetAt, mayFit }: Held): ServableError {
   const [usd, tokens] = left
   const at = new Date(resetAt).toISOString()
-  const told = {
+  const amounts = {
     ...(Number.isFinite(max[0]) && { remainingUsd: toUsd(usd) }),
     ...(Number.isFinite(max[1]) && { remainingTokens: tokens }),
   }
@@ -196,11 +199,11 @@ export function exceeded({ name, max }: Budget, { left, resetAt, mayFit }: Held)
     ? `What is left of the budget \`${name}\` is reserved for runs at work. Try again in ${retryAfter} s`
     : `The budget \`${name}\` ${isUsedUp ? 'is used up' : 'has too little left'}. It begins anew in ${anew} s`
   return new ServableError('budget_exceeded', text, {
-    details: { budget: name, ...told, resetAt: at, retryAfter },
+    details: { budget: name, ...amounts, resetAt: at, retryAfter },
   })
 }
 
-/** What says that a budget cannot count something. */
+/** The error for a model or agent of unknown cost. */
 export function unpriced({ name }: Budget, what: string): ServableError {
   const text = `\`budgets\`: \`${name}\` counts USD, and nobody knows what ${what} costs`
   const fix = "give its model a price in `pricing`, or say `unpriced: 'ignore'`"

@@ -1,6 +1,6 @@
 /**
- * The windows of budgets, as pure transactions. Each key of a budget has one document for each window: what was spent, and what
- * is held for the runs that began in it.
+ * The windows of budgets, as pure transactions. Each key of a budget has one document for each window: the spent amount, and the
+ * amounts held for the runs that began in it.
  *
  * @module
  */
@@ -10,33 +10,33 @@ import type { Calls, Transactions } from '../../core/transaction-calls.ts'
 import { type Page, readPage } from '../../runs/stored/page.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { type Amount, larger, minus, NOTHING, smaller, sum } from './amount.ts'
-import { type Ask, fits, furtherOf, largest, needOf, type Seen } from './need.ts'
+import { fits, furtherOf, type LargestCall, largest, type NextCall, needOf } from './need.ts'
 
-/** The collections: of windows, and of the keys that have one, for lists. */
+/** The collections of windows, and of the keys that have one. */
 export const WINDOWS = 'budget'
 const KEYS = 'budget-key'
 
-/** Most runs for which a window holds something. */
+/** Most runs with a held amount in a window. */
 const MAX_HOLDS = 1000
 
-/** Most names of which a window keeps the largest call. */
+/** Most targets whose largest call a window stores. */
 const MAX_SEEN = 100
 
-/** Windows in which a run is looked for. */
+/** Most windows in which a run is searched. */
 const MAX_WINDOWS = 100
 
-/** A budget of one key. */
+/** A budget and one of its keys. */
 export interface KeyBudget {
   readonly name: string
   readonly key: string
   readonly windowMs: number
-  /** Milliseconds for which a window is kept after its end: longer than any run takes. */
+  /** Milliseconds for which a window is kept after its end: longer than any run. */
   readonly keepMs: number
-  /** Infinite where there is no limit. */
+  /** Infinite without a limit. */
   readonly max: Amount
 }
 
-/** What is held for a run: what it may spend, since when, and what it is known to have used. */
+/** The hold of a run: the held amount, its time, and the known spending. */
 interface Hold {
   readonly held: Amount
   readonly used: Amount
@@ -46,60 +46,70 @@ interface Hold {
 interface Window {
   readonly spent: Amount
   readonly holds: Readonly<Record<string, Hold>>
-  /** The largest calls that were counted in it, by what was run. */
-  readonly calls?: Readonly<Record<string, Seen>>
+  /** The largest calls that were counted in it, by target. */
+  readonly calls?: Readonly<Record<string, LargestCall>>
 }
 
-/** The largest call of what is run. */
-export interface Call {
+/** The largest call of a target. */
+export interface CountedCall {
   readonly of: string
-  readonly largest: Seen
+  readonly largest: LargestCall
 }
 
-/** Where a key stands in a window. */
-export interface Standing {
+/** The state of a key in a window. */
+export interface WindowState {
   /** The window's start and end, in milliseconds since 1970. */
   readonly startsAt: number
   readonly resetAt: number
   readonly spent: Amount
-  /** For runs at work, and for runs whose process died. */
+  /** For running runs, and for runs whose process has crashed. */
   readonly held: Amount
   readonly left: Amount
 }
 
-/** What became of a question: where the key stands, and what is held for the run; undefined where it was refused. */
-export interface Held extends Standing {
+/** The result of `hold` and `grow`: the state of the key, and the hold of the run. Undefined if it was refused. */
+export interface Held extends WindowState {
   readonly hold: Hold | undefined
-  /** The largest call that was seen of what is run. */
-  readonly seen?: Seen | undefined
-  /** It was refused for what is held for others alone. */
+  /** The largest call of the target so far. */
+  readonly seen?: LargestCall | undefined
+  /** Whether it was refused only because of the holds of other runs. */
   readonly mayFit?: boolean
-  /** Nothing was kept of the window before. */
+  /** Whether nothing was stored of the window before. */
   readonly isNew?: true
 }
 
-/** A key that has a window. */
+/** A key with a window. */
 export type ListedKey = Pick<KeyBudget, 'name' | 'key'>
 
 /** The transactions of budgets. */
 export interface BudgetTransactions extends Transactions {
   readonly reads: {
-    standing(tx: Reader, budget: KeyBudget): Standing
+    standing(tx: Reader, budget: KeyBudget): WindowState
     list(tx: Reader, query: { readonly cursor?: string | undefined; readonly limit: number }): Page<ListedKey>
   }
   readonly writes: {
-    /** Holds a call for a run that begins; what is held for it stays. With `seeks` it may have begun in an earlier window. */
-    hold(tx: Transaction, budget: KeyBudget, run: string, ask: Ask, seeks?: boolean): Held
-    /** Holds `need` more for a run than it has used, and some more as far as that is left. */
+    /**
+     * Holds the amount of a call for a new run. A repeated call keeps the hold. With `seeks` the run may have begun in an earlier
+     * window.
+     */
+    hold(tx: Transaction, budget: KeyBudget, run: string, ask: NextCall, seeks?: boolean): Held
+    /** Holds `need` more for a run than it has used, and some more if available. */
     grow(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, need: Amount): Held
-    /** Counts what a run used, in place of what was held for it. Does nothing for a run that was settled. */
-    settle(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, call?: Call): void
-    /** Lists a key until its window is gone. Its id is one that a cursor can hold. */
+    /** Counts the spending of a run, and removes its hold. Does nothing for a run that was counted. */
+    settle(
+      tx: Transaction,
+      budget: KeyBudget,
+      startsAt: number,
+      run: string,
+      used: Amount,
+      call?: CountedCall,
+    ): void
+    /** Lists a key until its window expires. Its id fits into a cursor. */
     enlist(tx: Transaction, id: string, key: ListedKey, expiresAt: number): void
   }
 }
 
-/** See {@link BudgetTransactions}. */
+/** The transactions of budgets. */
 export const BUDGET_TRANSACTIONS: BudgetTransactions = {
   expiring: [WINDOWS, KEYS],
   reads: {
@@ -109,10 +119,10 @@ export const BUDGET_TRANSACTIONS: BudgetTransactions = {
   writes: { hold, grow, settle, enlist },
 }
 
-/** Calls of them. */
+/** The calls of the transactions. */
 export type BudgetCalls = Calls<BudgetTransactions>
 
-function hold(tx: Transaction, budget: KeyBudget, run: string, ask: Ask, seeks: boolean = false): Held {
+function hold(tx: Transaction, budget: KeyBudget, run: string, ask: NextCall, seeks: boolean = false): Held {
   const earlier = seeks ? find(tx, budget, run) : undefined
   const [startsAt, known] = earlier ?? current(tx, budget)
   const seen = largest(seenOf(tx, budget, startsAt, ask.of), ask.seen)
@@ -140,9 +150,9 @@ function grow(
   const window = read(tx, budget, startsAt)
   const before = holdOf(window, run)
   const standing = standingOf(budget, startsAt, window)
-  // The window is long over, so that nothing is counted in it any more.
+  // The window ended long ago, so nothing is counted in it any more.
   if (before === undefined) return { ...standing, hold: { held: sum(used, need), used, at: tx.now } }
-  // What is left beside what is held for this run.
+  // The rest of the limit without the hold of this run.
   const room = others(budget.max, window, run)
   const mayGoOn = fits(used, need, room)
   const held = mayGoOn ? smaller(sum(sum(used, need), furtherOf(budget.max)), room) : used
@@ -159,7 +169,7 @@ function settle(
   startsAt: number,
   run: string,
   used: Amount,
-  call?: Call,
+  call?: CountedCall,
 ): void {
   const window = read(tx, budget, startsAt)
   if (window === undefined || holdOf(window, run) === undefined) return
@@ -168,13 +178,16 @@ function settle(
   put(tx, budget, startsAt, { ...window, spent, holds, ...(call && { calls: withCall(window.calls, call) }) })
 }
 
-/** The largest call that was seen in a window, or in the one before it. */
-function seenOf(tx: Reader, budget: KeyBudget, startsAt: number, of: string): Seen | undefined {
+/** The largest call of a target in a window, or in the one before it. */
+function seenOf(tx: Reader, budget: KeyBudget, startsAt: number, of: string): LargestCall | undefined {
   const own = read(tx, budget, startsAt)?.calls?.[of]
   return own ?? read(tx, budget, startsAt - budget.windowMs)?.calls?.[of]
 }
 
-function withCall(calls: Window['calls'] = {}, { of, largest: call }: Call): NonNullable<Window['calls']> {
+function withCall(
+  calls: Window['calls'] = {},
+  { of, largest: call }: CountedCall,
+): NonNullable<Window['calls']> {
   const { [of]: before, ...others } = calls
   const kept = Object.entries(others).slice(1 - MAX_SEEN)
   return { ...Object.fromEntries(kept), [of]: largest(before, call) ?? call }
@@ -185,14 +198,14 @@ function enlist(tx: Transaction, id: string, value: ListedKey, expiresAt: number
   tx.put(KEYS, { id, partition: '', at: tx.now, tags: {}, value, expiresAt })
 }
 
-/** What all that is held and spent leaves, but for what is held for one run. */
+/** The rest of the limit after the spending and the holds of all other runs. */
 function others(max: Amount, window: Window | undefined, run: string): Amount {
   const { spent, holds } = window ?? EMPTY
   const { [run]: _, ...rest } = holds
   return minus(max, sum(spent, total(rest)))
 }
 
-function standingOf(budget: KeyBudget, startsAt: number, window: Window = EMPTY): Standing {
+function standingOf(budget: KeyBudget, startsAt: number, window: Window = EMPTY): WindowState {
   const { windowMs, max } = budget
   const held = total(window.holds)
   const left = larger(NOTHING, minus(max, sum(window.spent, held)))
@@ -213,7 +226,9 @@ function withHold(window: Window = EMPTY, run: string, hold: Hold): Window {
   return { ...window, holds: { ...window.holds, [run]: hold } }
 }
 
-/** The window with a place for one more: what is held for runs that ended long ago, untold, is spent. Throws `too_many_runs`. */
+/**
+ * The window with room for one more hold. Holds of runs that must have ended long ago become spending. Throws `too_many_runs`.
+ */
 function withRoom(window: Window, endedBy: number): Window {
   const entries = Object.entries(window.holds)
   if (entries.length < MAX_HOLDS) return window
@@ -225,7 +240,7 @@ function withRoom(window: Window, endedBy: number): Window {
   throw new ServableError('too_many_runs', `Too many runs of one budget: ${MAX_HOLDS} are already at work`)
 }
 
-/** The window of now. Windows begin at whole multiples of their length since 1970. */
+/** The current window. Windows begin at whole multiples of their length since 1970. */
 function current(tx: Reader, budget: KeyBudget): [startsAt: number, window: Window | undefined] {
   const startsAt = Math.floor(tx.now / budget.windowMs) * budget.windowMs
   return [startsAt, read(tx, budget, startsAt)]
@@ -248,14 +263,14 @@ function put(tx: Transaction, budget: KeyBudget, at: number, value: Window): voi
   tx.put(WINDOWS, { id, partition: partitionOf(budget), at, tags: {}, value, expiresAt })
 }
 
-/** Documents that are deleted in one go once they have expired. */
+/** Most expired documents that are deleted at once. */
 const EXPIRED_AT_ONCE = 100
 
 function sweep(tx: Transaction, collection: string): void {
   for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
 }
 
-/** Names, so that none can be mistaken for two. Another length of the windows is another budget. */
+/** Joins the names unambiguously. With another window length it is another budget. */
 function partitionOf({ name, key, windowMs }: KeyBudget): string {
   return JSON.stringify([name, key, windowMs])
 }

@@ -1,5 +1,5 @@
 /**
- * `GET {prefix}/console/config`: what the page must know of the service.
+ * `GET {prefix}/console/config`: the configuration that the page needs.
  *
  * @module
  */
@@ -9,33 +9,33 @@ import type { RequestState } from '../../http/context.ts'
 import type { Identity } from '../../http/platform.ts'
 import { VERSION } from '../../http/version.ts'
 
-/** What the page must know of the service. */
+/** The configuration that the page needs. */
 export interface ConsoleConfig {
   /** The version of servable. */
   readonly version: string
   /** Whether the text of server errors is masked. */
   readonly production: boolean
-  /** Who asks; null for nobody known. */
+  /** The user. Null if unknown. */
   readonly identity: { readonly id: string; readonly scopes: readonly string[] } | null
-  /** The path that the service itself has before all routes. A proxy may change it. */
+  /** The prefix of the service's own routes. A proxy may change it. */
   readonly prefix: string
   /** The names of all plugins. */
   readonly plugins: readonly string[]
-  /** Paths of what plugins serve, by name: `a2a`, `card`, `socket`, `mcp`, `metrics`, `docs`. */
+  /** Paths that plugins serve, by name: `a2a`, `card`, `socket`, `mcp`, `metrics`, `docs`. */
   readonly links: Readonly<Record<string, string>>
-  /** Why runs are not stored; null where they are. */
+  /** Why runs are not stored. Null if they are. */
   readonly notStored: string | null
   /** Whether the inputs of stored runs are kept. */
   readonly keepsInput: boolean
-  /** Whether the asker may list runs. */
+  /** Whether the user may list runs. */
   readonly listsRuns: boolean
-  /** Whether runs take forms with files. */
+  /** Whether runs accept forms with files. */
   readonly takesFiles: boolean
   /** Most bytes of a JSON body. */
   readonly maxBodyBytes: number
 }
 
-/** Answers with it. */
+/** Answers with the configuration. */
 export function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
   const config: ConsoleConfig = {

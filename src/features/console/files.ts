@@ -1,20 +1,20 @@
 /**
- * The files of the page. Their names change with their content, so browsers keep them. Each is compressed once, when it is first asked
- * for.
+ * The files of the page. Their names change with their content, so browsers can cache them. Each is compressed once, on its first
+ * request.
  *
  * @module
  */
 
 import { ServableError } from '../../base/errors.ts'
 
-/** A file as it is built. */
+/** A built file. */
 export interface BuiltFile {
   /** The media type. */
   readonly type: string
   readonly text: string
 }
 
-/** `encodeBody` tells a host that would compress the body that it is compressed. Others ignore it. */
+/** `encodeBody` tells a compressing host that the body is compressed already. Other hosts ignore it. */
 interface EncodedInit extends ResponseInit {
   readonly encodeBody?: 'manual'
 }
@@ -48,7 +48,7 @@ export function filesOf(
   }
 }
 
-/** Whether a client takes gzip (RFC 9110, section 12.5.3). */
+/** Whether a client accepts gzip (RFC 9110, section 12.5.3). */
 export function takesGzip(accepted: string | null): boolean {
   const codings = (accepted ?? '')
     .toLowerCase()

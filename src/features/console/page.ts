@@ -4,19 +4,19 @@
  * @module
  */
 
-import type { Ask } from '../../http/security/page-credentials.ts'
+import type { PageCredential } from '../../http/security/page-credentials.ts'
 import { escapeHtml } from '../../web/html.ts'
 import { BUILT } from './built.ts'
 
-/** What differs between deployments. */
-export interface PageOptions {
+/** The settings of a deployment. */
+export interface ConsolePageOptions {
   readonly title: string
-  readonly asks: readonly Ask[]
-  /** Whether the page asks for credentials before its first request. */
+  readonly asks: readonly PageCredential[]
+  /** Whether the page requests credentials before its first request. */
   readonly asksFirst: boolean
 }
 
-/** The content security policy: nothing but what the service itself serves, no script from text, and no HTML from text. */
+/** The content security policy: only resources of the service itself, no script from text, and no HTML from text. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,11 +42,11 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-/** Most services ask for this, and a part with an `authenticate` of its own may. */
-const BEARER: Ask = { header: 'authorization', prefix: 'Bearer ', label: 'Bearer token' }
+/** Most services use it, and a part with its own `authenticate` may. */
+const BEARER: PageCredential = { header: 'authorization', prefix: 'Bearer ', label: 'Bearer token' }
 
 /** Answers with the page. */
-export function pageOf({ title, asks, asksFirst }: PageOptions): Response {
+export function pageOf({ title, asks, asksFirst }: ConsolePageOptions): Response {
   const { script, style, icon } = BUILT
   const asked = escapeHtml(JSON.stringify(asks.length > 0 ? asks : [BEARER]))
   const html = `<!doctype html>

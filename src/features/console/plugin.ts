@@ -23,8 +23,8 @@ import { pageOf } from './page.ts'
 export type { ConsoleConfig } from './config.ts'
 
 /**
- * Says who may use the console. `identity` is whom the middleware has found. An identity may. A response is sent as it is. Undefined or
- * a throw refuses.
+ * Decides who may use the console. `identity` is the one that the middleware has found. An identity may use it. A response is
+ * sent as it is. Undefined or a throw refuses.
  */
 export type AuthenticateConsole = (
   request: Request,
@@ -34,8 +34,8 @@ export type AuthenticateConsole = (
 /** Options of the console. */
 export interface ConsoleOptions {
   /**
-   * Says who may use the console. Required in production, where the console is off without it. Elsewhere it is optional: without it,
-   * only requests from this machine are answered, except those that a page of another origin sent.
+   * Decides who may use the console. Required in production, where the console is off without it. Elsewhere it is optional:
+   * without it, only requests from this machine are accepted, except those that a page of another origin sent.
    *
    * @example
    * webConsole({ authenticate: (_, identity) => identity })
@@ -64,8 +64,8 @@ const OFF = `\`webConsole\` is off in production, since it has no \`authenticate
 const OWN_MACHINE = `\`webConsole\` has no \`authenticate\`: it answers only requests from this machine. ${HOW}`
 
 /**
- * A page at `GET {prefix}/console` that chats with agents, shows what runs did, and lets people decide and operate. It has no
- * rights of its own: it sends what its user may send. Throws `invalid_options`.
+ * A page at `GET {prefix}/console` to chat with agents, inspect runs, decide requests and operate the service. It has no rights
+ * of its own: it sends only what its user may send. Throws `invalid_options`.
  */
 export function webConsole(options: ConsoleOptions = {}): Plugin {
   checkOptions('webConsole', OptionsSchema, options)

@@ -1,5 +1,5 @@
 /**
- * The addresses of files, and where each one stands in its run.
+ * The addresses of files, and their positions in runs.
  *
  * @module
  */
@@ -7,23 +7,23 @@
 import { joinPath } from '../../http/router.ts'
 import { sha256 } from '../../web/digest.ts'
 
-/** Something of a run that has parts. */
+/** Something in a run that has parts: the input, a message or an artifact. */
 export interface Spot {
-  /** Names it in documents: letters, digits and hyphens. */
+  /** Its name in documents: letters, digits and hyphens. */
   readonly key: string
-  /** Its path below that of the run. */
+  /** Its path below the path of the run. */
   readonly path: string
 }
 
 /** The input of a run. */
 export const INPUT_SPOT: Spot = { key: 'input', path: 'input' }
 
-/** Who refers to the files of a turn: its run, as a part of a session. */
+/** The id of a reference from a turn of a session to its files. */
 export function turnRefOf(runId: string): string {
   return `turn-${runId}`
 }
 
-/** The run of the turn that refers so. */
+/** The run of the turn with this reference id. */
 export function runOfTurn(refId: string): string {
   return refId.slice(turnRefOf('').length)
 }
@@ -33,42 +33,42 @@ export function messageSpot(n: number): Spot {
   return { key: `message-${n}`, path: `messages/${n}` }
 }
 
-/** An artifact. An id that a path cannot hold as it is, such as `..`, has its digest there. */
+/** An artifact. An id that cannot be a path segment, such as `..`, is replaced by its digest. */
 export async function artifactSpot(artifactId: string): Promise<Spot> {
   const digest = await sha256(artifactId)
   return { key: artifactKey(digest), path: `artifacts/${segmentOf(artifactId) ?? `~${digest}`}` }
 }
 
-/** The key of an artifact by what stands in the path of its address. */
+/** The key of an artifact, from the path segment of its address. */
 export async function keyInPath(segment: string): Promise<string> {
   const [, digest] = /^~([\da-f]{64})$/.exec(segment) ?? []
   return artifactKey(digest ?? (await sha256(segment)))
 }
 
-/** Where a file of a turn stands. */
+/** The position of a file of a turn. */
 export interface TurnFile {
   readonly refId: string
   readonly place: string
 }
 
-/** The files of inputs whose addresses stand in turns, each once. */
+/** The files of inputs whose addresses are in these turns, without duplicates. */
 export function turnFilesIn(turns: string): TurnFile[] {
   const found = turns.matchAll(
     /\/runs\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/input(?:\?part=(\d{1,4}))?"/g,
   )
   const files = new Map<string, TurnFile>()
   for (const [address, runId = '', part = '0'] of found) {
-    files.set(address, { refId: turnRefOf(runId), place: placeOf(INPUT_SPOT.key, Number(part)) })
+    files.set(address, { refId: turnRefOf(runId), place: partKeyOf(INPUT_SPOT.key, Number(part)) })
   }
   return [...files.values()]
 }
 
-/** The key of a part. */
-export function placeOf(key: string, part: number): string {
+/** The key of a part. It is stored. */
+export function partKeyOf(key: string, part: number): string {
   return `${key}.${part}`
 }
 
-/** Makes the addresses of parts. */
+/** Creates the function that makes addresses of parts. */
 export function addressesOf(
   origin: string | undefined,
   prefix: string,
@@ -82,7 +82,9 @@ function artifactKey(digest: string): string {
   return `artifact-${digest}`
 }
 
-/** Undefined for an id that would lead elsewhere, is half a character, or looks like a digest. */
+/**
+ * The path segment of an id. Undefined for an id that would change the path, has an unpaired surrogate, or looks like a digest.
+ */
 function segmentOf(artifactId: string): string | undefined {
   if (/^(\.{0,2}$|~)/.test(artifactId) || artifactId.length > MAX_ID_LENGTH) return undefined
   try {

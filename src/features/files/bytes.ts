@@ -1,5 +1,5 @@
 /**
- * Files as bytes, and as pieces of base64 that fit a row of every store.
+ * Converts files to bytes, and to pieces of base64 that fit a row of every store.
  *
  * @module
  */
@@ -12,12 +12,12 @@ const PIECE_BYTES = 240 * 1024
 /** Pieces that are written or read at once. */
 export const AT_ONCE = 8
 
-/** How many pieces a file has. An empty one has one. */
+/** The number of pieces of a file. An empty file has one. */
 export function pieceCount(size: number): number {
   return Math.max(1, Math.ceil(size / PIECE_BYTES))
 }
 
-/** The pieces of a file from one on, as many as are written at once. */
+/** Pieces of a file from index `from` on, as many as are written at once. */
 export function piecesOf(bytes: Uint8Array, from: number): string[] {
   const texts: string[] = []
   const end = Math.min(from + AT_ONCE, pieceCount(bytes.length))
@@ -32,7 +32,7 @@ export function bytesOfPieces(pieces: readonly string[]): Uint8Array<ArrayBuffer
   return joined(pieces.flatMap(piece => fromBase64(piece) ?? []))
 }
 
-/** Bytes in one. */
+/** Joins byte arrays. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   let at = 0

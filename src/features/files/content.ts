@@ -1,5 +1,5 @@
 /**
- * The content of parts: what a file is, and how it is told.
+ * Reads the files in parts, with their media types and names.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { fromBase64 } from '../../web/base64.ts'
 /** A part that may hold a file. */
 export type FilePart = Extract<ContentPart, { readonly data: string; readonly mimeType?: unknown }>
 
-/** A file as it is in a part. */
-export interface Content {
+/** The file of a part. */
+export interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** As the part, or its `data:` URL, says. */
+  /** The media type of the part or of its `data:` URL. */
   readonly mimeType: string | undefined
 }
 
@@ -24,28 +24,28 @@ export function isFilePart(part: ContentPart): part is FilePart {
   return (type === 'image' || type === 'audio' || type === 'file') && typeof data === 'string'
 }
 
-/** The file of a part; undefined where `data` is an address, or neither that nor base64. */
-export async function contentOf({ data, mimeType }: FilePart): Promise<Content | undefined> {
+/** The file of a part. Undefined if `data` is an address, or neither that nor base64. */
+export async function contentOf({ data, mimeType }: FilePart): Promise<FileContent | undefined> {
   if (!/^data:/i.test(data)) {
     const bytes = await bytesOf(data)
     return bytes && { bytes, mimeType }
   }
   const comma = data.indexOf(',')
   const head = data.slice('data:'.length, comma)
-  const told = mimeType ?? (head.split(';', 1)[0] || undefined)
+  const given = mimeType ?? (head.split(';', 1)[0] || undefined)
   const bytes = /;\s*base64\s*$/i.test(head)
     ? await bytesOf(data.slice(comma + 1))
     : unescaped(data.slice(comma + 1))
-  return comma === -1 || bytes === undefined ? undefined : { bytes, mimeType: told }
+  return comma === -1 || bytes === undefined ? undefined : { bytes, mimeType: given }
 }
 
-/** Characters of base64 that are read at once: everything else waits for so long. */
+/** Characters of base64 to decode at once. Other work waits meanwhile. */
 const AT_ONCE = 1024 * 1024
 
 async function bytesOf(base64: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const text = /\s/.test(base64) ? base64.replace(/\s+/g, '') : base64
   if (text.length <= AT_ONCE) return fromBase64(text)
-  // Padding in the middle would pass where a slice happens to end.
+  // Padding in the middle would be accepted at the end of a slice.
   const padding = text.indexOf('=')
   if (padding !== -1 && padding < text.length - 2) return undefined
   const bytes = new Uint8Array(Math.ceil(text.length / 4) * 3)
@@ -71,18 +71,18 @@ function unescaped(text: string): Uint8Array<ArrayBuffer> | undefined {
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
 const MEDIA_TYPE = new RegExp(`^(?!.*\\*)${TOKEN}/${TOKEN}(;\\s?${TOKEN}=(${TOKEN}|"[\\w !#-'*-[\\]-~]*"))*$`)
 
-/** A media type that a header can say: what is none, or is a pattern, is of no known type. */
-export function mediaTypeOf(told: unknown): string {
-  const isValid = typeof told === 'string' && told.length <= 200 && MEDIA_TYPE.test(told)
-  return isValid ? told : 'application/octet-stream'
+/** A media type that is valid in a header. For any other value, `application/octet-stream`. */
+export function mediaTypeOf(given: unknown): string {
+  const isValid = typeof given === 'string' && given.length <= 200 && MEDIA_TYPE.test(given)
+  return isValid ? given : 'application/octet-stream'
 }
 
 /** Most characters of a file's name. */
 const MAX_NAME = 120
 
-/** A name that is no path, hides nothing and begins with no dot. */
-export function fileNameOf(told: unknown): string {
-  const text = typeof told === 'string' ? told : ''
+/** A safe file name: no path, no hidden characters, no dot at the beginning. */
+export function fileNameOf(given: unknown): string {
+  const text = typeof given === 'string' ? given : ''
   const safe = Array.from(text.slice(0, 4 * MAX_NAME), character =>
     UNSAFE.test(character) ? '_' : character,
   )
@@ -95,10 +95,10 @@ export function fileNameOf(told: unknown): string {
   )
 }
 
-/** Control characters, marks that turn text around, halves of characters, and what has a meaning in paths. */
+/** Control characters, marks that change the text direction, unpaired surrogates, and characters with a meaning in paths. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\\/:*?"<>|]/u
 
-/** The header that makes a browser save a file (RFC 6266), whatever its name (RFC 8187). */
+/** The header that makes a browser save a file (RFC 6266), with any name (RFC 8187). */
 export function dispositionOf(name: string): string {
   const plain = name.replace(/[^\w.~ -]/g, '_')
   const escaped = encodeURIComponent(name).replace(/['()*]/g, character => {

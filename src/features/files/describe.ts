@@ -1,6 +1,6 @@
 import type { Builders, BuiltInDescription, Operation, Schema } from '../../core/builders.ts'
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeFiles(build: Builders): BuiltInDescription {
   const { at, operation, parameter, answer } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })

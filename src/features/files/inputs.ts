@@ -1,5 +1,5 @@
 /**
- * Inputs of runs as they are stored: with addresses in the place of data, and with data again.
+ * Converts inputs of runs: replaces data by addresses for storage, and addresses by data again.
  *
  * @module
  */
@@ -8,16 +8,16 @@ import type { ContentPart, RunInput } from '../../agents/contract.ts'
 import { HEAD_BYTES, sniff } from '../../http/limits/file-types.ts'
 import type { FileOwner } from '../../runs/files.ts'
 import { toBase64 } from '../../web/base64.ts'
-import { INPUT_SPOT, placeOf } from './address.ts'
+import { INPUT_SPOT, partKeyOf } from './address.ts'
 import { joined } from './bytes.ts'
 import { contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import type { FileBytes } from './store.ts'
-import type { Standing, Storing } from './storing.ts'
+import type { FilePosition, Storing } from './storing.ts'
 
-/** Who refers to an input. */
-export type Referrer = Pick<Standing, 'refId' | 'session'>
+/** What refers to an input. */
+export type Referrer = Pick<FilePosition, 'refId' | 'session'>
 
-/** Stores the files of an input for each who refers to it. */
+/** Stores the files of an input, once for each referrer. */
 export async function withAddresses(
   files: Storing,
   run: FileOwner,
@@ -41,20 +41,21 @@ async function stored(
   const content = await contentOf(part)
   if (content === undefined || content.bytes.length <= files.settings.inlineBytes) return part
   const { bytes, mimeType } = content
-  const told = {
+  const metadata = {
     mimeType: mediaTypeOf(mimeType ?? sniff(bytes.subarray(0, HEAD_BYTES))),
     filename: fileNameOf(part.type === 'file' ? part.filename : undefined),
   }
-  const place = placeOf(INPUT_SPOT.key, index)
-  for (const referrer of referrers) await files.store({ ...run, ...referrer, place }, bytes, told)
+  const partKey = partKeyOf(INPUT_SPOT.key, index)
+  for (const referrer of referrers)
+    await files.store({ ...run, ...referrer, place: partKey }, bytes, metadata)
   const data = files.addressOf(run.runId, INPUT_SPOT, index)
   return { ...part, ...(mimeType !== undefined && { mimeType }), data } as FilePart
 }
 
-/** Reads a file of an input; undefined where it is gone. */
-export type ReadFile = (place: string) => Promise<FileBytes | undefined>
+/** Reads a file of an input. Undefined if it is deleted. */
+export type ReadFile = (partKey: string) => Promise<FileBytes | undefined>
 
-/** Puts data in the place of the addresses that this service gave. */
+/** Replaces addresses of this service by data. */
 export async function withData(
   files: Storing,
   { runId }: FileOwner,
@@ -65,7 +66,7 @@ export async function withData(
   const parts: ContentPart[] = []
   for (const [index, part] of input.entries()) {
     const isOurs = isFilePart(part) && part.data === files.addressOf(runId, INPUT_SPOT, index)
-    const bytes = isOurs ? await read(placeOf(INPUT_SPOT.key, index)) : undefined
+    const bytes = isOurs ? await read(partKeyOf(INPUT_SPOT.key, index)) : undefined
     parts.push(bytes === undefined ? part : ({ ...part, data: toBase64(await all(bytes)) } as FilePart))
   }
   return parts

@@ -8,13 +8,13 @@ import * as v from 'valibot'
 import { checkOptions, count, isFunction } from '../../base/schemas.ts'
 import type { Core } from '../../core/built-in.ts'
 import { asPlugin } from '../../core/built-in.ts'
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { describeFiles } from './describe.ts'
 import { fileRoutes } from './routes.ts'
-import { FILES_KEEPER, FileService } from './service.ts'
+import { FILES_SERVICE, FileService } from './service.ts'
 import type { FileStore } from './store.ts'
 import { FILE_TRANSACTIONS } from './transactions.ts'
 
@@ -22,14 +22,14 @@ export type { FileBytes, FileFacts, FileStore } from './store.ts'
 
 /** How files are stored. */
 export interface FilesOptions {
-  /** Where the bytes of files are. Default: the handler's `state`. */
+  /** Stores the bytes of files. Default: the handler's `state`. */
   readonly store?: FileStore | undefined
-  /** Files of so many bytes or less stay in the events. Default: 4,096. */
+  /** Files of at most this many bytes stay in the events. Default: 4,096. */
   readonly inlineBytes?: number | undefined
-  /** Most bytes of a file. A run that makes a larger one fails with `run_too_large`. Default: 20,971,520. */
+  /** Most bytes of a file. A run with a larger one fails with `run_too_large`. Default: 20,971,520. */
   readonly maxFileBytes?: number | undefined
   /**
-   * Most bytes of the files of one owner; all runs without an owner count as one. A run that makes more fails with `state_full`.
+   * Most bytes of the files of one owner; all runs without an owner count as one. A run that exceeds it fails with `state_full`.
    * Default: 1,073,741,824.
    */
   readonly maxBytesPerOwner?: number | undefined
@@ -49,16 +49,16 @@ const OptionsSchema = v.strictObject({
 
 /** Stores the files of stored runs, and serves them at `GET /runs/:id/artifacts/:artifactId`. Throws `invalid_options`. */
 export function files(options: FilesOptions = {}): Plugin {
-  checkOptions(FILES_KEEPER, OptionsSchema, options)
+  checkOptions(FILES_SERVICE, OptionsSchema, options)
   const { store, inlineBytes = 4096, maxFileBytes = 20 * 1024 ** 2, maxBytesPerOwner = 1024 ** 3 } = options
   const settings = { store, inlineBytes, maxFileBytes, maxBytesPerOwner }
   return asPlugin({
-    name: FILES_KEEPER,
-    files: (core, keep) => {
-      stateFor(FILES_KEEPER, core.state)
-      return new FileService(core, keep, settings)
+    name: FILES_SERVICE,
+    files: (core, callTransactions) => {
+      stateFor(FILES_SERVICE, core.state)
+      return new FileService(core, callTransactions, settings)
     },
-    objectServices: { index: createFileKeeper },
+    objectServices: { index: createFileService },
     mount(core) {
       const kept = filesOf(core)
       kept.sessions = core.runs.memory?.sessions
@@ -77,24 +77,24 @@ function filesOf({ runs }: Pick<Core, 'runs'>): FileService {
   return runs.files as FileService
 }
 
-/** In an object: the same transactions, and an alarm that deletes what nobody refers to any more. */
-function createFileKeeper(seat: Seat, core: Core): ObjectService {
-  const keeper = objectServiceOf(seat, FILE_TRANSACTIONS)
+/** Creates the service in a Durable Object: the same transactions, and an alarm that deletes files without references. */
+function createFileService(context: ObjectContext, core: Core): ObjectService {
+  const service = objectServiceOf(context, FILE_TRANSACTIONS)
   const { expiring = [] } = FILE_TRANSACTIONS
   const soonest = () =>
-    seat.store.read(tx =>
+    context.store.read(tx =>
       expiring
         .flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
         .reduce((at, { expiresAt = at }) => Math.min(at, expiresAt), Number.POSITIVE_INFINITY),
     )
   return {
-    ...keeper,
+    ...service,
     async alarm() {
-      await filesOf(core).renew(seat.store)
-      seat.store.write(tx => FILE_TRANSACTIONS.writes.sweep(tx))
-      await filesOf(core).deleteLeftOver(seat.store)
+      await filesOf(core).renew(context.store)
+      context.store.write(tx => FILE_TRANSACTIONS.writes.sweep(tx))
+      await filesOf(core).deleteLeftOver(context.store)
       const at = soonest()
-      if (Number.isFinite(at)) await seat.wakeBy(at)
+      if (Number.isFinite(at)) await context.wakeBy(at)
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Answers with a file: for saving, and never for showing.
+ * Answers with a file. Browsers save it and never show it.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { ServableError } from '../../base/errors.ts'
 import { dispositionOf } from './content.ts'
 import type { FileBytes } from './store.ts'
-import type { Told } from './transactions.ts'
+import type { FileMetadata } from './transactions.ts'
 
 /** A file to answer with. */
-export interface Answered extends Told {
+export interface FileAnswer extends FileMetadata {
   readonly digest: string
   readonly size: number
-  /** Undefined where it is gone. */
+  /** Undefined if it is deleted. */
   read(): Promise<FileBytes | undefined>
 }
 
-/** The answer to a request for a file: all of it, one range of it, or that it is as it was. Throws `file_not_found`. */
-export async function respondWith(request: Request, file: Answered): Promise<Response> {
+/** The response to a request for a file: all of it, one range, or 304. Throws `file_not_found`. */
+export async function respondWith(request: Request, file: FileAnswer): Promise<Response> {
   const { digest, size, mimeType, filename } = file
   const etag = `"${digest}"`
   const headers = new Headers({
@@ -45,18 +45,18 @@ export async function respondWith(request: Request, file: Answered): Promise<Res
   return new Response(range === undefined ? bytes : part(bytes, from, to), { status, headers })
 }
 
-/** There is no such file. */
+/** The error for a missing file. */
 export function missing(): ServableError {
   return new ServableError('file_not_found', 'The run has no such file')
 }
 
-/** Whether a client has what there is (RFC 9110, section 13.1.2). */
+/** Whether the client already has the file (RFC 9110, section 13.1.2). */
 function isKnown(field: string | null, etag: string): boolean {
   const known = (field ?? '').split(',').map(text => text.trim().replace(/^W\//, ''))
   return known.includes(etag) || known.includes('*')
 }
 
-/** The first byte and the one after the last, of a range that can be given; any other is as if nobody had asked. */
+/** The first byte and the one after the last of a valid range. Any other range is ignored. */
 function rangeOf({ headers }: Request, etag: string, size: number): readonly [number, number] | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.get('range') ?? '') ?? []
   if (first === undefined || last === undefined || (headers.get('if-range') ?? etag) !== etag)

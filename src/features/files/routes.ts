@@ -11,10 +11,10 @@ import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { runIdOf } from '../../http/routes/stored-run-routes.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
-import { artifactSpot, INPUT_SPOT, keyInPath, messageSpot, placeOf } from './address.ts'
+import { artifactSpot, INPUT_SPOT, keyInPath, messageSpot, partKeyOf } from './address.ts'
 import { digestOf } from './bytes.ts'
 import { contentOf, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import { type Answered, missing, respondWith } from './response.ts'
+import { type FileAnswer, missing, respondWith } from './response.ts'
 import type { FileService } from './service.ts'
 
 /** Makes the routes. */
@@ -31,14 +31,14 @@ export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, file
       const refId = runIdOf(state)
       const part = partOf(request)
       const ofRun = async () => {
-        // Whoever may not read the run is told so before anything else.
+        // Checks first whether the caller may read the run.
         const record = await host.get(refId, state.owner)
         const key = await keyOf(state)
-        const found = await files.find({ refId, place: placeOf(key, part) }, state.owner)
+        const found = await files.find({ refId, place: partKeyOf(key, part) }, state.owner)
         return found ?? asFile(await inline?.(record, key), part)
       }
-      // A turn has files also where its run has no record, or none any more.
-      const ofTurn = () => files.findOfTurn(refId, placeOf(INPUT_SPOT.key, part), state.owner)
+      // A turn may have files although its run has no record.
+      const ofTurn = () => files.findOfTurn(refId, partKeyOf(INPUT_SPOT.key, part), state.owner)
       const file = (path === INPUT_SPOT.path && (await ofTurn())) || (await ofRun())
       if (file === undefined) throw missing()
       const response = await respondWith(request, file)
@@ -61,18 +61,18 @@ async function artifactIn({ result }: RunRecord, key: string): Promise<Artifact 
   return undefined
 }
 
-/** A part that is in its artifact still. */
-async function asFile(artifact: Artifact | undefined, index: number): Promise<Answered | undefined> {
+/** A part whose data is still in its artifact. */
+async function asFile(artifact: Artifact | undefined, index: number): Promise<FileAnswer | undefined> {
   const part = artifact?.parts[index]
   const content = part && (await inlineOf(part))
   if (content === undefined) return undefined
   const { bytes, mimeType } = content
-  const told = part?.type === 'file' ? part.filename : undefined
+  const filename = part?.type === 'file' ? part.filename : undefined
   return {
     digest: await digestOf(bytes),
     size: bytes.length,
     mimeType: mediaTypeOf(mimeType),
-    filename: fileNameOf(told ?? artifact?.name),
+    filename: fileNameOf(filename ?? artifact?.name),
     read: async () => bytes,
   }
 }
@@ -90,7 +90,7 @@ function partOf(request: Request): number {
   throw new ServableError('invalid_query', '`part` must be the number of a part, from 0')
 }
 
-/** What is no number is the place of no message. */
+/** The number of a message. 0, which no message has, for any other text. */
 function numberOf(text: string): number {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0
 }

@@ -1,5 +1,5 @@
 /**
- * The files of one run, as its events come: data becomes an address, and a file that comes in chunks becomes one.
+ * Replaces the files of one run in its events: data becomes an address, and the chunks of a file become one file.
  *
  * @module
  */
@@ -11,28 +11,28 @@ import { unless } from '../../base/wake.ts'
 import { HEAD_BYTES, sniff } from '../../http/limits/file-types.ts'
 import type { FileOwner, RunFiles } from '../../runs/files.ts'
 import { toBase64 } from '../../web/base64.ts'
-import { artifactSpot, messageSpot, placeOf, type Spot } from './address.ts'
-import { type Content, contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import { Gathering } from './gathering.ts'
+import { artifactSpot, messageSpot, partKeyOf, type Spot } from './address.ts'
+import { contentOf, type FileContent, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
+import { OpenArtifact } from './open-artifact.ts'
 import type { Storing } from './storing.ts'
 
-/** What is to be written of an event; undefined where that is the event as it is. */
+/** The events to write in place of an event. Undefined if the event is written unchanged. */
 type Taken = Promise<readonly RunEvent[]> | undefined
 
-/** Where the next part stands. */
-interface Standing {
+/** The position of the next part. */
+interface PartPosition {
   readonly spot: Spot
   readonly index: number
   readonly name: string | undefined
 }
 
-/** See the module's head. */
+/** Writes the files of one run. */
 export class RunFilesWriter implements RunFiles {
   readonly #files: Storing
   readonly #run: FileOwner
-  /** How many parts were told, by artifact. */
-  readonly #told = new Map<string, number>()
-  readonly #gathering = new Map<string, Gathering>()
+  /** The number of emitted parts, by artifact. */
+  readonly #emitted = new Map<string, number>()
+  readonly #gathering = new Map<string, OpenArtifact>()
   #messages = 0
   #length = 0
 
@@ -45,7 +45,7 @@ export class RunFilesWriter implements RunFiles {
     if (event.type === 'message') return this.#takeMessage(event, signal)
     if (event.type === 'artifact') return this.#takeArtifact(event, signal)
     if (!isTerminal(event) || this.#gathering.size === 0) return undefined
-    // What is cut off is no file.
+    // A file that is cut off is dropped.
     if (event.type === 'error' || event.finishReason === 'cancelled') return undefined
     return this.#rest().then(artifacts => [...artifacts, event])
   }
@@ -57,7 +57,7 @@ export class RunFilesWriter implements RunFiles {
     return unless(signal, async () => {
       const parts: ContentPart[] = []
       for (const part of event.parts) {
-        parts.push(await this.#asTold(part, { spot, index: parts.length, name: undefined }))
+        parts.push(await this.#toEmitted(part, { spot, index: parts.length, name: undefined }))
       }
       return [{ ...event, parts }]
     })
@@ -66,17 +66,17 @@ export class RunFilesWriter implements RunFiles {
   #takeArtifact(event: ArtifactEvent, signal: AbortSignal): Taken {
     const { artifactId, parts, append, lastChunk } = event
     if (append !== true) this.#begin(artifactId, lastChunk === false)
-    const gathering = this.#gathering.get(artifactId)
-    if (gathering !== undefined) return unless(signal, () => this.#gather(event, gathering))
-    const before = this.#told.get(artifactId) ?? 0
-    this.#told.set(artifactId, before + parts.length)
+    const artifact = this.#gathering.get(artifactId)
+    if (artifact !== undefined) return unless(signal, () => this.#gather(event, artifact))
+    const before = this.#emitted.get(artifactId) ?? 0
+    this.#emitted.set(artifactId, before + parts.length)
     if (!parts.some(part => this.#isLarge(part))) return undefined
     return unless(signal, () => this.#whole(event, before))
   }
 
   #begin(artifactId: string, isInChunks: boolean): void {
-    this.#told.delete(artifactId)
-    if (isInChunks) this.#gathering.set(artifactId, new Gathering())
+    this.#emitted.delete(artifactId)
+    if (isInChunks) this.#gathering.set(artifactId, new OpenArtifact())
     else this.#gathering.delete(artifactId)
   }
 
@@ -85,52 +85,52 @@ export class RunFilesWriter implements RunFiles {
     const { name } = event
     const parts: ContentPart[] = []
     for (const part of event.parts) {
-      parts.push(await this.#asTold(part, { spot, index: before + parts.length, name }))
+      parts.push(await this.#toEmitted(part, { spot, index: before + parts.length, name }))
     }
     return [{ ...event, parts }]
   }
 
-  /** Takes a chunk of an artifact. */
-  async #gather(event: ArtifactEvent, gathering: Gathering): Promise<readonly RunEvent[]> {
+  /** Handles a chunk of an artifact. */
+  async #gather(event: ArtifactEvent, artifact: OpenArtifact): Promise<readonly RunEvent[]> {
     const { artifactId, name, append = false, lastChunk = false } = event
-    const told = this.#told.get(artifactId) ?? 0
+    const emitted = this.#emitted.get(artifactId) ?? 0
     const spot = await artifactSpot(artifactId)
     const parts: ContentPart[] = []
-    const standing = (): Standing => ({ spot, index: told + parts.length, name: gathering.name })
+    const position = (): PartPosition => ({ spot, index: emitted + parts.length, name: artifact.name })
     const flush = async () => {
-      const file = gathering.take()
-      if (file !== undefined) parts.push(await this.#stored(file.part, file.content, standing()))
+      const file = artifact.take()
+      if (file !== undefined) parts.push(await this.#stored(file.part, file.content, position()))
     }
-    gathering.name = name ?? gathering.name
+    artifact.name = name ?? artifact.name
     for (const [index, part] of event.parts.entries()) {
       // Two parts of one event are two files.
-      if (index > 0 || !isFilePart(part) || !gathering.goesOnWith(part)) await flush()
-      if (!(await this.#add(gathering, part))) parts.push(await this.#asTold(part, standing()))
+      if (index > 0 || !isFilePart(part) || !artifact.goesOnWith(part)) await flush()
+      if (!(await this.#add(artifact, part))) parts.push(await this.#toEmitted(part, position()))
     }
     if (lastChunk) {
       await flush()
       this.#gathering.delete(artifactId)
     }
-    this.#told.set(artifactId, told + parts.length)
-    // The first chunk is told whatever it has: it may stand in the place of an earlier artifact.
+    this.#emitted.set(artifactId, emitted + parts.length)
+    // The first chunk is always emitted, even without parts, since it may replace an earlier artifact.
     return parts.length === 0 && append && !lastChunk ? [] : [{ ...event, parts }]
   }
 
-  /** Whether a part is a file, which may go on with the next chunk. */
-  async #add(gathering: Gathering, part: ContentPart): Promise<boolean> {
+  /** Adds a part to the open file, if it is a file that the next chunk may continue. Returns whether it is. */
+  async #add(artifact: OpenArtifact, part: ContentPart): Promise<boolean> {
     const content = isFilePart(part) ? await contentOf(part) : undefined
     if (!isFilePart(part) || content === undefined) return false
     this.#grow(part.data.length)
-    gathering.add(part, content)
-    this.#files.check(gathering.size)
+    artifact.add(part, content)
+    this.#files.check(artifact.size)
     return true
   }
 
-  /** What was not said to be complete, when the run has ended. */
+  /** The events for incomplete artifacts at the end of the run. */
   async #rest(): Promise<readonly RunEvent[]> {
     const events: RunEvent[] = []
-    for (const [artifactId, gathering] of this.#gathering) {
-      const { name } = gathering
+    for (const [artifactId, artifact] of this.#gathering) {
+      const { name } = artifact
       const end: ArtifactEvent = {
         type: 'artifact',
         artifactId,
@@ -139,25 +139,25 @@ export class RunFilesWriter implements RunFiles {
         append: true,
         lastChunk: true,
       }
-      const rest = await this.#gather(end, gathering)
+      const rest = await this.#gather(end, artifact)
       events.push(...rest.filter(event => event.type === 'artifact' && event.parts.length > 0))
     }
     return events
   }
 
-  /** A part as it is to be told. */
-  async #asTold(part: ContentPart, standing: Standing): Promise<ContentPart> {
+  /** A part in the form for the event. */
+  async #toEmitted(part: ContentPart, position: PartPosition): Promise<ContentPart> {
     if (!isFilePart(part) || !this.#isLarge(part)) return part
     this.#grow(part.data.length)
     const content = await contentOf(part)
-    return content === undefined ? part : this.#stored(part, content, standing)
+    return content === undefined ? part : this.#stored(part, content, position)
   }
 
-  /** A part with the address of its file; a small one with its data. */
+  /** A part with the address of its file. A small file keeps its data. */
   async #stored(
     part: FilePart,
-    { bytes, mimeType }: Content,
-    { spot, index, name }: Standing,
+    { bytes, mimeType }: FileContent,
+    { spot, index, name }: PartPosition,
   ): Promise<ContentPart> {
     if (bytes.length <= this.#files.settings.inlineBytes) {
       return part.data === '' ? { ...part, data: toBase64(bytes) } : part
@@ -165,7 +165,7 @@ export class RunFilesWriter implements RunFiles {
     const { runId } = this.#run
     const filename = fileNameOf((part.type === 'file' ? part.filename : undefined) ?? name)
     const found = mimeType ?? sniff(bytes.subarray(0, HEAD_BYTES))
-    await this.#files.store({ ...this.#run, refId: runId, place: placeOf(spot.key, index) }, bytes, {
+    await this.#files.store({ ...this.#run, refId: runId, place: partKeyOf(spot.key, index) }, bytes, {
       mimeType: mediaTypeOf(found),
       filename,
     })
@@ -173,7 +173,7 @@ export class RunFilesWriter implements RunFiles {
     return { ...part, ...(mimeType !== undefined && { mimeType }), data } as FilePart
   }
 
-  /** Whether the data of a part may be more than what stays in events. Looks at no more than its length. */
+  /** Whether the data of a part may exceed the size that stays in events. It checks only the length. */
   #isLarge(part: ContentPart): boolean {
     return isFilePart(part) && part.data.length > this.#files.settings.inlineBytes
   }

@@ -1,5 +1,5 @@
 /**
- * Stores the files of a handler, and finds them again.
+ * Stores the files of a handler, and reads them.
  *
  * @module
  */
@@ -20,55 +20,55 @@ import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
 import type { FileBytes } from './store.ts'
-import type { FileSettings, Standing, Storing } from './storing.ts'
+import type { FilePosition, FileSettings, Storing } from './storing.ts'
 import {
   FILE_TRANSACTIONS,
+  type FileMetadata,
   type FileTransactions,
   type FoundFile,
   type NewFile,
   type PieceOf,
-  type Told,
 } from './transactions.ts'
-import { outside, patiently } from './waits.ts'
+import { withRetries, withTimeout } from './waits.ts'
 
-/** The plugin's name, and that of its keeper in objects. */
-export const FILES_KEEPER = 'files'
+/** The name of the plugin and of its object service. */
+export const FILES_SERVICE = 'files'
 
-/** Milliseconds after which what is left over is deleted. */
+/** Milliseconds after which leftover files are deleted. */
 const LEFT_OVER_MS = 1000
 
-/** Milliseconds between two sweeps at the least; one happens when a run begins, never by a timer. */
+/** Least milliseconds between two sweeps. A sweep happens at the begin of a run, not by a timer. */
 const SWEEP_EVERY_MS = 60_000
 
-/** Runs after which a sweep does not wait for that. */
+/** After this many runs a sweep happens earlier. */
 const SWEEP_EVERY_RUNS = 100
 
 /** Turns whose files one transaction deletes. */
 const TURNS_AT_ONCE = 100
 
-/** Milliseconds after which a turn is looked for again: what is pushed out of a session leaves without a word. */
+/** Milliseconds between two checks of a turn, since a session drops old turns without notice. */
 const TURN_MS = 86_400_000
 
-/** Looks of one sweep, of 100 turns each. */
+/** Most rounds of one sweep, of 100 turns each. */
 const ROUNDS = 10
 
-/** Files that turns share with a copy of them: in one transaction, and in all. */
+/** Most files that turns share with their copy: in one transaction, and in all. */
 const SHARED_AT_ONCE = 100
 const MAX_SHARED = 10_000
 
-/** Milliseconds after which a turn is looked for again where nobody could say. */
+/** Milliseconds until the next check of a turn if the last one failed. */
 const AGAIN_MS = 60_000
 
-/** Milliseconds for which a run may be at work longer than it may until somebody notices. */
+/** Milliseconds for which a run may exceed its time limit until that is noticed. */
 const LATE_MS = 3_600_000
 
-/** A file that is to be read. */
+/** A file that can be read. */
 export interface OpenFile extends FoundFile {
-  /** Undefined where it is gone. */
+  /** Undefined if it is deleted. */
   read(): Promise<FileBytes | undefined>
 }
 
-/** See the module's head. */
+/** Stores, finds and deletes files. */
 export class FileService implements FileStorage, Storing {
   readonly settings: FileSettings
   readonly addressOf: Storing['addressOf']
@@ -79,14 +79,14 @@ export class FileService implements FileStorage, Storing {
   readonly #isVolatile: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
   #sweptAt = 0
-  /** Runs since then. */
+  /** Runs since the last sweep. */
   #begun = 0
-  /** Knows which turns are kept. */
+  /** Knows which turns still exist. */
   sessions: Pick<SessionStorage, 'turnUntil'> | undefined
 
-  constructor(core: CoreSettings, keep: CallTransactions, settings: FileSettings) {
+  constructor(core: CoreSettings, callTransactions: CallTransactions, settings: FileSettings) {
     this.#core = core
-    this.#calls = keep(FILES_KEEPER, FILE_TRANSACTIONS)
+    this.#calls = callTransactions(FILES_SERVICE, FILE_TRANSACTIONS)
     this.#isLocal = core.state.kind === 'local'
     this.#isVolatile = core.state.kind === 'local' && core.state.isVolatile
     this.settings = settings
@@ -113,20 +113,20 @@ export class FileService implements FileStorage, Storing {
     const found = turnFilesIn(turns).slice(0, MAX_SHARED)
     for (let from = 0; from < found.length; from += SHARED_AT_ONCE) {
       const files = found.slice(from, from + SHARED_AT_ONCE)
-      await this.#calls.share(placeFor(owner), files, partitionOf(owner), session)
+      await this.#calls.share(addressFor(owner), files, partitionOf(owner), session)
     }
   }
 
   restore(run: FileOwner, input: RunInput): Promise<RunInput> {
-    const find = async (place: string) =>
-      (await this.findOfTurn(run.runId, place, run.owner)) ??
-      (await this.find({ refId: run.runId, place }, run.owner))
-    return withData(this, run, input, async place => (await find(place))?.read())
+    const find = async (partKey: string) =>
+      (await this.findOfTurn(run.runId, partKey, run.owner)) ??
+      (await this.find({ refId: run.runId, place: partKey }, run.owner))
+    return withData(this, run, input, async partKey => (await find(partKey))?.read())
   }
 
-  /** The file of a turn that stands there, whether or not its run is stored. */
-  findOfTurn(runId: string, place: string, viewer: string | null): Promise<OpenFile | undefined> {
-    return this.find({ refId: turnRefOf(runId), place }, viewer)
+  /** The file at this position of a turn, whether or not its run is stored. */
+  findOfTurn(runId: string, partKey: string, viewer: string | null): Promise<OpenFile | undefined> {
+    return this.find({ refId: turnRefOf(runId), place: partKey }, viewer)
   }
 
   forgetIn(tx: Transaction, runId: string): void {
@@ -136,36 +136,36 @@ export class FileService implements FileStorage, Storing {
   }
 
   async forget({ runId, owner }: FileOwner): Promise<void> {
-    if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
+    if (!this.#isLocal) await this.#calls.forget(addressFor(owner), runId)
   }
 
   async forgetTurns(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
     for (let from = 0; from < runIds.length; from += TURNS_AT_ONCE) {
       const refIds = runIds.slice(from, from + TURNS_AT_ONCE).map(turnRefOf)
-      await this.#calls.forgetTurns(placeFor(owner), refIds, session)
+      await this.#calls.forgetTurns(addressFor(owner), refIds, session)
     }
     this.#deleteSoon()
   }
 
-  /** Deletes all files of an owner. Gives whether there were any. */
+  /** Deletes all files of an owner. Returns whether there were any. */
   async forgetOwner(owner: string | null): Promise<boolean> {
-    const at = placeFor(owner)
+    const at = addressFor(owner)
     let hasFound = false
     while ((await this.#calls.forgetOwner(at, partitionOf(owner))) > 0) hasFound = true
     this.#deleteSoon()
     return hasFound
   }
 
-  async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {
-    const { refId, place, owner, session } = standing
+  async store(position: FilePosition, bytes: Uint8Array<ArrayBuffer>, metadata: FileMetadata): Promise<void> {
+    const { refId, place: partKey, owner, session } = position
     this.check(bytes.length)
-    const at = placeFor(owner)
-    const file = await this.#newFile(standing, bytes, told)
+    const at = addressFor(owner)
+    const file = await this.#newFile(position, bytes, metadata)
     try {
-      const { isComplete, ...begun } = await patiently(() => this.#calls.begin(at, file))
-      await this.#write(at, { fileId: file.fileId, refId, session, ...begun }, isComplete, bytes, told)
+      const { isComplete, ...begun } = await withRetries(() => this.#calls.begin(at, file))
+      await this.#write(at, { fileId: file.fileId, refId, session, ...begun }, isComplete, bytes, metadata)
     } catch (error) {
-      await this.#calls.drop(at, refId, place).catch(() => {})
+      await this.#calls.drop(at, refId, partKey).catch(() => {})
       throw error
     } finally {
       this.#deleteSoon()
@@ -179,33 +179,33 @@ export class FileService implements FileStorage, Storing {
     throw new ServableError('run_too_large', `A file of the run is larger than ${maxFileBytes} bytes`)
   }
 
-  /** The file that stands there. It is the viewer's, or nobody's. */
+  /** The file at a position. Its owner is the viewer or nobody. */
   async find(
-    { refId, place }: Pick<Standing, 'refId' | 'place'>,
+    { refId, place: partKey }: Pick<FilePosition, 'refId' | 'place'>,
     viewer: string | null,
   ): Promise<OpenFile | undefined> {
     const owners = this.#isLocal || viewer === null ? [null] : [viewer, null]
     for (const owner of owners) {
-      const at = placeFor(owner)
-      const found = await this.#calls.find(at, refId, place)
-      // A turn has no record that says whose it is.
+      const at = addressFor(owner)
+      const found = await this.#calls.find(at, refId, partKey)
+      // A turn has no record with its owner.
       if (found !== undefined && [viewer, null].map(partitionOf).includes(found.owner))
         return { ...found, read: () => this.#read(at, found) }
     }
     return undefined
   }
 
-  /** Looks after references of turns that are due: as this state says, or an object. Never rejects. */
+  /** Renews or drops the due references of turns, in this state or in an object's store. Never rejects. */
   async renew(near?: Store): Promise<void> {
     const calls = near === undefined ? this.#calls : localCalls(near, FILE_TRANSACTIONS)
-    const at = placeFor(null)
-    await this.#tell(async () => {
-      // An object may ask a few others only, and has its alarm again.
+    const at = addressFor(null)
+    await this.#attempt(async () => {
+      // An object may call only a few other objects per alarm, and sets its alarm again.
       for (let rounds = near === undefined ? ROUNDS : 1; rounds > 0; rounds--) {
         const due = await calls.due(at)
         for (const { id, session, runId } of due) {
           let until: number | undefined = Date.now() + AGAIN_MS
-          await this.#tell(async () => (until = await this.sessions?.turnUntil(session, runId)))
+          await this.#attempt(async () => (until = await this.sessions?.turnUntil(session, runId)))
           await calls.renew(at, id, until && Math.min(until, Date.now() + TURN_MS))
         }
         if (due.length === 0) break
@@ -213,21 +213,25 @@ export class FileService implements FileStorage, Storing {
     })
   }
 
-  /** Deletes what is left over in a store of somebody's own: as this state says, or an object. Never rejects. */
+  /** Deletes leftover files from a custom store, by this state or an object's store. Never rejects. */
   async deleteLeftOver(near?: Store): Promise<void> {
     const { store } = this.settings
     const calls = near === undefined ? this.#calls : localCalls(near, FILE_TRANSACTIONS)
-    const at = placeFor(null)
-    await this.#tell(async () => {
+    const at = addressFor(null)
+    await this.#attempt(async () => {
       for (const name of await calls.leftOver(at)) {
-        const isGone = await this.#tell(async () => store && outside(() => store.delete(name)))
+        const isGone = await this.#attempt(async () => store && withTimeout(() => store.delete(name)))
         await calls.swept(at, name, isGone)
       }
     })
   }
 
-  async #newFile(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<NewFile> {
-    const { refId, place, owner, session } = standing
+  async #newFile(
+    position: FilePosition,
+    bytes: Uint8Array<ArrayBuffer>,
+    metadata: FileMetadata,
+  ): Promise<NewFile> {
+    const { refId, place: partKey, owner, session } = position
     const { store, maxBytesPerOwner: maxBytes } = this.settings
     const { timeoutMs, retentionMs } = this.#core.runs
     const partition = partitionOf(owner)
@@ -241,10 +245,10 @@ export class FileService implements FileStorage, Storing {
       pieces: store === undefined ? pieceCount(bytes.length) : 0,
       first: store === undefined ? piecesOf(bytes, 0) : [],
       refId,
-      place,
+      place: partKey,
       session,
-      ...told,
-      // A run is in its session before it has taken too long, or never.
+      ...metadata,
+      // A run is in its session within twice its time limit, or never.
       expiresAt: Date.now() + (session === undefined ? timeoutMs + retentionMs + LATE_MS : 2 * timeoutMs),
       maxBytes,
     }
@@ -255,22 +259,22 @@ export class FileService implements FileStorage, Storing {
     file: PieceOf,
     isComplete: boolean,
     bytes: Uint8Array<ArrayBuffer>,
-    { mimeType }: Told,
+    { mimeType }: FileMetadata,
   ): Promise<void> {
     const { store } = this.settings
     const isOutside = store !== undefined && file.pieces === 0
-    if (isComplete && !(isOutside && !(await outside(() => store.has(file.name))))) return
-    if (isOutside) await outside(() => store.put(file.name, bytes, { mimeType }))
+    if (isComplete && !(isOutside && !(await withTimeout(() => store.has(file.name))))) return
+    if (isOutside) await withTimeout(() => store.put(file.name, bytes, { mimeType }))
     for (let from = AT_ONCE; from < file.pieces; from += AT_ONCE) {
       const pieces = piecesOf(bytes, from)
-      if (!(await patiently(() => this.#calls.add(at, file, from, pieces)))) throw gone()
+      if (!(await withRetries(() => this.#calls.add(at, file, from, pieces)))) throw gone()
     }
-    if (!(await patiently(() => this.#calls.complete(at, file)))) throw gone()
+    if (!(await withRetries(() => this.#calls.complete(at, file)))) throw gone()
   }
 
   async #read(at: ObjectAddress, { name, size, pieces }: FoundFile): Promise<FileBytes | undefined> {
     const { store } = this.settings
-    if (pieces === 0) return store && ((await outside(() => store.get(name))) ?? undefined)
+    if (pieces === 0) return store && ((await withTimeout(() => store.get(name))) ?? undefined)
     let next = 0
     const more = async (): Promise<Uint8Array<ArrayBuffer>> => {
       const count = Math.min(AT_ONCE, pieces - next)
@@ -283,7 +287,7 @@ export class FileService implements FileStorage, Storing {
     return first.length === size ? first : streamOf(first, more, () => next === pieces)
   }
 
-  /** Where no alarm does. */
+  /** Deletes leftover files soon, where no alarm does. */
   #deleteSoon(): void {
     if (this.settings.store === undefined || !this.#isLocal || this.#timer !== undefined) return
     this.#timer = unrefed(
@@ -299,10 +303,10 @@ export class FileService implements FileStorage, Storing {
     // The clock may have been set back since.
     const isEarly = Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS
     if (!this.#isLocal || isEarly) return
-    const at = placeFor(owner)
+    const at = addressFor(owner)
     this.#sweptAt = now
     this.#begun = 0
-    void this.#tell(async () => {
+    void this.#attempt(async () => {
       await this.renew()
       await this.#calls.sweep(at)
       if (this.#isVolatile) await this.#calls.tidy(at)
@@ -310,8 +314,8 @@ export class FileService implements FileStorage, Storing {
     })
   }
 
-  /** Whether it could be done. Why not is told to the log. */
-  async #tell(work: () => Promise<unknown>): Promise<boolean> {
+  /** Returns whether the work succeeded. Errors are logged. */
+  async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work()
       return true
@@ -322,12 +326,12 @@ export class FileService implements FileStorage, Storing {
   }
 }
 
-/** With Durable Objects the files of an owner are in one. */
-function placeFor(owner: string | null): ObjectAddress {
-  return { name: FILES_KEEPER, key: partitionOf(owner) }
+/** The address of an owner's files. With Durable Objects one object has them all. */
+function addressFor(owner: string | null): ObjectAddress {
+  return { name: FILES_SERVICE, key: partitionOf(owner) }
 }
 
-/** Gives no more than is read. */
+/** A stream that reads pieces only on demand. */
 function streamOf(
   first: Uint8Array,
   more: () => Promise<Uint8Array>,

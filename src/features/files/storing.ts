@@ -2,9 +2,9 @@ import type { SessionKey } from '../../agents/memory.ts'
 import type { FileOwner } from '../../runs/files.ts'
 import type { addressesOf } from './address.ts'
 import type { FileStore } from './store.ts'
-import type { Told } from './transactions.ts'
+import type { FileMetadata } from './transactions.ts'
 
-/** The options with every default in place. */
+/** The options with their defaults. */
 export interface FileSettings {
   readonly store: FileStore | undefined
   readonly inlineBytes: number
@@ -12,23 +12,23 @@ export interface FileSettings {
   readonly maxBytesPerOwner: number
 }
 
-/** Where a file stands: who refers to it, and where. */
-export interface Standing extends FileOwner {
+/** The position of a file: its referrer, and the part in it. */
+export interface FilePosition extends FileOwner {
   /** The run, or its turn. */
   readonly refId: string
   readonly place: string
-  /** The session, where the turn of the run refers to it. */
+  /** The session, if the turn of the run is the referrer. */
   readonly session?: SessionKey | undefined
 }
 
 /** Stores files. */
 export interface Storing {
   readonly settings: FileSettings
-  /** Most characters that a run may say. */
+  /** Most characters of a run's output. */
   readonly maxLength: number
   readonly addressOf: ReturnType<typeof addressesOf>
-  /** Stores a file for who refers to it. Rejects with `run_too_large`, `state_full` or `state_unavailable`. */
-  store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void>
-  /** Throws `run_too_large` for a file of so many bytes, if it is. */
+  /** Stores a file for its referrer. Rejects with `run_too_large`, `state_full` or `state_unavailable`. */
+  store(position: FilePosition, bytes: Uint8Array<ArrayBuffer>, metadata: FileMetadata): Promise<void>
+  /** Throws `run_too_large` if a file of this size exceeds the limit. */
   check(size: number): void
 }

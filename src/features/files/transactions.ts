@@ -1,5 +1,5 @@
 /**
- * What is written down of files: each one of an owner once, and who refers to it. It is deleted with the last reference.
+ * The data about files: each file of an owner is stored once, with its references. It is deleted with the last reference.
  *
  * @module
  */
@@ -12,54 +12,54 @@ import { RUNS } from '../../runs/stored/record.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { runOfTurn, type TurnFile } from './address.ts'
 
-/** Files by their ids; a partition is an owner's. */
+/** Files by their ids. A partition has the files of an owner. */
 const FILES = 'file'
-/** References: of whom, and where in it. A partition is a file's. */
+/** References: the referrer and the part in it. A partition has the references of a file. */
 export const REFERENCES = 'file-reference'
 /** Pieces of files in base64. */
 const PIECES = 'file-piece'
 /** Bytes of each owner. */
 const OWNERS = 'file-owner'
-/** Names that are to be deleted from a store of somebody's own. */
+/** Names to delete from a custom store. */
 export const LEFT_OVER = 'file-left-over'
 
-/** Documents that one look finds at the most. */
+/** Most documents of one read. */
 const AT_ONCE = 100
 
-/** Files of an owner that one transaction deletes: each may have many pieces. */
+/** Files of an owner that one transaction deletes. Each may have many pieces. */
 const FORGOTTEN_AT_ONCE = 10
 
-/** Milliseconds after which what may have changed without a word is counted again, or looked at again. */
+/** Milliseconds after which data that may have changed without notice is counted or checked again. */
 const AGAIN_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** A file, as it is stored. */
+/** A stored file. */
 export interface StoredFile {
-  /** Its name in a store of somebody's own, and of its pieces in the state. */
+  /** Its name in a custom store, and of its pieces in the state. */
   readonly name: string
   /** SHA-256, in hexadecimal digits. */
   readonly digest: string
   readonly size: number
-  /** How many pieces it has in the state; 0 where it is in a store of somebody's own. */
+  /** The number of its pieces in the state; 0 if it is in a custom store. */
   readonly pieces: number
-  /** All of its bytes are there. */
+  /** Whether all of its bytes are stored. */
   readonly isComplete: boolean
 }
 
-/** What a reference says of the file. */
-export interface Told {
+/** The metadata of a file in a reference. */
+export interface FileMetadata {
   readonly mimeType: string
   readonly filename: string
 }
 
 /** A reference to a file. */
-interface Reference extends Told {
+interface Reference extends FileMetadata {
   readonly fileId: string
-  /** The session, where a turn refers to it. */
+  /** The session, if a turn is the referrer. */
   readonly session?: SessionKey | undefined
 }
 
-/** A reference of a turn that may be gone. */
+/** A reference of a turn that may be deleted. */
 export interface DueTurn {
   /** The id of the reference. */
   readonly id: string
@@ -67,78 +67,78 @@ export interface DueTurn {
   readonly runId: string
 }
 
-/** A file with what a reference says of it. */
-export interface FoundFile extends Told, Omit<StoredFile, 'isComplete'> {
-  /** Whose it is: the partition of the owner. */
+/** A file with the metadata of a reference. */
+export interface FoundFile extends FileMetadata, Omit<StoredFile, 'isComplete'> {
+  /** The partition of its owner. */
   readonly owner: string
 }
 
-/** A file that is to be stored, and the reference to it. */
-export interface NewFile extends Omit<StoredFile, 'isComplete'>, Told {
+/** A file to store, and the reference to it. */
+export interface NewFile extends Omit<StoredFile, 'isComplete'>, FileMetadata {
   readonly fileId: string
-  /** Whose it is: the partition of the owner. */
+  /** The partition of its owner. */
   readonly owner: string
-  /** Who refers to it, and where. */
+  /** The referrer. */
   readonly refId: string
   readonly place: string
   readonly session: SessionKey | undefined
-  /** When a run that refers to it is gone for certain, or a turn may be. */
+  /** The time by which the referring run is certainly deleted, or the turn may be. */
   readonly expiresAt: number
-  /** Its first pieces: of a small file, all. */
+  /** Its first pieces. A small file has no others. */
   readonly first: readonly string[]
   /** Most bytes of the owner. */
   readonly maxBytes: number
 }
 
-/** See {@link FILE_TRANSACTIONS}. */
+/** The type of {@link FILE_TRANSACTIONS}. */
 export interface FileTransactions extends Transactions {
   readonly reads: {
-    /** The file of a reference; undefined where there is none, or not all of it. */
-    readonly find: (tx: Reader, refId: string, place: string) => FoundFile | undefined
+    /** The file of a reference. Undefined if there is none or it is incomplete. */
+    readonly find: (tx: Reader, refId: string, partKey: string) => FoundFile | undefined
     readonly pieces: (tx: Reader, name: string, from: number, count: number) => readonly string[]
-    /** Turns whose references are to be renewed, or taken back. */
+    /** Turns whose references must be renewed or dropped. */
     readonly due: (tx: Reader) => readonly DueTurn[]
     readonly leftOver: (tx: Reader) => readonly string[]
   }
   readonly writes: {
-    /** Writes the reference first: whatever happens to the file, it is found and deleted. Throws `state_full`. */
+    /** Writes the reference first, so that the file is found and deleted even if storing it fails. Throws `state_full`. */
     readonly begin: (tx: Transaction, file: NewFile) => Pick<StoredFile, 'name' | 'isComplete' | 'pieces'>
-    /** False where the file is gone. */
+    /** False if the file is deleted. */
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
-    /** Lets another session refer to the files of turns, where they are of that owner. */
+    /** Adds references from another session to files of turns, if that owner owns them. */
     readonly share: (tx: Transaction, files: readonly TurnFile[], owner: string, session: SessionKey) => void
-    /** Takes one reference back. */
-    readonly drop: (tx: Transaction, refId: string, place: string) => void
-    /** Takes all references of someone back. */
+    /** Drops one reference. */
+    readonly drop: (tx: Transaction, refId: string, partKey: string) => void
+    /** Drops all references of a referrer. */
     readonly forget: (tx: Transaction, refId: string) => void
-    /** Takes references of turns back that are of one session. */
+    /** Drops the references of turns of one session. */
     readonly forgetTurns: (tx: Transaction, refIds: readonly string[], session: SessionKey) => void
-    /** Deletes some files of an owner, whoever refers to them. Gives how many. */
+    /** Deletes some files of an owner, despite references. Returns their number. */
     readonly forgetOwner: (tx: Transaction, owner: string) => number
-    /** A reference of a turn stands until then; without a time the turn is gone. */
+    /** Extends a reference of a turn until a time. Without a time, the turn is deleted and the reference is dropped. */
     readonly renew: (tx: Transaction, id: string, until?: number) => void
-    /** Takes references of runs back whose time has come. Gives whether there are more. */
+    /** Drops expired references of runs. Returns whether there are more. */
     readonly sweep: (tx: Transaction) => boolean
     /**
-     * For a store in which runs leave without a word: deletes files that nobody refers to, and lets each other one leave with a
-     * run that does. Looks at the oldest ones, which are the newest then.
+     * For a store that evicts runs without notice: deletes files without references, and binds each other file to a run that
+     * refers to it. It checks the oldest files, which then count as the newest.
      */
     readonly tidy: (tx: Transaction) => void
-    /** What was left over is gone, or could not be deleted now. */
+    /** Removes the name of a leftover file, or schedules the next try if it could not be deleted. */
     readonly swept: (tx: Transaction, name: string, isGone: boolean) => void
   }
 }
 
-/** Which file is written, for whom. */
+/** The file that is written, and its referrer. */
 export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'session' | 'pieces'>
 
 /** The transactions of files. */
 export const FILE_TRANSACTIONS: FileTransactions = {
   expiring: [REFERENCES, LEFT_OVER],
   reads: {
-    find(tx, refId, place) {
-      const reference = referenceAt(tx, refId, place)
+    find(tx, refId, partKey) {
+      const reference = referenceAt(tx, refId, partKey)
       const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
       if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
@@ -157,12 +157,12 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   },
   writes: {
     begin(tx, file) {
-      const { fileId, refId, place, session, mimeType, filename, expiresAt, first, pieces } = file
+      const { fileId, refId, place: partKey, session, mimeType, filename, expiresAt, first, pieces } = file
       const before = usable(tx, fileId, pieces)
       const { name, isComplete } = before ?? addFile(tx, file)
       const reference: Reference = { fileId, mimeType, filename, ...(session && { session }) }
-      replace(tx, idOf(refId, place), fileId, () => {
-        const document = { id: idOf(refId, place), partition: fileId, at: tx.now, tags: {}, expiresAt }
+      replace(tx, idOf(refId, partKey), fileId, () => {
+        const document = { id: idOf(refId, partKey), partition: fileId, at: tx.now, tags: {}, expiresAt }
         tx.put(REFERENCES, { ...document, value: reference }, { thing: thingFor(file) })
       })
       if (before?.isComplete !== true) putPieces(tx, { ...file, name }, 0, first)
@@ -176,7 +176,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
     complete(tx, { fileId, name, refId, session, pieces }) {
       const document = tx.get<StoredFile>(FILES, fileId)
       if (document?.value.name !== name) {
-        if (pieces === 0) leave(tx, name)
+        if (pieces === 0) deleteLater(tx, name)
         return false
       }
       tx.put(
@@ -187,16 +187,16 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       return true
     },
     share(tx, files, owner, session) {
-      for (const { refId, place } of files) {
-        const value = referenceAt(tx, refId, place)
+      for (const { refId, place: partKey } of files) {
+        const value = referenceAt(tx, refId, partKey)
         if (value === undefined || tx.get(FILES, value.fileId)?.partition !== owner) continue
-        const id = sharedId(idOf(refId, place), session.sessionId)
+        const id = sharedId(idOf(refId, partKey), session.sessionId)
         const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
         const document: Document<Reference> = { ...about, value: { ...value, session } }
         tx.put(REFERENCES, document, { thing: thingIn(document) })
       }
     },
-    drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
+    drop: (tx, refId, partKey) => replace(tx, idOf(refId, partKey), undefined, () => {}),
     forget(tx, refId) {
       let found: string[]
       do {
@@ -238,7 +238,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         const { id, value } = document
         if (value.session !== undefined) continue
         const refId = referrerOf(id)
-        // The clock, or a process that nobody has missed yet, may have kept the run for longer.
+        // Clock changes, or a crashed process that is not detected yet, may have kept the run for longer.
         if (tx.get(RUNS, refId) === undefined) replace(tx, id, undefined, () => {})
         else tx.put(REFERENCES, { ...document, expiresAt: tx.now + HOUR_MS }, { thing: refId })
       }
@@ -254,16 +254,16 @@ export const FILE_TRANSACTIONS: FileTransactions = {
     },
     swept(tx, name, isGone) {
       if (isGone) tx.delete(LEFT_OVER, name)
-      else leave(tx, name, AGAIN_MS)
+      else deleteLater(tx, name, AGAIN_MS)
     },
   },
 }
 
-function idOf(refId: string, place: string): string {
-  return `${refId}/${place}`
+function idOf(refId: string, partKey: string): string {
+  return `${refId}/${partKey}`
 }
 
-/** Keeps the sessions apart that refer to one file of a turn. */
+/** Separates the references of several sessions to one file of a turn. */
 const SHARED = '~'
 
 /** The id of the reference of another session. */
@@ -271,9 +271,9 @@ function sharedId(id: string, sessionId: string): string {
   return id + SHARED + sessionId
 }
 
-/** The reference that stands there, of whichever session. */
-function referenceAt(tx: Reader, refId: string, place: string): Reference | undefined {
-  const id = idOf(refId, place)
+/** The reference at a position, of any session. */
+function referenceAt(tx: Reader, refId: string, partKey: string): Reference | undefined {
+  const id = idOf(refId, partKey)
   const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
   return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
 }
@@ -282,7 +282,7 @@ function referrerOf(id: string): string {
   return id.slice(0, id.lastIndexOf('/'))
 }
 
-/** What a part of a file leaves with in a full store. */
+/** The thing with which a part of a file is evicted from a full store. */
 function thingFor({ refId, session }: Pick<NewFile, 'refId' | 'session'>): string {
   return session === undefined ? refId : thingOf(sessionIdOf(session))
 }
@@ -295,7 +295,7 @@ function pieceId(name: string, index: number): string {
   return `${name}.${index}`
 }
 
-/** Changes a reference. The file that it was to goes, where that was the last one. */
+/** Changes a reference. Deletes the file of the old one if that was the last reference to it. */
 function replace(tx: Transaction, id: string, fileId: string | undefined, put: () => void): void {
   const before = tx.get<Reference>(REFERENCES, id)?.value
   if (fileId === undefined) tx.delete(REFERENCES, id)
@@ -304,7 +304,7 @@ function replace(tx: Transaction, id: string, fileId: string | undefined, put: (
   if (tx.oldest(REFERENCES, 1, before.fileId).length === 0) deleteFile(tx, before.fileId)
 }
 
-/** The file as it is; it is begun anew where it is half there, and elsewhere than it would be now. */
+/** The stored file if it can be used. An incomplete file in the wrong place, state or custom store, is stored anew. */
 function usable(tx: Transaction, fileId: string, pieces: number): StoredFile | undefined {
   const file = tx.get<StoredFile>(FILES, fileId)?.value
   if (file === undefined || file.isComplete || file.pieces === pieces) return file
@@ -328,13 +328,13 @@ function addFile(tx: Transaction, file: NewFile): StoredFile {
   return value
 }
 
-/** In a bounded store a file leaves with the run that stored it, without a word: it was counted, so it counts as no less. */
+/** The counted bytes of an owner. A bounded store may evict files with their run without notice, so the count may be too high. */
 interface Count {
   readonly bytes: number
   readonly countedAt: number
 }
 
-/** Bytes of an owner: counted again where there would be no room, but not each time. */
+/** Bytes of an owner. They are counted again if there seems to be no room, but not each time. */
 function usedBy(tx: Transaction, owner: string, most: number): number {
   const count = tx.get<Count>(OWNERS, owner)?.value
   if (count !== undefined && (count.bytes <= most || tx.now - count.countedAt < AGAIN_MS)) return count.bytes
@@ -363,11 +363,11 @@ function deleteFile(tx: Transaction, fileId: string): void {
   tx.delete(FILES, fileId)
   const count = tx.get<Count>(OWNERS, partition)?.value
   if (count !== undefined) countFor(tx, partition, count.bytes - value.size)
-  if (value.pieces === 0) leave(tx, value.name)
+  if (value.pieces === 0) deleteLater(tx, value.name)
   for (let index = 0; index < value.pieces; index++) tx.delete(PIECES, pieceId(value.name, index))
 }
 
-/** From now on a file leaves with that run, or that session. */
+/** Binds a file to another run or session, with which it is evicted. */
 function moveTo(tx: Transaction, document: Document<StoredFile>, thing: string): void {
   const { name, pieces } = document.value
   tx.put(FILES, { ...document, at: tx.now }, { thing })
@@ -390,8 +390,8 @@ function putPieces(
   }
 }
 
-/** A file in a store of somebody's own is to be deleted: at once, or in so many milliseconds. */
-function leave(tx: Transaction, name: string, inMs = 0): void {
+/** Schedules the deletion of a file from a custom store: at once, or in so many milliseconds. */
+function deleteLater(tx: Transaction, name: string, inMs = 0): void {
   const at = tx.now
   tx.put(LEFT_OVER, { id: name, partition: '', at, tags: {}, value: null, expiresAt: at + inMs })
 }

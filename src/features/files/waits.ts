@@ -1,5 +1,5 @@
 /**
- * How long a run waits for the stores of its files.
+ * Limits how long a run waits for the stores of its files.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { unrefed } from '../../base/wake.ts'
 
-/** Milliseconds for which a state that cannot be written is tried again. */
+/** Milliseconds for which a failed write to the state is retried. */
 const PATIENCE_MS = 15_000
 const RETRY_MS = 250
 
-/** Milliseconds that a store of somebody's own may take. */
+/** Milliseconds that a custom store may take. */
 const STORE_MS = 30_000
 
-/** Asks the state, and again for a while where it cannot answer now. */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+/** Calls the state, and retries for a while if it is unavailable. */
+export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + PATIENCE_MS
   while (true) {
     try {
@@ -28,8 +28,8 @@ export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Asks a store of somebody's own, once. Rejects with `state_unavailable`. */
-export async function outside<T>(work: () => T | Promise<T>): Promise<T> {
+/** Calls a custom store once. Rejects with `state_unavailable`. */
+export async function withTimeout<T>(work: () => T | Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = unrefed(setTimeout(() => reject(new Error(`no answer within ${STORE_MS} ms`)), STORE_MS))

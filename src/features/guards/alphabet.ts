@@ -1,37 +1,37 @@
 /**
- * The characters of a regular expression, in classes: all characters of a class are the same to it.
+ * Divides the characters of a regular expression into classes. The expression treats all characters of a class alike.
  *
  * @module
  */
 
 import { PatternError } from './pattern-syntax.ts'
 
-/** The class of what is before and after a text. */
+/** The class of the positions before and after a text. */
 export const EDGE = 0
-/** The class of the second half of a character of two units. */
+/** The class of the second unit of a character of two units. */
 export const TAIL = 1
 const MAX_CLASSES = 200
 
-/** Characters as numbers, from the first to the last of a run. */
+/** A range of character numbers. */
 type Run = readonly [first: number, last: number]
 
 /** The classes of characters. */
 export interface Alphabet {
-  /** How many classes there are. */
+  /** The number of classes. */
   readonly size: number
   /** The class of each unit that is a character. Undefined if a character may have two units. */
   readonly units: Uint8Array | undefined
   /** The class of each unit of a text. */
   classesIn(text: string): Uint8Array
-  /** Whether the source matches the characters of a class. */
+  /** Whether the source matches the characters of this class. */
   has(source: string, of: number): boolean
-  /** A character of a class; nothing for {@link EDGE}. */
+  /** A character of a class. Empty for {@link EDGE}. */
   sample(of: number): string
 }
 
 /**
- * Finds the classes that these sources of one character tell apart: it asks `RegExp` for each of them which characters it
- * matches. Throws a {@link PatternError} if there are too many.
+ * Finds the classes that these single-character sources distinguish. It asks `RegExp` which characters each of them matches.
+ * Throws a {@link PatternError} if there are too many.
  */
 export function alphabetOf(sources: Iterable<string>, { ignoreCase, dotAll, unicode }: RegExp): Alphabet {
   const flags = `g${ignoreCase ? 'i' : ''}${dotAll ? 's' : ''}${unicode ? 'u' : ''}`
@@ -83,24 +83,24 @@ interface Partition {
 }
 
 function partition(names: readonly string[], flags: string, characters: Characters): Partition {
-  /** Where runs begin and end, with the sources of these runs. */
+  /** The boundaries of the ranges, with the sources of these ranges. */
   const turns = new Map<number, number[]>([[0, []]])
   for (const [index, source] of names.entries()) {
     for (const [first, last] of runsOf(source, flags, characters))
-      for (const place of [first, last + 1]) turns.set(place, [...(turns.get(place) ?? []), index])
+      for (const edge of [first, last + 1]) turns.set(edge, [...(turns.get(edge) ?? []), index])
   }
   const members: Member[] = [EDGE, TAIL].map(() => ({ key: '', sample: '' }))
   const ids = new Map<string, number>()
   const now = names.map(() => 0)
   const ranges = [...turns]
     .sort(([a], [b]) => a - b)
-    .flatMap(([place, toggled]) => {
+    .flatMap(([first, toggled]) => {
       for (const index of toggled) now[index]! ^= 1
-      if (place > 0x10_ffff) return []
+      if (first > 0x10_ffff) return []
       const key = now.join('')
-      const id = ids.get(key) ?? members.push({ key, sample: String.fromCodePoint(place) }) - 1
+      const id = ids.get(key) ?? members.push({ key, sample: String.fromCodePoint(first) }) - 1
       ids.set(key, id)
-      return [[place, id] as const]
+      return [[first, id] as const]
     })
   if (members.length > MAX_CLASSES)
     throw new PatternError('names too many kinds of characters: split it in two')
@@ -111,10 +111,10 @@ function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
 
-/** Texts that hold characters in order: the number of the first one, and the text. */
+/** Texts of consecutive characters: the number of the first one, and the text. */
 type Characters = readonly (readonly [first: number, text: string])[]
 
-/** All characters. Low halves stand before high ones where two halves would be one character. */
+/** All characters. Low surrogates come before high ones, since a high one before a low one would be one character. */
 function allCharacters(unicode: boolean): Characters {
   if (!unicode) return [[0, unitsFrom(0, 0x1_0000)]]
   const pairs = new Uint16Array(0x20_0000)

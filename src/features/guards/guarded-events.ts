@@ -1,5 +1,5 @@
 /**
- * The events of a run, as a guard lets them out.
+ * The events of a run behind a guard.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { breathe, Pace } from '../../base/wake.ts'
 import { errorOf } from './refusal.ts'
 
-/** What a guard makes of the events of one run. Whatever it throws fails the run. */
+/** The filter of a guard for the events of one run. Its errors fail the run. */
 export interface OutputStage {
-  /** What is to be told now that this was said. */
+  /** Returns the events to emit after this one was read. */
   take(event: RunEvent): readonly RunEvent[] | Promise<readonly RunEvent[]>
-  /** What is still to be told, where the servable says no more: it has failed, or has ended without saying so. */
+  /** Returns the remaining events to emit when the servable has failed, or has ended without a last event. */
   end(hasFailed: boolean): readonly RunEvent[] | Promise<readonly RunEvent[]>
-  /** What is told of a failure. */
+  /** Returns the message to emit for a failure. */
   fail(message: string): string | Promise<string>
 }
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** Reads the events of a servable as they are asked for. A guard that holds them reads on, up to `maxEvents`. */
+/** Reads the events of a servable on demand. If a guard holds events, it reads on, up to `maxEvents`. */
 export class GuardedEvents implements AsyncIterator<RunEvent> {
   readonly #begin: () => AsyncIterator<RunEvent>
   #events: AsyncIterator<RunEvent> | undefined
   readonly #stage: OutputStage
   readonly #maxEvents: number
   readonly #pace = new Pace()
-  #told: readonly RunEvent[] = []
+  #ready: readonly RunEvent[] = []
   #next = 0
   #isDone = false
   #failure: { readonly thrown: unknown } | undefined
@@ -42,20 +42,20 @@ export class GuardedEvents implements AsyncIterator<RunEvent> {
 
   async next(): Promise<IteratorResult<RunEvent>> {
     for (;;) {
-      const event = this.#told[this.#next++]
+      const event = this.#ready[this.#next++]
       if (event !== undefined) return { done: false, value: event }
       if (this.#failure !== undefined) throw this.#failure.thrown
       if (this.#isDone) return END
-      // Nobody else counts what is held, and a servable may never wait by itself.
+      // Held events are counted only here, and a servable may never wait by itself.
       if (this.#pace.isDue) await breathe()
-      this.#told = await this.#read()
+      this.#ready = await this.#read()
       this.#next = 0
     }
   }
 
   return(): Promise<IteratorResult<RunEvent>> {
     this.#isDone = true
-    this.#told = []
+    this.#ready = []
     closeQuietly(this.#events)
     return Promise.resolve(END)
   }
@@ -82,12 +82,12 @@ export class GuardedEvents implements AsyncIterator<RunEvent> {
     }
   }
 
-  /** The servable has failed: what it said until then is told, and then that. */
+  /** The servable has failed: emits the events up to then, and then the failure. */
   async #failed(thrown: unknown): Promise<readonly RunEvent[]> {
     try {
       const message = messageOf(thrown)
-      const told = await this.#stage.fail(message)
-      this.#failure = { thrown: told === message ? thrown : failureOf(thrown, told) }
+      const text = await this.#stage.fail(message)
+      this.#failure = { thrown: text === message ? thrown : failureOf(thrown, text) }
       return await this.#stage.end(true)
     } catch (failure) {
       throw errorOf('output', failure)
@@ -95,7 +95,7 @@ export class GuardedEvents implements AsyncIterator<RunEvent> {
   }
 }
 
-/** The failure with another text, and without a cause: that may say the same as the text that is replaced. */
+/** The failure with another message, and without its cause, which may contain the replaced text. */
 function failureOf(thrown: unknown, message: string): ServableError {
   return new ServableError(isServableError(thrown) ? thrown.code : 'agent_failed', message)
 }

@@ -1,5 +1,5 @@
 /**
- * Lets guards look at what clients say.
+ * Runs the guards of client input.
  *
  * @module
  */
@@ -9,22 +9,24 @@ import { ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import { unless } from '../../base/wake.ts'
 import { parseConversation, RunInputSchema } from '../../runs/input.ts'
-import type { Said, Saying } from '../../runs/input-filter.ts'
+import type { ClientInput, InputSource } from '../../runs/input-filter.ts'
 import { AnswersSchema } from '../../runs/waiting/answers.ts'
 import { guardFailed } from './refusal.ts'
 
-/** Looks at what a client says. Gives nothing, where it passes, or the members that take the place of those that came. */
-export type Look = (
-  said: Said,
-  by: Saying & { readonly signal: AbortSignal },
-) => Promise<Said | undefined | void>
+/** Checks client input. Returns nothing to accept it, or the members to replace. */
+export type InputGuard = (
+  clientInput: ClientInput,
+  by: InputSource & { readonly signal: AbortSignal },
+) => Promise<ClientInput | undefined | void>
 
-/** What guards let through, one after the other, in so many milliseconds. Throws what the client is told. */
-export async function lookedAt(
-  said: Said,
-  by: Saying,
-  { looks, timeoutMs }: { readonly looks: readonly Look[]; readonly timeoutMs: number },
-): Promise<Said> {
+/**
+ * Runs the guards one after another, within so many milliseconds. Returns the accepted input. Throws the error for the client.
+ */
+export async function checkInput(
+  clientInput: ClientInput,
+  by: InputSource,
+  { guards, timeoutMs }: { readonly guards: readonly InputGuard[]; readonly timeoutMs: number },
+): Promise<ClientInput> {
   const over = new AbortController()
   const late = new ServableError('run_timeout', `The guards of the input took longer than ${timeoutMs} ms`)
   const timer = setTimeout(() => over.abort(late), timeoutMs)
@@ -33,9 +35,9 @@ export async function lookedAt(
   if (by.signal?.aborted) leave()
   const { signal } = over
   try {
-    let passed = said
-    for (const look of looks)
-      passed = merged(passed, await unless(signal, () => look(passed, { ...by, signal })))
+    let passed = clientInput
+    for (const guard of guards)
+      passed = merged(passed, await unless(signal, () => guard(passed, { ...by, signal })))
     return passed
   } finally {
     clearTimeout(timer)
@@ -43,29 +45,29 @@ export async function lookedAt(
   }
 }
 
-/** What was said, with what takes its place. Throws `guard_failed` for what could not have come from a client. */
-function merged(said: Said, instead: Said | undefined | void): Said {
-  if (instead === undefined) return said
+/** The input with the replaced members. Throws `guard_failed` for values that could not have come from a client. */
+function merged(clientInput: ClientInput, instead: ClientInput | undefined | void): ClientInput {
+  if (instead === undefined) return clientInput
   if (!isObject(instead)) throw guardFailed('input', 'it must give an object, a refusal or nothing')
-  const after = { ...said, ...defined(instead) }
-  const strange = Object.keys(after).find(name => !(name in said))
+  const after = { ...clientInput, ...defined(instead) }
+  const strange = Object.keys(after).find(name => !(name in clientInput))
   if (strange !== undefined)
     throw guardFailed('input', `it gives \`${strange.slice(0, 40)}\`, which was not said`)
   try {
-    if (after.input !== said.input) v.parse(RunInputSchema, after.input)
-    if (after.history !== said.history) parseConversation({ history: after.history })
-    if (after.answers !== said.answers) v.parse(AnswersSchema, after.answers)
+    if (after.input !== clientInput.input) v.parse(RunInputSchema, after.input)
+    if (after.history !== clientInput.history) parseConversation({ history: after.history })
+    if (after.answers !== clientInput.answers) v.parse(AnswersSchema, after.answers)
   } catch (cause) {
     throw guardFailed('input', 'it gives what no client could have said', cause)
   }
-  if (idsOf(after) !== idsOf(said)) throw guardFailed('input', 'it gives answers to other requests')
+  if (idsOf(after) !== idsOf(clientInput)) throw guardFailed('input', 'it gives answers to other requests')
   return after
 }
 
-function defined(said: Said): Said {
-  return Object.fromEntries(Object.entries(said).filter(([, member]) => member !== undefined))
+function defined(clientInput: ClientInput): ClientInput {
+  return Object.fromEntries(Object.entries(clientInput).filter(([, member]) => member !== undefined))
 }
 
-function idsOf({ answers = [] }: Said): string {
+function idsOf({ answers = [] }: ClientInput): string {
   return JSON.stringify(answers.map(({ id }) => id))
 }

@@ -1,5 +1,5 @@
 /**
- * Replaces patterns in the events of a run: in everything that a client may be told of them.
+ * Replaces patterns in the events of a run: in every text that a client may get.
  *
  * @module
  */
@@ -19,28 +19,28 @@ import type { OutputStage } from './guarded-events.ts'
 import { type Masks, Scanner } from './scanner.ts'
 import { changeInput, changeJsonText, changeMembers, changeParts } from './texts.ts'
 
-/** Texts that are open at a time. Of more, the oldest is told to its end. */
+/** Most open texts. Above it the oldest one is emitted to its end. */
 const MAX_OPEN = 1000
 
 type ToolEvent = Extract<RunEvent, { type: `tool_call_${string}` }>
 type Facts = Pick<EventFacts, 'agent' | 'parentId'>
 
-/** A text that comes in pieces. */
+/** A text that arrives in pieces. */
 interface OpenText {
   readonly scanner: Scanner
-  /** The step or the call that it is said in. */
-  readonly place: string | undefined
-  /** Makes the event that tells some of it. */
-  readonly tell: (text: string) => RunEvent
+  /** The step or call that contains it. */
+  readonly container: string | undefined
+  /** Makes the event for a part of it. */
+  readonly toEvent: (text: string) => RunEvent
 }
 
-/** Arguments that come in pieces. They are told once they are complete: a part of JSON cannot be changed. */
+/** Arguments that arrive in pieces. They are emitted once they are complete, since a part of JSON cannot be changed. */
 interface OpenArgs {
   readonly facts: Facts
   pieces: string
 }
 
-/** How much is held. */
+/** How much is held back. */
 interface Bounds {
   /** Characters after which a match cannot begin earlier. */
   readonly holdback: number
@@ -48,7 +48,7 @@ interface Bounds {
   readonly maxLength: number
 }
 
-/** The events of one run. */
+/** Masks the events of one run. */
 export class MaskedEvents implements OutputStage {
   readonly #masks: Masks
   readonly #bounds: Bounds
@@ -62,14 +62,14 @@ export class MaskedEvents implements OutputStage {
   }
 
   take(event: RunEvent): readonly RunEvent[] {
-    // What is no event fails the run.
+    // A value that is not an event fails the run.
     if (!isRunEvent(event)) return [event]
     switch (event.type) {
       case 'text':
       case 'thinking':
-        return this.#say(`${event.type} ${keyOf(event)}`, event.text, {
-          place: event.parentId,
-          tell: text => ({ ...this.#rest(event), text }),
+        return this.#addText(`${event.type} ${keyOf(event)}`, event.text, {
+          container: event.parentId,
+          toEvent: text => ({ ...this.#rest(event), text }),
         })
       case 'model_call':
       case 'resumed':
@@ -98,14 +98,14 @@ export class MaskedEvents implements OutputStage {
     return this.#masks.mask(message)
   }
 
-  /** A piece of a text. */
-  #say(key: string, piece: string, open: Omit<OpenText, 'scanner'>): readonly RunEvent[] {
+  /** Adds a piece to a text. */
+  #addText(key: string, piece: string, open: Omit<OpenText, 'scanner'>): readonly RunEvent[] {
     const spilt = this.#open(key, open)
-    const told = this.#texts.get(key)?.scanner.push(piece) ?? ''
-    return told === '' ? spilt : [...spilt, open.tell(told)]
+    const masked = this.#texts.get(key)?.scanner.push(piece) ?? ''
+    return masked === '' ? spilt : [...spilt, open.toEvent(masked)]
   }
 
-  /** Opens a text, or goes on with it. Gives what is told of another one that makes room. */
+  /** Opens or continues a text. Returns the rest of another text that was closed to make room. */
   #open(key: string, open: Omit<OpenText, 'scanner'>): readonly RunEvent[] {
     const before = this.#texts.get(key)
     const spilt = before === undefined && this.#texts.size >= MAX_OPEN ? this.#spill() : []
@@ -119,28 +119,28 @@ export class MaskedEvents implements OutputStage {
     return []
   }
 
-  /** Tells a text to its end, and forgets it. */
+  /** Emits a text to its end, and closes it. */
   #close(key: string): readonly RunEvent[] {
-    const told = this.#break(key)
+    const masked = this.#break(key)
     this.#texts.delete(key)
-    return told
+    return masked
   }
 
-  /** The same of all texts that are said in a place. */
-  #closeIn(place: string | undefined): readonly RunEvent[] {
-    if (place === undefined) return []
-    const keys = [...this.#texts].flatMap(([key, open]) => (open.place === place ? [key] : []))
+  /** Closes all texts in a step or call. */
+  #closeIn(container: string | undefined): readonly RunEvent[] {
+    if (container === undefined) return []
+    const keys = [...this.#texts].flatMap(([key, open]) => (open.container === container ? [key] : []))
     return keys.flatMap(key => this.#close(key))
   }
 
-  /** Tells all of a text, which may go on. */
+  /** Emits all of a text, which may continue. */
   #break(key: string): readonly RunEvent[] {
     const open = this.#texts.get(key)
-    const told = open?.scanner.push('', true) ?? ''
-    return open === undefined || told === '' ? [] : [open.tell(told)]
+    const masked = open?.scanner.push('', true) ?? ''
+    return open === undefined || masked === '' ? [] : [open.toEvent(masked)]
   }
 
-  /** Tells all that was said by someone, before they do something else. */
+  /** Emits all pending text of an agent before its next action. */
   #breakAt(facts: Facts): readonly RunEvent[] {
     const key = keyOf(facts)
     return [...this.#break(`thinking ${key}`), ...this.#break(`text ${key}`)]
@@ -166,7 +166,7 @@ export class MaskedEvents implements OutputStage {
     return []
   }
 
-  /** The arguments of a call, which are complete. */
+  /** The complete arguments of a call. */
   #ready(id: string): readonly RunEvent[] {
     const open = this.#args.get(id)
     if (open === undefined) return []
@@ -182,8 +182,8 @@ export class MaskedEvents implements OutputStage {
   #message(event: MessageEvent & Facts): RunEvent {
     const key = `text ${keyOf(event)}`
     const facts = factsOf(event)
-    this.#open(key, { place: event.parentId, tell: text => ({ type: 'text', text, ...facts }) })
-    // It is a text of its own, and goes on with what was said before.
+    this.#open(key, { container: event.parentId, toEvent: text => ({ type: 'text', text, ...facts }) })
+    // It is a text of its own, after which the earlier text continues.
     const own = partsBy(new Scanner(this.#masks, this.#bounds.holdback), event.parts, true)
     return { ...this.#rest(event), parts: this.#parts(key, own, true) }
   }
@@ -194,36 +194,36 @@ export class MaskedEvents implements OutputStage {
     const facts = { ...factsOf(event), artifactId, append: true }
     if (!append) this.#texts.delete(key)
     this.#open(key, {
-      place: undefined,
-      tell: text => ({ type: 'artifact', ...facts, parts: [{ type: 'text', text }] }),
+      container: undefined,
+      toEvent: text => ({ type: 'artifact', ...facts, parts: [{ type: 'text', text }] }),
     })
-    const told = this.#rest(changeMembers(event, name => name === 'name', this.#masks.mask))
-    return { ...told, parts: this.#parts(key, parts, lastChunk) }
+    const masked = this.#rest(changeMembers(event, name => name === 'name', this.#masks.mask))
+    return { ...masked, parts: this.#parts(key, parts, lastChunk) }
   }
 
-  /** Parts, whose texts go on with the text of that key. With `isBreak` all of it is told. */
+  /** Masks parts, whose texts continue the text of that key. With `isBreak` all of it is emitted. */
   #parts(key: string, parts: readonly ContentPart[], isBreak: boolean): readonly ContentPart[] {
     const scanner = this.#texts.get(key)?.scanner
     const changed = changeParts(parts, this.#masks.mask)
-    const told = scanner === undefined ? parts : partsBy(scanner, parts, isBreak)
+    const masked = scanner === undefined ? parts : partsBy(scanner, parts, isBreak)
     return changed.map((part, index) => {
-      const text = told[index]
+      const text = masked[index]
       return part.type === 'text' && text?.type === 'text' ? { ...part, text: text.text } : part
     })
   }
 
   #step(event: StepEvent & Facts): readonly RunEvent[] {
     const { id, name, status, text } = event
-    const place = id ?? name
+    const container = id ?? name
     if (status === 'progress' && text !== undefined) {
-      return this.#say(`step ${place} ${event.agent ?? ''}`, text, {
-        place,
-        tell: piece => ({ ...this.#rest(event), text: piece }),
+      return this.#addText(`step ${container} ${event.agent ?? ''}`, text, {
+        container,
+        toEvent: piece => ({ ...this.#rest(event), text: piece }),
       })
     }
-    const told = changeMembers(this.#rest(event), member => member === 'text', this.#masks.mask)
-    if (status === 'progress') return [told]
-    return [...this.#breakAt(event), ...this.#closeIn(place), told]
+    const masked = changeMembers(this.#rest(event), member => member === 'text', this.#masks.mask)
+    if (status === 'progress') return [masked]
+    return [...this.#breakAt(event), ...this.#closeIn(container), masked]
   }
 
   #finish(event: FinishEvent): RunEvent {
@@ -238,13 +238,13 @@ export class MaskedEvents implements OutputStage {
     }
   }
 
-  /** The event, with all changed that is no text in pieces and no fact of the run. The same object where that is nothing. */
+  /** Masks all members except streamed texts and facts about the run. Returns the same object if nothing changes. */
   #rest<E extends RunEvent>(event: E): E {
     return changeMembers(event, name => !KEPT.has(name), this.#masks.mask)
   }
 }
 
-/** Members of events that stay as they are, or are changed in a way of their own. */
+/** Members of events that stay unchanged, or are changed separately. */
 const KEPT: ReadonlySet<string> = new Set([
   ...[
     'type',
@@ -262,7 +262,7 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['text', 'parts', 'argumentsDelta', 'message', 'requests', 'extensions'],
 ])
 
-/** Members of requests that stay as they are. */
+/** Members of requests that stay unchanged. */
 const OF_REQUEST: ReadonlySet<string> = new Set([
   'id',
   'kind',
@@ -272,14 +272,14 @@ const OF_REQUEST: ReadonlySet<string> = new Set([
   'editable',
 ])
 
-/** Parts, whose texts come from that text. Where nothing is replaced, each part has its own. */
+/** Replaces the texts of parts by that of the scanner. If nothing is replaced, each part keeps its own. */
 function partsBy(scanner: Scanner, parts: readonly ContentPart[], isBreak: boolean): readonly ContentPart[] {
-  const told = parts.map((part, index) => {
+  const masked = parts.map((part, index) => {
     if (part.type !== 'text') return part
     const next = parts[index + 1]
     return { ...part, text: scanner.push(part.text, next === undefined ? isBreak : next.type !== 'text') }
   })
-  return textsOf(told) === textsOf(parts) ? parts : told
+  return textsOf(masked) === textsOf(parts) ? parts : masked
 }
 
 function textsOf(parts: readonly ContentPart[]): string {

@@ -1,5 +1,5 @@
 /**
- * What agents remember of an output that is guarded: only what its guard lets out.
+ * Filters what agents remember of a guarded output: only what its guard accepts.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { type ChangeText, changeJson } from './texts.ts'
 
 type Messages = readonly unknown[]
 
-/** What takes the messages that an agent appends, and knows those that are not kept yet. */
+/** Receives the messages that an agent appends, and returns those that are not stored yet. */
 interface Appending {
   append(messages: Messages, whose: unknown, keep: (messages: Messages) => Promise<void>): Promise<void>
   held(whose: unknown): Messages
 }
 
-/** Messages are remembered with their texts changed. */
+/** Stores messages with changed texts. */
 export function maskedMemory(memory: RunMemory, change: ChangeText): RunMemory {
   return memoryBy(memory, {
     append: (messages, _, keep) => keep(messages.map(message => changeJson(message, change))),
@@ -24,18 +24,18 @@ export function maskedMemory(memory: RunMemory, change: ChangeText): RunMemory {
   })
 }
 
-/** Messages are held until it is known whether they may be remembered. */
+/** Holds messages until the guard has decided whether they may be stored. */
 export class HeldMemory implements Appending {
   readonly #maxLength: number
   #length = 0
   #held: { messages: Messages; whose: unknown; keep: (messages: Messages) => Promise<void> }[] = []
 
-  /** Holds at most so many characters of JSON; more fail with `run_too_large`. */
+  /** Holds at most this many characters of JSON. More fail with `run_too_large`. */
   constructor(maxLength: number) {
     this.#maxLength = maxLength
   }
 
-  /** The memory that a run is to get. */
+  /** The memory for the run. */
   of(memory: RunMemory): RunMemory {
     return memoryBy(memory, this)
   }
@@ -58,7 +58,7 @@ export class HeldMemory implements Appending {
     return this.#held.flatMap(each => (each.whose === whose ? each.messages : []))
   }
 
-  /** Remembers what is held, or forgets it. */
+  /** Stores the held messages, or drops them. */
   readonly settle = async (passes: boolean): Promise<void> => {
     const held = this.#held
     this.#held = []

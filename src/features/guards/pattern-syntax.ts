@@ -1,8 +1,8 @@
 /**
- * Reads the source of a regular expression as a tree, for a search that takes time linear in the text (`pattern.ts`).
+ * Parses the source of a regular expression into a tree, for a search in time linear in the text (`pattern.ts`).
  *
- * What one character may be is kept as source: the runtime's own `RegExp` says later which characters that means, so classes,
- * escapes, properties and the flags `i`, `s` and `u` mean what they always mean.
+ * The source of each single character is kept. Later the runtime's own `RegExp` determines which characters it matches, so
+ * classes, escapes, properties and the flags `i`, `s` and `u` keep their usual meaning.
  *
  * @module
  */
@@ -18,21 +18,21 @@ export type Syntax =
 /** One character. */
 export interface Char {
   readonly kind: 'char'
-  /** Source that matches just the characters that it may be. */
+  /** Source that matches exactly the possible characters. */
   readonly source: string
-  /** The character, where it is one as written. */
+  /** The character, if it is written literally. */
   readonly literal?: string
 }
 
-/** Something that holds between two characters, and depends on these two alone. */
+/** A condition on two adjacent characters alone. */
 export interface Assertion {
   readonly kind: 'assertion'
   readonly source: string
-  /** Sources of the characters that make a difference to it. */
+  /** Sources of the characters that influence it. */
   readonly chars: readonly string[]
 }
 
-/** A part that comes `min` to `max` times. */
+/** A part that is repeated `min` to `max` times. */
 export interface Repeat {
   readonly kind: 'repeat'
   readonly of: Syntax
@@ -41,14 +41,14 @@ export interface Repeat {
   readonly isLazy: boolean
 }
 
-/** Says why a regular expression has no linear search, and how to write it instead. */
+/** The reason why a regular expression has no linear search, and an alternative. */
 export class PatternError extends Error {}
 
 const MAX_DEPTH = 50
 
 const ENDS_OF_LINES = '[\\n\\r\\u2028\\u2029]'
 
-/** Reads a regular expression. Throws a {@link PatternError} for what has no linear search. */
+/** Parses a regular expression. Throws a {@link PatternError} if it has no linear search. */
 export function readPattern({ source, unicode, multiline }: RegExp): Syntax {
   const escaped = unicode
     ? /\\(?:p\{[^}]*\}|u\{[^}]*\}|ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|[\s\S])/iuy
@@ -132,7 +132,7 @@ export function readPattern({ source, unicode, multiline }: RegExp): Syntax {
   return choice()
 }
 
-/** A part that comes as often as `count` says: `*`, `+?`, `{2}`, `{2,}` or `{2,3}`. */
+/** A part that is repeated according to `count`: `*`, `+?`, `{2}`, `{2,}` or `{2,3}`. */
 function repeatOf(of: Syntax, count: string): Repeat {
   const [least = '', most = least] = count.replace(/[{}?]/g, '').split(',')
   const [min, max] = COUNTS[count[0]!] ?? [
@@ -150,7 +150,7 @@ const COUNTS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   '?': [0, 1],
 }
 
-/** Characters of a group that looks at one character at the most. */
+/** The characters of a lookaround group of at most one character. */
 function charsOfOne(inner: Syntax, source: string): readonly string[] {
   const choices = inner.kind === 'choice' ? inner.of : [inner]
   return choices.flatMap(one => {
@@ -164,7 +164,7 @@ function charsOfOne(inner: Syntax, source: string): readonly string[] {
   })
 }
 
-/** Whether a part may match nothing. */
+/** Whether a part can match the empty text. */
 export function mayBeEmpty(part: Syntax): boolean {
   switch (part.kind) {
     case 'char':
@@ -180,7 +180,9 @@ export function mayBeEmpty(part: Syntax): boolean {
   }
 }
 
-/** Whether a part may match nothing although it could match more. `RegExp` has a rule of its own for repeats of such a part. */
+/**
+ * Whether a part can match the empty text although it could match more. `RegExp` has a special rule for repeats of such a part.
+ */
 function prefersNothing(part: Syntax): boolean {
   if (!mayBeEmpty(part)) return false
   switch (part.kind) {
@@ -198,7 +200,7 @@ function prefersNothing(part: Syntax): boolean {
   }
 }
 
-/** The longest text that every match holds, of characters that stand side by side. */
+/** The longest literal text that every match contains. */
 export function literalIn(part: Syntax): string {
   if (part.kind === 'char') return part.literal ?? ''
   if (part.kind !== 'sequence') return ''

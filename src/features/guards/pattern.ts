@@ -1,11 +1,11 @@
 /**
- * Finds what a regular expression matches, in time that is linear in the text.
+ * Searches for a regular expression in time that is linear in the text.
  *
- * `RegExp` tries one way after another, and for some texts there are far more ways than characters. Here the text is read twice. From its
- * end to its beginning, an automaton notes at each character which parts of the expression may take it and still come to a match. From the
- * beginning, each step then takes the first part that is noted, as `RegExp` would, and never has to go back (A. Frisch and L. Cardelli,
- * "Greedy regular expression matching", 2004). The automaton is complete before the first text comes: an expression that would
- * need too large a one is refused.
+ * `RegExp` tries one path after another, and some texts have far more paths than characters. This search reads the text twice.
+ * From the end to the beginning, an automaton records at each character which parts of the expression may take it and still lead
+ * to a match. From the beginning, each step then takes the first recorded part, as `RegExp` would, and never backtracks (A.
+ * Frisch and L. Cardelli, "Greedy regular expression matching", 2004). The automaton is complete before the first text; an
+ * expression that would need too large a one is refused.
  *
  * @module
  */
@@ -13,8 +13,8 @@
 import { type Alphabet, alphabetOf, EDGE, TAIL } from './alphabet.ts'
 import { literalIn, PatternError, readPattern, type Syntax } from './pattern-syntax.ts'
 
-/** A match: where it begins, and where it has ended. */
-export interface Found {
+/** The start and end of a match. */
+export interface FoundMatch {
   readonly start: number
   readonly end: number
 }
@@ -25,18 +25,18 @@ export interface Pattern {
   in(text: string): Finder | undefined
 }
 
-/** Finds the first match from a place on that is not empty, as `RegExp` with the flag `g` does. */
-export type Finder = (from: number) => Found | undefined
+/** Finds the first non-empty match from a position on, as `RegExp` with the flag `g` does. */
+export type Finder = (from: number) => FoundMatch | undefined
 
 /** Most nodes of a graph, and most states of an automaton: both fit into 16 bits. */
 const MAX_NODES = 8000
 const MAX_STATES = 8000
-/** Most nodes that are looked at to make the states: a part of a second. */
+/** Most nodes that are visited to make the states: a fraction of a second. */
 const MAX_WORK = 10_000_000
-/** The bits of a step's hash that are left out: 4,096 steps are remembered. */
+/** The bits of a step's hash that are dropped: 4,096 steps are cached. */
 const SHIFT = 20
 
-/** Compiles a regular expression. Throws a {@link PatternError} that says what to write instead. */
+/** Compiles a regular expression. Throws a {@link PatternError} with an alternative. */
 export function compilePattern(regex: RegExp): Pattern {
   if (regex.flags.includes('v')) throw new PatternError('has the flag `v`: use the flag `u`')
   const syntax = readPattern(regex)
@@ -47,7 +47,7 @@ export function compilePattern(regex: RegExp): Pattern {
   return { in: text => (literal !== '' && !text.includes(literal) ? undefined : walk(text)) }
 }
 
-/** A node: it takes one character, asks what is around, ends a match, or leads to others, the preferred one first. */
+/** A node: it takes one character, checks an assertion, ends a match, or leads to other nodes, the preferred one first. */
 type Node =
   | { readonly kind: 'char' | 'assertion'; readonly source: string; readonly next: number }
   | { readonly kind: 'end' }
@@ -107,7 +107,7 @@ function graphOf(syntax: Syntax): Graph {
   return { nodes, start, sources, hasAssertions }
 }
 
-/** Reads texts from their end. A state is a set of nodes that may take a character and then come to the end of a match. */
+/** Reads texts from their end. A state is a set of nodes that may take a character and then reach the end of a match. */
 interface Automaton {
   readonly alphabet: Alphabet
   /** The state after each state and class: `next[state * alphabet.size + class]`. The first state is 0. */
@@ -136,7 +136,7 @@ function automatonOf(graph: Graph, alphabet: Alphabet, regex: RegExp): Automaton
   return { alphabet, next: Uint16Array.from(rows.flat()), sets: states.all.map(({ set }) => set), holds }
 }
 
-/** Goes through a graph from the end of matches to their beginning. */
+/** Walks a graph from the end of matches to their beginning. */
 function backwards({ nodes }: Graph, alphabet: Alphabet, holds: Automaton['holds']) {
   const { size } = alphabet
   const takes = takersOf(nodes, alphabet)
@@ -150,7 +150,7 @@ function backwards({ nodes }: Graph, alphabet: Alphabet, holds: Automaton['holds
   let mark = 0
   let work = 0
 
-  /** The nodes that take a character and lead to a set, where just these assertions hold. */
+  /** The nodes that take a character and lead to a set, if exactly these assertions hold. */
   const leadingTo = (set: Iterable<number>, holding: ReadonlySet<string>): Uint16Array => {
     mark++
     /** Whether a node is new, and leads there. */
@@ -172,9 +172,9 @@ function backwards({ nodes }: Graph, alphabet: Alphabet, holds: Automaton['holds
   }
 
   return {
-    /** How many nodes were looked at. */
+    /** The number of visited nodes. */
     work: () => work,
-    /** The nodes that may take a character before what a state has read, by the class of that character. */
+    /** The nodes that may take a character before the text that a state has read, by the class of that character. */
     before({ set, read }: State): (of: number) => Uint16Array {
       const known = new Map<string, Uint16Array>()
       return of => {
@@ -182,7 +182,7 @@ function backwards({ nodes }: Graph, alphabet: Alphabet, holds: Automaton['holds
         const key = [...holding].join()
         const leading = known.get(key) ?? leadingTo(set, holding)
         known.set(key, leading)
-        // Not by `filter`: this is most of the work.
+        // Not with `filter`: this is most of the work.
         const taking = new Uint16Array(leading.length)
         let count = 0
         for (const id of leading) if (takes[id * size + of] === 1) taking[count++] = id
@@ -206,11 +206,11 @@ function takersOf(nodes: readonly Node[], { size, has }: Alphabet): Uint8Array {
 interface State {
   /** In ascending order. */
   readonly set: Uint16Array
-  /** The class of the character that was read last, where assertions ask for it. */
+  /** The class of the character that was read last, if assertions depend on it. */
   readonly read: number
 }
 
-/** States, each of them once. */
+/** The states, without duplicates. */
 class States {
   readonly all: State[] = [{ set: new Uint16Array(0), read: EDGE }]
   readonly #byHash = new Map<number, number[]>([[EDGE, [0]]])
@@ -229,7 +229,7 @@ class States {
   }
 }
 
-/** Asks `RegExp` whether assertions hold, once for two classes. */
+/** Asks `RegExp` whether assertions hold, once for each two classes. */
 function assertionsOf(
   alphabet: Alphabet,
   { ignoreCase, dotAll, multiline, unicode }: RegExp,
@@ -250,7 +250,7 @@ function assertionsOf(
   }
 }
 
-/** Reads texts, and gives what finds matches in them. */
+/** Creates the reader of texts, which returns a finder of matches. */
 function walkerOf(graph: Graph, automaton: Automaton): Pattern['in'] {
   const { alphabet, next, sets } = automaton
   const { size } = alphabet
@@ -258,7 +258,7 @@ function walkerOf(graph: Graph, automaton: Automaton): Pattern['in'] {
   const beginnings = reachedFrom(graph)
   const mayBegin = Uint8Array.from(sets, set => (set.some(id => beginnings.has(id)) ? 1 : 0))
 
-  /** Whether a match may begin anywhere. It keeps nothing, as most texts have no match. */
+  /** Whether a match may begin anywhere. It stores nothing, since most texts have no match. */
   const hasBeginning = (text: string): boolean => {
     const { units } = alphabet
     if (units === undefined) return true
@@ -280,7 +280,7 @@ function walkerOf(graph: Graph, automaton: Automaton): Pattern['in'] {
     }
     const before = (at: number) => (classes[at - 1] === TAIL ? classes[at - 2] : classes[at - 1]) ?? EDGE
 
-    /** The end of the match that begins there; the same place if it is empty, or if there is none. */
+    /** The end of the match that begins at a position. The same position if the match is empty, or if there is none. */
     const endOf = (begin: number): number => {
       let at = begin
       let on = step(graph.start, states[at]!, before(at), classes[at] ?? EDGE)
@@ -303,16 +303,16 @@ function walkerOf(graph: Graph, automaton: Automaton): Pattern['in'] {
   }
 }
 
-/** What a step comes to instead of a node. */
+/** Results of a step other than a node. */
 const ENDED = -1
 const NOWHERE = -2
 
 /**
- * Goes on from a node by the first of its ways that comes to the end of a match: gives the node after the character that it takes, or
- * that the match has ended. It is given what state the automaton has there, and the classes of the characters around.
+ * Continues from a node on the first path that reaches the end of a match. Returns the node after the character that it takes, or
+ * `ENDED`. Its arguments are the state of the automaton at this position, and the classes of the adjacent characters.
  */
 function stepsOf({ nodes, hasAssertions }: Graph, { alphabet, sets, holds }: Automaton) {
-  /** The ways on from a node, the preferred one last. */
+  /** The next nodes, the preferred one last. */
   const waysOn = (node: Node, last: number, of: number): readonly number[] => {
     if (node.kind === 'ways') return node.to.toReversed()
     return node.kind === 'assertion' && holds(node.source, last, of) ? [node.next] : []
@@ -334,7 +334,7 @@ function stepsOf({ nodes, hasAssertions }: Graph, { alphabet, sets, holds }: Aut
   const asked = new Float64Array(2 ** (32 - SHIFT)).fill(-1)
   const answered = new Int32Array(asked.length)
   return (from: number, state: number, last: number, of: number): number => {
-    // The state knows what comes next, where an assertion asks for it.
+    // The state has the next character, if an assertion depends on it.
     const before = hasAssertions ? last : EDGE
     const key = (from * sets.length + state) * alphabet.size + before
     const at = (Math.imul(from, 0x9e37_79b1) ^ Math.imul(state, 0x85eb_ca6b) ^ before) >>> SHIFT
@@ -346,7 +346,7 @@ function stepsOf({ nodes, hasAssertions }: Graph, { alphabet, sets, holds }: Aut
   }
 }
 
-/** The nodes to which the start leads before a character is taken. */
+/** The nodes that the start reaches before a character is taken. */
 function reachedFrom({ nodes, start }: Graph): ReadonlySet<number> {
   const reached = new Set([start])
   for (const id of reached) {

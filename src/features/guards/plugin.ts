@@ -10,10 +10,10 @@ import { checkOptions, count, func, isFunction, record } from '../../base/schema
 import { asPlugin } from '../../core/built-in.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Plugin } from '../../core/plugin.ts'
-import type { Said, Saying } from '../../runs/input-filter.ts'
+import type { ClientInput, InputSource } from '../../runs/input-filter.ts'
 import { type RunMiddleware, runMiddlewareOf } from '../../runs/run-middleware.ts'
 import { GuardedEvents } from './guarded-events.ts'
-import { type Look, lookedAt } from './input.ts'
+import { checkInput, type InputGuard } from './input.ts'
 import { MaskedEvents } from './masked-events.ts'
 import { HeldMemory, maskedMemory } from './memory.ts'
 import { errorOf, guarded, Refusal } from './refusal.ts'
@@ -21,64 +21,64 @@ import { type MaskRule, Masks } from './scanner.ts'
 import { mapTexts } from './texts.ts'
 import { WholeEvents, type WholeOutput, type WholeVerdict } from './whole.ts'
 
-export type { Said } from '../../runs/input-filter.ts'
+export type { ClientInput } from '../../runs/input-filter.ts'
 export { Refusal, refuse } from './refusal.ts'
 export type { MaskRule } from './scanner.ts'
 export { type ChangeText, mapTexts } from './texts.ts'
 export type { WholeOutput, WholeVerdict } from './whole.ts'
 
-/** What a guard is told of a run. */
+/** The data about a run that a guard gets. */
 export interface GuardContext {
   readonly kind: Kind
-  /** The name by which the agent, team or workflow was asked for. */
+  /** The requested name of the agent, team or workflow. */
   readonly name: string
   /** The id of the identity that middleware set. */
   readonly identity?: string | undefined
   readonly sessionId?: string | undefined
-  /** Of an output alone: an input is looked at before there is a run. */
+  /** Only for outputs: an input is checked before there is a run. */
   readonly runId?: string | undefined
-  /** Fires when the client leaves, and when the time of the run is over. Pass it to everything that waits. */
+  /** Fires when the client disconnects, and when the run has timed out. Pass it to everything that waits. */
   readonly signal: AbortSignal
 }
 
 /** Patterns to replace. */
 export interface MaskGuard {
-  /** At least one. Of two matches the one that begins first counts, then the one of the first pattern. */
+  /** At least one. Of two matches the earlier one counts, then that of the first pattern. */
   readonly mask: readonly MaskRule[]
   /**
-   * Of an output: how many characters a stream is behind, so that a match is found that comes in pieces. The longest match counts,
-   * with what the pattern looks at before and after it. 1 to 10,000. Default: 64.
+   * For outputs: how many characters a stream lags, so that a match in several pieces is found. It must cover the longest match,
+   * including the lookaround characters before and after it. 1 to 10,000. Default: 64.
    */
   readonly holdback?: number | undefined
 }
 
 /**
- * Looks at what a client says, before anything of it is kept. Returns nothing to let it pass, an object with the members to replace
- * (`{ input }`), or {@link refuse}. It may be called twice for the same input, and for what it gave itself.
+ * Checks client input before any of it is stored. Returns nothing to accept it, an object with the members to replace (`{ input
+ * }`), or {@link refuse}. It may be called twice for the same input, and for its own replacement.
  */
 export type OnInput = (
-  said: Said,
+  clientInput: ClientInput,
   context: GuardContext,
-) => Said | Refusal | undefined | void | Promise<Said | Refusal | undefined | void>
+) => ClientInput | Refusal | undefined | void | Promise<ClientInput | Refusal | undefined | void>
 
 /**
- * Looks at the whole output of a run before any of it is told. Returns nothing to let it pass, a text that is told in place of all of
- * it, or {@link refuse}.
+ * Checks the whole output of a run before any of it is emitted. Returns nothing to accept it, a text that replaces all of it, or
+ * {@link refuse}.
  */
 export type OnOutput = (output: WholeOutput, context: GuardContext) => WholeVerdict | Promise<WholeVerdict>
 
-/** A guard that waits for the whole output, with its bound. */
+/** A guard that waits for the whole output, with a limit. */
 export interface WholeGuard {
   readonly whole: OnOutput
-  /** Most characters that are held, 1 to 33,554,432. More fail the run with `run_too_large`. Default: 1,048,576. */
+  /** Most characters to hold, 1 to 33,554,432. More fail the run with `run_too_large`. Default: 1,048,576. */
   readonly maxLength?: number | undefined
 }
 
-/** What guards runs. Of several guards, each sees what the one before it lets through. */
+/** The guards of runs. Each guard sees what the one before it has accepted. */
 export interface GuardSet {
   /** Guards of inputs, histories and answers. */
   readonly onInput?: OnInput | MaskGuard | readonly (OnInput | MaskGuard)[] | undefined
-  /** Guards of outputs. A function waits for the whole output; `{ mask }` goes with a stream. */
+  /** Guards of outputs. A function waits for the whole output; `{ mask }` works on the stream. */
   readonly onOutput?:
     | OnOutput
     | WholeGuard
@@ -88,8 +88,8 @@ export interface GuardSet {
 }
 
 /**
- * The guards of all runs, and those of single agents, teams and workflows, by the names under which they are served. An input meets the
- * guards of all runs first, an output those of its own agent.
+ * The guards of all runs, and those of single agents, teams and workflows, by their served names. An input passes the guards of
+ * all runs first, an output those of its own agent.
  */
 export interface GuardsOptions extends GuardSet {
   readonly agents?: Readonly<Record<string, GuardSet>> | undefined
@@ -138,7 +138,7 @@ const sets = v.optional(v.pipe(record, v.record(v.string(), v.strictObject(setFi
 
 const OptionsSchema = v.strictObject({ ...setFields, agents: sets, teams: sets, workflows: sets })
 
-/** Lets guards refuse, replace or mask what comes in and goes out, whatever the transport. Throws `invalid_options`. */
+/** Runs guards that refuse, replace or mask input and output, on every transport. Throws `invalid_options`. */
 export function guards(options: GuardsOptions): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const ofAll = compiled(options)
@@ -147,17 +147,19 @@ export function guards(options: GuardsOptions): Plugin {
     team: compiledAll(options.teams),
     workflow: compiledAll(options.workflows),
   }
-  // A target with a scope is served by a plugin alone: no name of the options means it.
-  const ofOne = ({ kind, name, scope }: Saying['target']) =>
+  // A target with a scope belongs to a plugin, so names in the options do not refer to it.
+  const ofOne = ({ kind, name, scope }: InputSource['target']) =>
     scope === undefined ? byKind[kind].get(name) : undefined
   return asPlugin({
     name: NAME,
-    inputFilter: settings => async (said, by) => {
-      const looks = [...ofAll.looks, ...(ofOne(by.target)?.looks ?? [])]
-      return looks.length === 0 ? said : lookedAt(said, by, { looks, timeoutMs: settings.runs.timeoutMs })
+    inputFilter: settings => async (clientInput, by) => {
+      const inputGuards = [...ofAll.inputGuards, ...(ofOne(by.target)?.inputGuards ?? [])]
+      return inputGuards.length === 0
+        ? clientInput
+        : checkInput(clientInput, by, { guards: inputGuards, timeoutMs: settings.runs.timeoutMs })
     },
     runMiddleware: settings => (run, next) => {
-      // The first one is around the others, so it sees an event last.
+      // The first one wraps the others, so it sees an event last.
       const stages = [...(ofOne(run.target)?.stages ?? []), ...ofAll.stages].reverse()
       return (runMiddlewareOf(stages.map(stage => stage(settings))) ?? ((each, begin) => begin(each)))(
         run,
@@ -167,9 +169,9 @@ export function guards(options: GuardsOptions): Plugin {
   })
 }
 
-/** Guards in use. */
+/** Compiled guards. */
 interface Compiled {
-  readonly looks: readonly Look[]
+  readonly inputGuards: readonly InputGuard[]
   /** The first one sees an event first. */
   readonly stages: readonly ((settings: CoreSettings) => RunMiddleware)[]
 }
@@ -179,15 +181,16 @@ function compiledAll(sets: Readonly<Record<string, GuardSet>> = {}): ReadonlyMap
 }
 
 function compiled({ onInput = [], onOutput = [] }: GuardSet): Compiled {
-  return { looks: [onInput].flat().map(lookOf), stages: [onOutput].flat().map(stageOf) }
+  return { inputGuards: [onInput].flat().map(lookOf), stages: [onOutput].flat().map(stageOf) }
 }
 
-function lookOf(guard: OnInput | MaskGuard): Look {
+function lookOf(guard: OnInput | MaskGuard): InputGuard {
   if (typeof guard === 'function') {
-    return (said, by) => guarded('input', () => guard(said, contextOf(by.target, by, by.signal)))
+    return (clientInput, by) =>
+      guarded('input', () => guard(clientInput, contextOf(by.target, by, by.signal)))
   }
   const { mask } = new Masks(guard.mask)
-  return said => guarded('input', () => mapTexts(said, mask))
+  return clientInput => guarded('input', () => mapTexts(clientInput, mask))
 }
 
 function stageOf(guard: OnOutput | WholeGuard | MaskGuard): Compiled['stages'][number] {
@@ -207,7 +210,7 @@ function maskingBy({ mask: rules, holdback = DEFAULT_HOLDBACK }: MaskGuard): Com
     }
 }
 
-/** Masks what an agent remembers. A refusal is thrown where the agent appends it, and fails the run. */
+/** Masks the memory of an agent. A refusal is thrown at the append, and fails the run. */
 function maskedOrThrow(masks: Masks, text: string): string {
   try {
     return masks.mask(text)
@@ -229,8 +232,8 @@ function holdingFor({ whole, maxLength = DEFAULT_MAX_LENGTH }: WholeGuard): Comp
 }
 
 function contextOf(
-  { kind, name }: Saying['target'],
-  { identity, sessionId }: Pick<Saying, 'identity' | 'sessionId'>,
+  { kind, name }: InputSource['target'],
+  { identity, sessionId }: Pick<InputSource, 'identity' | 'sessionId'>,
   signal: AbortSignal,
 ): GuardContext {
   return { kind, name, identity, sessionId, signal }

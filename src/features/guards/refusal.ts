@@ -1,14 +1,14 @@
 /**
- * Refusals of guards, and failures of guards.
+ * Refusals and failures of guards.
  *
  * @module
  */
 
 import { type ErrorCode, isServableError, messageOf, ServableError } from '../../base/errors.ts'
 
-/** What a guard gives for what it refuses. Made by {@link refuse}. */
+/** The result of a guard that refuses. Made by {@link refuse}. */
 export class Refusal {
-  /** What the client is told. */
+  /** The message for the client. */
   readonly message: string
 
   constructor(message: string) {
@@ -17,8 +17,8 @@ export class Refusal {
 }
 
 /**
- * Refuses an input, with the code `input_refused`, or an output, with `output_refused`. The client is told `message`, in production
- * too. Do not repeat in it what you refuse.
+ * Refuses an input, with the code `input_refused`, or an output, with `output_refused`. The client gets `message`, in production
+ * too. Do not repeat the refused content in it.
  *
  * @example
  * onInput: async ({ input }) => ((await isAllowed(input)) ? undefined : refuse('Ask about orders only'))
@@ -27,10 +27,10 @@ export function refuse(message: string): Refusal {
   return new Refusal(message)
 }
 
-/** Which side of a run a guard is on. */
+/** The side of a run that a guard checks. */
 export type Side = 'input' | 'output'
 
-/** What a guard gives, now or later. A refusal, also one that it throws, and whatever else it throws become errors of the run. */
+/** The result of a guard. A returned or thrown refusal, and any other error, become errors of the run. */
 export async function guarded<T>(side: Side, work: () => T | Refusal | Promise<T | Refusal>): Promise<T> {
   let given: T | Refusal
   try {
@@ -42,7 +42,10 @@ export async function guarded<T>(side: Side, work: () => T | Refusal | Promise<T
   return given
 }
 
-/** The error that stands for what a guard threw. What says so already, or that the run itself is wrong, stays as it is. */
+/**
+ * The error for what a guard threw. An error that is already one of these, or says that the run itself is wrong, is returned
+ * unchanged.
+ */
 export function errorOf(side: Side, thrown: unknown): ServableError {
   if (thrown instanceof Refusal) return new ServableError(`${side}_refused`, thrown.message)
   if (isServableError(thrown) && OF_RUN.has(thrown.code)) return thrown

@@ -1,31 +1,31 @@
 /**
- * Replaces patterns in a text that comes in pieces, so that the pieces make no difference.
+ * Replaces patterns in a text that arrives in pieces. The result does not depend on the pieces.
  *
  * @module
  */
 
 import { ServableError } from '../../base/errors.ts'
-import { compilePattern, type Finder, type Found, type Pattern } from './pattern.ts'
+import { compilePattern, type Finder, type FoundMatch, type Pattern } from './pattern.ts'
 import { PatternError } from './pattern-syntax.ts'
 import { Refusal } from './refusal.ts'
 
-/** A pattern, and what takes its place. */
+/** A pattern and its replacement. */
 export interface MaskRule {
   /**
-   * What to find, in time linear in the text. In a stream, a match must be no longer than `holdback` characters. A match that may go on is
-   * held until it ends, 16,384 characters at the most. It may look around itself at one character: `(?<!\d)\d{9}(?!\d)`. The flag `g` may
-   * be left out. Throws `invalid_options` for looking around at more, for `\1`, for the flags `v` and `y`, and for counts so large that it
-   * would need too many states.
+   * What to find, in time linear in the text. In a stream, a match must be no longer than `holdback` characters. A match that may
+   * continue is held until it ends, at most 16,384 characters. Lookaround may check one character: `(?<!\d)\d{9}(?!\d)`. The flag
+   * `g` may be left out. Throws `invalid_options` for lookaround of more characters, for `\1`, for the flags `v` and `y`, and for
+   * counts so large that it would need too many states.
    */
   readonly pattern: RegExp
-  /** What is told instead: a text as it is, a function of the match, or a refusal. Default: `[redacted]`. */
+  /** The replacement: a text, a function of the match, or a refusal. Default: `[redacted]`. */
   readonly with?: string | Refusal | ((match: string) => string | Refusal) | undefined
 }
 
-/** What takes the place of a match by default. */
+/** The default replacement. */
 const REDACTED = '[redacted]'
 
-/** Most characters of one match that may still go on. */
+/** Most characters of one match that may still continue. */
 const MAX_OPEN = 16_384
 
 interface Rule {
@@ -33,14 +33,14 @@ interface Rule {
   readonly with: NonNullable<MaskRule['with']>
 }
 
-interface Match extends Found {
+interface Match extends FoundMatch {
   readonly rule: Rule
 }
 
-/** The rules that may match in one text, and what finds their matches there. */
+/** The rules that may match in a text, and their finders. */
 type Finders = readonly (readonly [rule: Rule, find: Finder])[]
 
-/** Rules in use. */
+/** Compiled rules. */
 export class Masks {
   readonly rules: readonly Rule[]
 
@@ -48,7 +48,7 @@ export class Masks {
     this.rules = rules.map(({ pattern, with: by = REDACTED }) => ({ pattern: compiled(pattern), with: by }))
   }
 
-  /** A whole text with its matches replaced. Throws a {@link Refusal}. */
+  /** Returns a whole text with its matches replaced. Throws a {@link Refusal}. */
   readonly mask = (text: string): string => {
     const finders = findersIn(text, this.rules)
     return finders.length === 0 ? text : new Scanner(this, 1).push(text, true, finders)
@@ -56,20 +56,20 @@ export class Masks {
 }
 
 /**
- * One text that comes in pieces. Where a match begins is decided once so many characters after it are known, so whatever the
- * pieces, what is told is the same. A break ends it: what comes then is another text, but a match over the break is replaced as far as
- * it is not told. Throws a {@link Refusal}.
+ * Masks one text that arrives in pieces. The start of a match is decided once `holdback` characters after it are known, so the
+ * output does not depend on the pieces. A break ends the text. The next text is separate, but a match across the break is
+ * replaced in the part that is not emitted yet. Throws a {@link Refusal}.
  */
 export class Scanner {
   readonly #rules: readonly Rule[]
   readonly #holdback: number
-  /** What is not told yet, after as much of what was as patterns may look back at. */
+  /** The text that is not emitted yet, preceded by as much emitted text as patterns may look back at. */
   #text = ''
-  /** Up to here it is told, and no match begins before. */
+  /** Everything before this position is emitted, and no later match begins before it. */
   #at = 0
-  /** What was told before the break, as far as a match may begin in it. */
+  /** The text before the break in which a match may begin. */
   #before = ''
-  /** Once so many characters wait, another look at them is worth it. */
+  /** The number of characters at which the text is searched again. */
   #due: number
 
   constructor({ rules }: Masks, holdback: number) {
@@ -78,23 +78,25 @@ export class Scanner {
     this.#due = dueAfter(holdback)
   }
 
-  /** Takes a piece in. Gives what may be told by now; with `isBreak` that is all. `known` is what finds matches in a first piece. */
+  /**
+   * Adds a piece. Returns the text that may be emitted now; with `isBreak`, all of it. `known` are the finders of a first piece.
+   */
   push(piece: string, isBreak = false, known?: Finders): string {
     this.#text += piece
     if (!isBreak && this.#text.length - this.#at < this.#due) return ''
-    const told = this.#decide(isBreak, known ?? findersIn(this.#text, this.#rules))
+    const output = this.#decide(isBreak, known ?? findersIn(this.#text, this.#rules))
     if (isBreak) this.#begin()
     else this.#forget()
     this.#due = dueAfter(Math.max(this.#text.length - this.#at, this.#holdback))
-    return told
+    return output
   }
 
   #decide(isBreak: boolean, finders: Finders): string {
     const text = this.#text
     let limit = isBreak ? text.length : text.length - this.#holdback
-    let told = ''
+    let output = ''
     const overBreak = findersIn(this.#before + text, this.#before === '' ? [] : this.#rules)
-    const next: (Found | undefined)[] = finders.map(([, find]) => find(this.#at))
+    const next: (FoundMatch | undefined)[] = finders.map(([, find]) => find(this.#at))
     for (;;) {
       const match = this.#overBreak(overBreak) ?? this.#first(finders, next)
       if (match === undefined || match.start >= limit) break
@@ -103,24 +105,24 @@ export class Scanner {
         limit = start
         break
       }
-      told += text.slice(this.#at, Math.max(start, this.#at)) + replaced(this.#between(start, end), rule)
+      output += text.slice(this.#at, Math.max(start, this.#at)) + replaced(this.#between(start, end), rule)
       this.#at = end
       this.#before = ''
     }
     const upTo = isBreak ? limit : wholeAt(text, limit)
-    if (this.#at >= upTo) return told
+    if (this.#at >= upTo) return output
     if (!isBreak) this.#before = ''
-    told += text.slice(this.#at, upTo)
+    output += text.slice(this.#at, upTo)
     if (!isBreak) this.#at = upTo
-    return told
+    return output
   }
 
-  /** What was said between two places. Those before the break are negative. */
+  /** The text between two positions. Positions before the break are negative. */
   #between(start: number, end: number): string {
     return start < 0 ? this.#before.slice(start) + this.#text.slice(0, end) : this.#text.slice(start, end)
   }
 
-  /** A match that begins before the break, where it has a negative place, and goes on after it. */
+  /** A match that begins before the break, at a negative position, and continues after it. */
   #overBreak(finders: Finders): Match | undefined {
     const { length } = this.#before
     for (const [rule, find] of finders) {
@@ -134,8 +136,11 @@ export class Scanner {
     return undefined
   }
 
-  /** The first match of what is not told, of the first rule of several. `next` has that of each rule. */
-  #first(finders: Finders, next: (Found | undefined)[]): Match | undefined {
+  /**
+   * The first match in the text that is not emitted, of the first rule if there are several. `next` has the next match of each
+   * rule.
+   */
+  #first(finders: Finders, next: (FoundMatch | undefined)[]): Match | undefined {
     let first = -1
     for (let index = 0; index < next.length; index++) {
       if (next[index] === undefined) continue
@@ -147,24 +152,27 @@ export class Scanner {
     return found && { start: found.start, end: found.end, rule: finders[first]![0] }
   }
 
-  /** Another text begins. What a match was replaced in is no part of another one. */
+  /** Begins another text. A replaced match cannot be part of another match. */
   #begin(): void {
-    const told = this.#before + this.#text.slice(this.#at)
-    this.#before = told.slice(-this.#holdback)
+    const text = this.#before + this.#text.slice(this.#at)
+    this.#before = text.slice(-this.#holdback)
     this.#text = ''
     this.#at = 0
   }
 
   #forget(): void {
     const cut = this.#at - this.#holdback
-    // Each time at least as much goes as stays.
+    // Cuts only if at least as much is removed as stays.
     if (cut <= this.#text.length - cut) return
     this.#text = this.#text.slice(cut)
     this.#at -= cut
   }
 }
 
-/** Characters that are worth another look: a part more than now, so that all looks take only a multiple of the text. */
+/**
+ * The number of characters for the next search: a fraction more than now, so that all searches together take time linear in the
+ * text.
+ */
 function dueAfter(open: number): number {
   return open + (open >> 2) + 1
 }
@@ -193,8 +201,8 @@ function replaced(found: string, rule: Rule): string {
   throw new TypeError('`with` must give a text, or refuse')
 }
 
-/** The place, or the one before it: no character of two units is cut in the middle. */
-function wholeAt(text: string, place: number): number {
-  const unit = text.charCodeAt(place - 1)
-  return unit >= 0xd800 && unit <= 0xdbff ? place - 1 : place
+/** The position, or the one before it: no character of two units is split. */
+function wholeAt(text: string, position: number): number {
+  const unit = text.charCodeAt(position - 1)
+  return unit >= 0xd800 && unit <= 0xdbff ? position - 1 : position
 }

@@ -1,27 +1,27 @@
 /**
- * Changes the texts in what is said, and nothing else of it.
+ * Changes the texts in inputs and values, and nothing else.
  *
  * @module
  */
 
 import type { Answer, ContentPart, HistoryMessage, RunInput } from '../../agents/contract.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Said } from '../../runs/input-filter.ts'
+import type { ClientInput } from '../../runs/input-filter.ts'
 
-/** What becomes of a text. */
+/** Returns the new text for a text. */
 export type ChangeText = (text: string) => string
 
 /**
- * Changes every text of an input, a history or answers: of messages, and in the JSON of data, tool calls, results and answers, where a
- * number or a name is a text too. The content of files, and all ids, stay as they are.
+ * Changes every text of an input, a history or answers: of messages, and in the JSON of data, tool calls, results and answers,
+ * where numbers and names count as texts too. The content of files, and all ids, stay unchanged.
  *
  * @example
  * onInput: said => mapTexts(said, text => text.replaceAll(secret, '[secret]'))
  */
-export function mapTexts<S extends Said>(said: S, change: ChangeText): S {
-  const { input, history, answers } = said
+export function mapTexts<S extends ClientInput>(clientInput: S, change: ChangeText): S {
+  const { input, history, answers } = clientInput
   return {
-    ...said,
+    ...clientInput,
     ...(input !== undefined && { input: changeInput(input, change) }),
     ...(history !== undefined && { history: history.map(message => changeMessage(message, change)) }),
     ...(answers !== undefined && { answers: answers.map(answer => changeAnswer(answer, change)) }),
@@ -44,7 +44,7 @@ function changeAnswer(answer: Answer, change: ChangeText): Answer {
   return changeMembers(answer, name => ANSWERED.includes(name), change)
 }
 
-/** An object with some of its members changed; the same where nothing is. */
+/** An object with some of its members changed. The same object if nothing changes. */
 export function changeMembers<T extends object>(
   value: T,
   has: (name: string) => boolean,
@@ -57,16 +57,16 @@ export function changeMembers<T extends object>(
   return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }
 
-/** A message with its texts changed. */
+/** A message with changed texts. */
 export function changeInput(input: RunInput, change: ChangeText): RunInput {
   return typeof input === 'string' ? change(input) : changeParts(input, change)
 }
 
-/** Parts with their texts changed; the same where nothing is. */
+/** Parts with changed texts. The same parts if nothing changes. */
 export function changeParts(parts: readonly ContentPart[], change: ChangeText): readonly ContentPart[] {
   const changed = parts.map(part => {
     if (part.type === 'text' || part.type === 'data') return changeMembers(part, notType, change)
-    // The content of a file is no text; its address is.
+    // The content of a file is not a text, but its address is.
     const isAddress = /^(?!data:)[a-z][a-z\d+.-]*:/i.test(part.data)
     return changeMembers(part, name => notType(name) && (name !== 'data' || isAddress), change)
   })
@@ -76,8 +76,8 @@ export function changeParts(parts: readonly ContentPart[], change: ChangeText): 
 const notType = (name: string) => name !== 'type' && name !== 'mimeType'
 
 /**
- * A JSON value with every text, name and number in it changed; the same value where nothing is. A number that is changed becomes a
- * text. Throws `invalid_event` where it is no JSON.
+ * A JSON value with every text, name and number in it changed. The same value if nothing changes. A changed number becomes a
+ * text. Throws `invalid_event` if the value is not JSON.
  */
 export function changeJson(value: unknown, change: ChangeText): unknown {
   if (typeof value === 'string') return change(value)
@@ -96,7 +96,7 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** The same of JSON as text. It is looked at from left to right, however deep it is. */
+/** The same for JSON as text. It is read from left to right, at any depth. */
 export function changeJsonText(json: string, change: ChangeText): string {
   const bare = (text: string) => text.replace(NUMBER, number => inJson(number, change(number), number))
   let changed = ''
@@ -117,7 +117,7 @@ function inJson(before: string, after: string, literal: string): string {
   return before === after ? literal : JSON.stringify(after)
 }
 
-/** The place after a text that begins there. */
+/** The position after the text that begins at `open`. */
 function endOf(json: string, open: number): number {
   for (let quote = json.indexOf('"', open + 1); quote !== -1; quote = json.indexOf('"', quote + 1)) {
     let slashes = 0

@@ -1,5 +1,5 @@
 /**
- * Holds all that a run says until a guard has seen it.
+ * Holds the whole output of a run until a guard has checked it.
  *
  * @module
  */
@@ -11,44 +11,44 @@ import { ServableError } from '../../base/errors.ts'
 import type { OutputStage } from './guarded-events.ts'
 import { guarded, guardFailed, type Refusal } from './refusal.ts'
 
-/** All that a run says. */
+/** The whole output of a run. */
 export interface WholeOutput {
-  /** The answer: all text, and the text of messages. Of a run that failed: the text of the error. */
+  /** The answer: all text, and the text of messages. For a failed run: the text of the error. */
   readonly text: string
   /** The object of an agent with structured output, else null. */
   readonly structured: object | null
-  /** Everything that is to be told, in order: tool calls with arguments and results, reasoning, steps, artifacts, and the end. */
+  /** All events to emit, in order: tool calls with arguments and results, reasoning, steps, artifacts, and the end. */
   readonly events: readonly RunEvent[]
 }
 
-/** Looks at a whole output. */
-export type LookAt = (output: WholeOutput) => WholeVerdict | Promise<WholeVerdict>
+/** Checks a whole output. */
+export type OutputGuard = (output: WholeOutput) => WholeVerdict | Promise<WholeVerdict>
 
-/** Nothing: it passes. A text: the answer is this text alone. Or a refusal. */
+/** Nothing accepts it. A text replaces the answer, and everything else is dropped. Or a refusal. */
 export type WholeVerdict = string | Refusal | undefined | void
 
-/** The events of a run, held until its guard has seen all of them. */
+/** The events of a run, held until its guard has checked all of them. */
 export class WholeEvents implements OutputStage {
-  readonly #lookAt: LookAt
+  readonly #guard: OutputGuard
   readonly #maxLength: number
-  /** Told whether what was said may be remembered, once that is known. */
+  /** Called with whether the output may be remembered, once that is known. */
   readonly #onVerdict: (passes: boolean) => Promise<void>
   #fold: Fold
   #held: RunEvent[] = []
   #length = 0
 
   constructor(
-    lookAt: LookAt,
+    guard: OutputGuard,
     { maxLength, onVerdict }: { readonly maxLength: number; onVerdict(passes: boolean): Promise<void> },
   ) {
-    this.#lookAt = lookAt
+    this.#guard = guard
     this.#maxLength = maxLength
     this.#onVerdict = onVerdict
     this.#fold = new Fold(maxLength)
   }
 
   async take(event: RunEvent): Promise<readonly RunEvent[]> {
-    // What is no event fails the run. Of a model call only numbers are told, which others count.
+    // A value that is not an event fails the run. A model call has only numbers, which others count.
     if (!isRunEvent(event) || event.type === 'model_call') return [event]
     if (event.type === 'finish') return this.#release(event)
     if (event.type === 'error') return [{ ...event, error: await this.fail(event.error, event) }]
@@ -93,7 +93,7 @@ export class WholeEvents implements OutputStage {
       ...(instead === '' ? [] : [{ type: 'text', text: instead } as const]),
       {
         type: 'finish',
-        // What it waits for is not told, so it does not wait.
+        // The open requests are not emitted, so the run does not wait.
         finishReason: finishReason === 'input_required' ? 'stop' : finishReason,
         ...(usage && { usage }),
       },
@@ -101,7 +101,7 @@ export class WholeEvents implements OutputStage {
   }
 
   async #verdict(output: WholeOutput): Promise<string | undefined> {
-    const verdict = await guarded('output', () => this.#lookAt(output))
+    const verdict = await guarded('output', () => this.#guard(output))
     if (verdict === undefined) return undefined
     if (typeof verdict === 'string') return verdict
     throw guardFailed('output', 'it must give a text, a refusal or nothing')

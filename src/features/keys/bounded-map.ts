@@ -1,4 +1,4 @@
-/** A map with so many entries at the most. The one that was set first leaves first. */
+/** A map with a limited number of entries. When it is full, the entry that was set first is removed. */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>()
   readonly #max: number

@@ -1,5 +1,5 @@
 /**
- * Checks what comes with a key: requests, and the runs that they start over whatever transport.
+ * Checks the keys of requests, and of the runs that they start over any transport.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { ServableError } from '../../base/errors.ts'
 import type { RequestState } from '../../http/context.ts'
 import type { Identity } from '../../http/platform.ts'
-import type { Scope } from '../../http/security/scopes.ts'
+import type { AccessScope } from '../../http/security/scopes.ts'
 import type { Permit } from '../../runs/permit.ts'
 import { isLive, type KeptKey } from './kept.ts'
 import type { Keyring } from './keyring.ts'
 import type { KeyRates } from './rates.ts'
 import { mayDo, onlyOf } from './scopes.ts'
 
-/** What a check needs. */
+/** The parts of a check. */
 export interface KeyCheckParts {
   readonly ring: Keyring
   readonly rates: KeyRates
-  /** Keeps the isolate alive for a write. Undefined: the process lives on. */
+  /** Keeps the isolate alive for a write. Undefined in a process that stays alive. */
   readonly hold: ((work: Promise<unknown>) => void) | undefined
 }
 
@@ -35,14 +35,14 @@ export class KeyCheck {
   }
 
   /**
-   * Whose request it is; undefined for a text that is no key, or none that is good. Throws `insufficient_scope`, `rate_limited` and
+   * The identity of a request. Undefined for a text that is not a valid key. Throws `insufficient_scope`, `rate_limited` and
    * `state_unavailable`.
    */
   async admit(text: string, context: RequestState): Promise<Identity | undefined> {
     const key = await this.ring.check(text)
     if (key === undefined) return undefined
     const { id, owner, scopes } = key
-    // A request that is refused is counted, too.
+    // Refused requests are counted, too.
     await this.#rates.take(key, context)
     checkScopes(scopes, context.scope)
     const writing = this.ring.use(key)
@@ -50,7 +50,7 @@ export class KeyCheck {
     return { id: owner, scopes, keyId: id }
   }
 
-  /** Whether the key of an identity is still good, whatever it may do. */
+  /** Whether the key of an identity is still valid, whatever its scopes. */
   async isGood(identity: Identity): Promise<boolean> {
     return (await this.#goodKey(identity)) !== undefined
   }
@@ -60,19 +60,19 @@ export class KeyCheck {
     return key?.owner === id && isLive(key, Date.now()) ? key : undefined
   }
 
-  /** What may be run with a key. It is looked at again for each run: a socket may be open for longer than its key is good. */
+  /** Returns what a key may run. It is checked for each run, since a socket may be open for longer than its key is valid. */
   readonly permit: Permit = async ({ identity, transport }) => {
     if (identity?.keyId === undefined) return undefined
     const key = await this.#goodKey(identity)
     if (key === undefined) throw new ServableError('unauthorized', 'The key is revoked or has expired')
     checkScopes(key.scopes, 'run')
-    // A request was counted when it came.
+    // A request was counted on arrival.
     if (transport === 'socket') await this.#rates.take(key)
     return onlyOf(key.scopes)
   }
 }
 
-function checkScopes(scopes: readonly string[], need: Scope): void {
+function checkScopes(scopes: readonly string[], need: AccessScope): void {
   if (mayDo(scopes, need)) return
   throw new ServableError('insufficient_scope', `The key needs the scope \`${need}\``)
 }

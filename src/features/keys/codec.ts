@@ -1,6 +1,6 @@
 /**
- * The text of a key: `sk_servable_ID_SECRET`, and six characters of a checksum. All of it is letters, digits and `_`, so a double click
- * selects it. Secret scanners know it by its beginning, and the checksum tells a key from a text that only looks like one.
+ * The text of a key: `sk_servable_ID_SECRET`, followed by a checksum of six characters. It has only letters, digits and `_`, so a
+ * double click selects it. Secret scanners recognize it by its prefix, and the checksum distinguishes keys from similar text.
  *
  * @module
  */
@@ -31,12 +31,12 @@ export function createKey(id: string): string {
   return body + checksumOf(body)
 }
 
-/** Whether the text begins as keys do. */
+/** Whether the text has the prefix of keys. */
 export function looksLikeKey(text: string): boolean {
   return text.startsWith(`${PREFIX}_`)
 }
 
-/** The id in the text of a key. Undefined for what no service has issued, by its form and its checksum. */
+/** The id in the text of a key. Undefined for text that no service has issued, by its form and its checksum. */
 export function idOf(text: string): string | undefined {
   const [, body, id, checksum] = PATTERN.exec(text) ?? []
   return body !== undefined && checksumOf(body) === checksum ? id : undefined
@@ -51,14 +51,14 @@ function randomText(length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // 248 is 4 × 62: with larger bytes, some characters would come more often.
+      // 248 is 4 × 62: with larger bytes, some characters would be more frequent.
       if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
     }
   }
   return text
 }
 
-/** The CRC-32 of a text of ASCII (ISO 3309), in characters of the alphabet. */
+/** The CRC-32 of an ASCII text (ISO 3309), in characters of the alphabet. */
 function checksumOf(text: string): string {
   let crc = 0xffffffff
   for (let at = 0; at < text.length; at++) {

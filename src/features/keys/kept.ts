@@ -1,5 +1,5 @@
 /**
- * What is kept of keys, and the transactions over it. Of the key itself only its digest is kept.
+ * The stored keys and their transactions. Of a key itself only the digest is stored.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { type Page, readPage } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 
-/** The place of all keys, where objects have it, and the name of their keeper. */
-export const KEYS_PLACE = 'keys'
+/** The address of all keys in Durable Objects, and the name of their object service. */
+export const KEYS_ADDRESS = 'keys'
 
 const KEYS = 'caller-key'
 
@@ -23,7 +23,7 @@ export const USED_MS: number = 60 * 60 * 1000
 
 const AT_ONCE = 100
 
-/** The requests that are allowed with a key. */
+/** The rate limit of a key. */
 export interface Rate {
   /** Most requests in a window. */
   readonly max: number
@@ -31,7 +31,7 @@ export interface Rate {
   readonly windowMs: number
 }
 
-/** What an administrator says of a key. Times are in milliseconds since 1970. */
+/** The settings of a key. Times are in milliseconds since 1970. */
 export interface KeyTerms {
   readonly name: string
   readonly scopes: readonly string[]
@@ -41,14 +41,14 @@ export interface KeyTerms {
   readonly rate?: Rate | undefined
 }
 
-/** A key as it is kept. */
+/** A stored key. */
 export interface KeptKey extends KeyTerms {
   readonly id: string
-  /** The identity that requests with it have. */
+  /** The identity of requests with it. */
   readonly owner: string
   /** SHA-256 of the key. Undefined once it is revoked. */
   readonly digest?: string | undefined
-  /** The key before the last rotation, which is good until then. */
+  /** The key before the last rotation, which is valid until then. */
   readonly previous?: { readonly digest: string; readonly until: number } | undefined
   readonly createdAt: number
   readonly lastUsedAt?: number | undefined
@@ -56,14 +56,14 @@ export interface KeptKey extends KeyTerms {
   readonly revokedAt?: number | undefined
 }
 
-/** A key that is to be kept. */
+/** A key to store. */
 export interface NewKey extends KeyTerms {
   readonly id: string
   readonly owner: string
   readonly digest: string
 }
 
-/** What is to change. A member that is left out stays; `null` takes it away. */
+/** Changes of a key. Absent members stay; `null` removes one. */
 export interface KeyChange {
   readonly name?: string | undefined
   readonly scopes?: readonly string[] | undefined
@@ -78,7 +78,7 @@ export interface KeyQuery {
   readonly limit: number
 }
 
-/** See {@link KEY_TRANSACTIONS}. */
+/** The type of {@link KEY_TRANSACTIONS}. */
 export interface KeyTransactions extends Transactions {
   readonly reads: {
     readonly find: (tx: Reader, id: string) => KeptKey | undefined
@@ -94,14 +94,14 @@ export interface KeyTransactions extends Transactions {
   }
 }
 
-/** The transactions of keys. Each is one write, so nothing is ever half done. */
+/** The transactions of keys. Each is one write, so no change is written partially. */
 export const KEY_TRANSACTIONS: KeyTransactions = {
   reads: {
     find: (tx, id) => tx.get<KeptKey>(KEYS, id)?.value,
     list: (tx, { owner, ...page }) => readPage<KeptKey>(tx, KEYS, filterOf(owner), page),
   },
   writes: {
-    /** Throws `too_many_caller_keys`. A key that has ended makes room for a new one. */
+    /** Throws `too_many_caller_keys`. A key that has ended is deleted for a new one. */
     issue(tx, key, maxKeys) {
       for (const { id } of tx.expired(KEYS, tx.now, AT_ONCE)) tx.delete(KEYS, id)
       if (tx.count(KEYS) >= maxKeys) makeRoom(tx, maxKeys)
@@ -125,7 +125,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
         graceMs > 0 && key.digest !== undefined ? { digest: key.digest, until: now + graceMs } : undefined
       return put(tx, { ...key, digest, previous, rotatedAt: now })
     },
-    /** Throws `caller_key_not_found`. A key that is revoked stays so. */
+    /** Throws `caller_key_not_found`. A revoked key stays revoked. */
     revoke(tx, id) {
       const key = keyIn(tx, id)
       if (key.revokedAt !== undefined) return key
@@ -136,7 +136,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
       if (key === undefined || key.revokedAt !== undefined || !isUseDue(key, tx.now)) return
       put(tx, { ...key, lastUsedAt: tx.now })
     },
-    /** Deletes keys of an owner, some at a time, and gives their ids. None: there are no more. */
+    /** Deletes some keys of an owner, and returns their ids. None if there are no more. */
     forget(tx, owner) {
       const query = { ...filterOf(owner), limit: AT_ONCE, looks: AT_ONCE }
       let found = tx.search<KeptKey>(KEYS, query)
@@ -151,7 +151,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
   expiring: [KEYS],
 }
 
-/** Whether the time of a use is to be written: none is yet, or only one long ago. */
+/** Whether to write the time of a use: no time is stored, or the stored one is old. */
 export function isUseDue({ lastUsedAt }: KeptKey, now: number): boolean {
   return lastUsedAt === undefined || now - lastUsedAt >= USED_MS
 }
@@ -179,7 +179,7 @@ function liveIn(tx: Reader, id: string): KeptKey {
 
 /** Deletes the key that has ended first. */
 function makeRoom(tx: Transaction, maxKeys: number): void {
-  // One that has not ended is kept for longer than that.
+  // A valid key expires later than that.
   const [ended] = tx.expired(KEYS, tx.now + ENDED_MS, 1)
   if (ended !== undefined) return tx.delete(KEYS, ended.id)
   throw new ServableError('too_many_caller_keys', `There are ${maxKeys} keys already: revoke one first`)

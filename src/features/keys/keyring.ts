@@ -1,5 +1,5 @@
 /**
- * Finds the keys of requests. What it has found, it remembers for a short time, so that not every request asks the state.
+ * Finds the keys of requests. It caches them for a short time, so that not every request reads the state.
  *
  * @module
  */
@@ -9,30 +9,30 @@ import type { Calls } from '../../core/transaction-calls.ts'
 import { isSame, sha256 } from '../../web/digest.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { idOf } from './codec.ts'
-import { isLive, isUseDue, KEYS_PLACE, type KeptKey, type KeyTransactions } from './kept.ts'
+import { isLive, isUseDue, KEYS_ADDRESS, type KeptKey, type KeyTransactions } from './kept.ts'
 
-/** Most keys that are remembered, and most ids of which it is remembered that there is no key. */
+/** Most keys in the cache, and most ids without a key. */
 export const MAX_KNOWN = 10_000
 export const MAX_UNKNOWN = 1000
 
-/** What was found under an id, and until when that is believed. */
+/** The cached result for an id, and when it expires. */
 interface Found {
   readonly key: KeptKey | undefined
   readonly until: number
 }
 
-/** What a keyring needs. */
+/** The parts of a keyring. */
 export interface KeyringParts {
   readonly calls: Calls<KeyTransactions>
-  /** Milliseconds for which it remembers. 0: not at all. */
+  /** Milliseconds in the cache. 0: no cache. */
   readonly cacheMs: number
-  /** Whether a request may wait for what another one has asked. An answer of an object belongs to the request that has asked. */
+  /** Whether requests may share one read. On Workers, the answer of an object belongs to the request that asked. */
   readonly joins: boolean
-  /** Those of all handlers that have the plugin. */
+  /** The changes of all handlers with the plugin. */
   readonly changes: Changes
 }
 
-/** Counts changes of keys in this process: what was read before one is not believed any more. */
+/** Counts changes of keys in this process. A change invalidates earlier reads. */
 export interface Changes {
   count: number
 }
@@ -43,12 +43,12 @@ export class Keyring {
   readonly #cacheMs: number
   readonly #joins: boolean
   readonly #changes: Changes
-  /** The count of changes when the first of what is remembered was read. */
+  /** The count of changes at the oldest cached read. */
   #since: number
   readonly #known = new BoundedMap<Found>(MAX_KNOWN)
   readonly #unknown = new BoundedMap<Found>(MAX_UNKNOWN)
   readonly #asking = new Map<string, Promise<KeptKey | undefined>>()
-  /** Keys whose use was written from here, and when. */
+  /** The time of the last use that was written from here, by key. */
   readonly #used = new BoundedMap<number>(MAX_KNOWN)
 
   constructor({ calls, cacheMs, joins, changes }: KeyringParts) {
@@ -59,12 +59,12 @@ export class Keyring {
     this.#since = changes.count
   }
 
-  /** How many ids are remembered. */
+  /** Number of cached ids. */
   get size(): number {
     return this.#known.size + this.#unknown.size
   }
 
-  /** The key of this text. Undefined for none that is good now. Throws `state_unavailable`. */
+  /** The valid key of this text. Undefined if there is none. Throws `state_unavailable`. */
   async check(text: string): Promise<KeptKey | undefined> {
     const id = idOf(text)
     if (id === undefined) return undefined
@@ -72,12 +72,12 @@ export class Keyring {
     return key !== undefined && isOf(key, digest, Date.now()) ? key : undefined
   }
 
-  /** The key of this id, whatever has become of it. Throws `state_unavailable`. */
+  /** The key of this id, even if it has ended. Throws `state_unavailable`. */
   async find(id: string): Promise<KeptKey | undefined> {
     this.#heedChanges()
     const found = this.#known.get(id) ?? this.#unknown.get(id)
     const now = Date.now()
-    // A clock that was set back makes nothing last longer.
+    // A clock that was set back does not extend the cache.
     if (found !== undefined && found.until > now && found.until <= now + this.#cacheMs) return found.key
     if (!this.#joins) return this.#ask(id, now)
     const asked = this.#asking.get(id) ?? this.#ask(id, now)
@@ -91,17 +91,17 @@ export class Keyring {
 
   async #ask(id: string, now: number): Promise<KeptKey | undefined> {
     const { count } = this.#changes
-    const key = await this.calls.find(KEYS_PLACE, id).catch(unavailable)
+    const key = await this.calls.find(KEYS_ADDRESS, id).catch(unavailable)
     if (count === this.#changes.count && this.#cacheMs > 0) {
       const [own, other] = key === undefined ? [this.#unknown, this.#known] : [this.#known, this.#unknown]
       other.delete(id)
-      // From before it was asked for: it was so then, at the latest.
+      // The time before the read, so that the cache expires early rather than late.
       own.set(id, { key, until: now + this.#cacheMs })
     }
     return key
   }
 
-  /** Changes keys. Whatever comes of it, what was read before is not believed any more. */
+  /** Changes keys. Earlier reads are invalidated even if the change fails. */
   async change<T>(change: (calls: Calls<KeyTransactions>) => Promise<T>): Promise<T> {
     try {
       return await change(this.calls)
@@ -110,10 +110,10 @@ export class Keyring {
     }
   }
 
-  /** Deletes all keys of an owner. Gives whether there were any. */
+  /** Deletes all keys of an owner. Returns whether there were any. */
   async forget(owner: string): Promise<boolean> {
     for (let hasFound = false; ; hasFound = true) {
-      const ids = await this.change(calls => calls.forget(KEYS_PLACE, owner))
+      const ids = await this.change(calls => calls.forget(KEYS_ADDRESS, owner))
       if (ids.length === 0) return hasFound
     }
   }
@@ -124,18 +124,18 @@ export class Keyring {
     for (const each of [this.#known, this.#unknown, this.#asking]) each.clear()
   }
 
-  /** Writes that a key was used, at most once an hour. Undefined if that is written. Never rejects. */
+  /** Writes the use of a key, at most once an hour. Undefined if it was written recently. Never rejects. */
   use(key: KeptKey): Promise<void> | undefined {
     const now = Date.now()
     const lastUsedAt = Math.max(key.lastUsedAt ?? 0, this.#used.get(key.id) ?? 0)
     if (!isUseDue({ ...key, lastUsedAt }, now)) return undefined
     this.#used.set(key.id, now)
     // If this fails, the next hour's use is written.
-    return this.calls.use(KEYS_PLACE, key.id).catch(() => {})
+    return this.calls.use(KEYS_ADDRESS, key.id).catch(() => {})
   }
 }
 
-/** Whether a digest is that of the key, or of the one before it for as long as that is good. In constant time. */
+/** Whether a digest is that of the key, or of the previous one while that is valid. In constant time. */
 function isOf(key: KeptKey, given: string, now: number): boolean {
   const { digest = '', previous } = key
   const isCurrent = isSame(digest, given)

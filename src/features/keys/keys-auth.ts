@@ -1,5 +1,5 @@
 /**
- * The middleware that lets keys in.
+ * The middleware that authenticates with keys.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { KeyCheck } from './check.ts'
 import { looksLikeKey } from './codec.ts'
 import { isEventStream, whileGood } from './streams.ts'
 
-/** The checks of each handler that has the plugin, by what stands for the handler. */
+/** The checks of the handlers with the plugin, by an object that identifies the handler. */
 export const CHECKS: unique symbol = Symbol.for('servable.keys')
 
 /** The plugin that `callerKeys` makes, for {@link keysAuth}. */
@@ -30,17 +30,18 @@ export interface CallerKeys extends Plugin {
   readonly [CHECKS]: WeakMap<object, KeyCheck>
 }
 
-/** The options of {@link keysAuth}. `tokens` or `verify` lets in credentials that are no keys, as for `bearerAuth`. Default: none. */
+/** The options of {@link keysAuth}. `tokens` or `verify` accepts other credentials, as for `bearerAuth`. Default: none. */
 export interface KeysAuthOptions extends ApiKeyOptions {
   /** A header for the key, such as `x-service-key`. Default: `Authorization: Bearer`. */
   readonly header?: string
 }
 
 /**
- * Lets in requests with a key of the plugin, as the identity that owns the key: `id`, `scopes` and `keyId`. Otherwise it is like
- * `bearerAuth`: what is open stays open, and a socket may give the key as `auth.token`. A request without a good key is refused with
- * `unauthorized`, one that the scopes do not allow with `insufficient_scope`, one past the rate with `rate_limited`, and all of them with
- * `state_unavailable` while the state cannot be read. Throws `invalid_options`; so does a handler that lacks the plugin.
+ * Accepts requests with a key of the plugin, as the identity that owns the key: `id`, `scopes` and `keyId`. Otherwise it is like
+ * `bearerAuth`: open routes stay open, and a socket may give the key as `auth.token`. A request without a valid key is refused
+ * with `unauthorized`, one that the scopes do not allow with `insufficient_scope`, one above the rate with `rate_limited`, and
+ * all of them with `state_unavailable` while the state cannot be read. Throws `invalid_options`; so does a handler that lacks the
+ * plugin.
  *
  * @example
  * createHandler({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] })
@@ -74,7 +75,7 @@ export function keysAuth(keys: CallerKeys, options: KeysAuthOptions = {}): Middl
   return authenticating(admit, { ...credential, check: plugins => checkThere(keys, plugins) }, watch)
 }
 
-/** The check of a handler. Throws `internal_error` where it has none: in doubt nobody is let in. */
+/** The check of a handler. Throws `internal_error` if it has none, so that nobody is accepted by mistake. */
 export function checkIn(checks: WeakMap<object, KeyCheck>, handler: object): KeyCheck {
   const check = checks.get(handler)
   if (check !== undefined) return check
@@ -92,7 +93,7 @@ function checksOf(keys: CallerKeys): WeakMap<object, KeyCheck> {
   throw new ServableError('invalid_options', '`keysAuth` takes what `callerKeys()` gives')
 }
 
-/** The context as the handler keeps it. Throws for a look-alike. */
+/** The handler's own context. Throws for any other object. */
 function stateOf(context: Context): RequestState {
   if (context instanceof RequestState) return context
   throw new ServableError(

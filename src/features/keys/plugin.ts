@@ -22,7 +22,7 @@ import { type Changes, Keyring } from './keyring.ts'
 import { type CallerKeys, CHECKS, checkIn } from './keys-auth.ts'
 import { KeyRates } from './rates.ts'
 import { keyRoutes, keysPath } from './routes.ts'
-import { createKeyReader } from './schemas.ts'
+import { createKeyRequestReader } from './schemas.ts'
 import { NAMED, SCOPES } from './scopes.ts'
 
 export { type CallerKeys, type KeysAuthOptions, keysAuth } from './keys-auth.ts'
@@ -34,20 +34,21 @@ const RATES = 'keys-rate'
 /** Options of {@link callerKeys}. */
 export interface CallerKeysOptions {
   /**
-   * Decides who may use the routes of administrators at `/keys`, before anything else happens. Required in production. Elsewhere it is
-   * optional: without it, only requests from this machine are answered, except those that a web page sent. A key never opens them.
+   * Decides who may use the admin routes at `/keys`, before anything else happens. Required in production. Elsewhere it is
+   * optional: without it, only requests from this machine are accepted, except those that a web page sent. A key never authorizes
+   * them.
    */
   readonly authenticate?: Authenticate | undefined
-  /** Most keys. Those that are revoked or expired count until they are deleted, and make room for new ones. Default: 10,000. */
+  /** Most keys. Revoked and expired keys count until they are deleted, and are deleted for new ones. Default: 10,000. */
   readonly maxKeys?: number | undefined
   /**
-   * Milliseconds for which a process remembers a key, 300,000 at the most. For so long a key that was revoked or changed elsewhere still
-   * works as before; in the process that changes it, the change holds at once. 0: each request reads the state. Default: 30,000.
+   * Milliseconds for which a process caches a key, at most 300,000. For so long a key that was revoked or changed elsewhere still
+   * works as before; in the process of the change, it takes effect at once. 0: each request reads the state. Default: 30,000.
    */
   readonly cacheMs?: number | undefined
-  /** Scopes of your own that keys may have besides the known ones. Your code finds them in `identity.scopes`. Default: none. */
+  /** Your own scopes that keys may have besides the built-in ones. Your code finds them in `identity.scopes`. Default: none. */
   readonly scopes?: readonly string[] | undefined
-  /** Counts rates in the state, for all processes or isolates together. When false, each counts by itself. Default: false. */
+  /** Counts rates in the state, for all processes or isolates together. If false, each counts by itself. Default: false. */
   readonly sharedRates?: boolean | undefined
 }
 
@@ -83,8 +84,8 @@ const OPEN_WARNING =
   "write `callerKeys({ authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) })`"
 
 /**
- * Keeps keys for callers, and lets administrators issue, list, change, rotate and revoke them at `/keys`. `keysAuth` of the same plugin
- * checks them. Throws `invalid_options`.
+ * Stores keys for callers, and lets administrators issue, list, change, rotate and revoke them at `/keys`. `keysAuth` of the same
+ * plugin checks them. Throws `invalid_options`.
  *
  * @example
  * const keys = callerKeys({ authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) })
@@ -95,27 +96,27 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
   const { authenticate, maxKeys = 10_000, cacheMs = 30_000, scopes = [], sharedRates = false } = options
   const changes: Changes = { count: 0 }
   const checks = new WeakMap<object, KeyCheck>()
-  const checkOf = (keep: CallTransactions, { state }: CoreSettings): KeyCheck => {
+  const checkOf = (callTransactions: CallTransactions, { state }: CoreSettings): KeyCheck => {
     const ring = new Keyring({
-      calls: keep(NAME, KEY_TRANSACTIONS),
+      calls: callTransactions(NAME, KEY_TRANSACTIONS),
       cacheMs,
       joins: state.kind !== 'hosted',
       changes,
     })
     const rates = new KeyRates(rate =>
-      sharedRates ? sharedCount(RATES, keep, state, rate) : createLocalCount(rate),
+      sharedRates ? sharedCount(RATES, callTransactions, state, rate) : createLocalCount(rate),
     )
     const hold = state.kind === 'hosted' ? state.waitUntil : undefined
     const check = new KeyCheck({ ring, rates, hold })
-    checks.set(keep, check)
+    checks.set(callTransactions, check)
     return check
   }
   const plugin = asPlugin({
     name: NAME,
     transactions: { [NAME]: KEY_TRANSACTIONS, ...(sharedRates && { [RATES]: WINDOW_TRANSACTIONS }) },
-    permit: (settings, keep) => {
+    permit: (settings, callTransactions) => {
       stateFor(NAME, settings.state)
-      return checkOf(keep, settings).permit
+      return checkOf(callTransactions, settings).permit
     },
     mount(core) {
       const { prefix, production, log, maxBodyBytes } = core
@@ -128,7 +129,7 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
         routes: keyRoutes({
           prefix,
           ring,
-          reader: createKeyReader(scopes, maxBodyBytes),
+          reader: createKeyRequestReader(scopes, maxBodyBytes),
           maxKeys,
           decidesItself: authenticate !== undefined,
           checkShared: core.checkShared('Keys need'),

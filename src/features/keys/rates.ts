@@ -9,10 +9,10 @@ import { type CountRequest, countAgainst } from '../../http/limits/rate-limit.ts
 import { BoundedMap } from './bounded-map.ts'
 import type { KeptKey, Rate } from './kept.ts'
 
-/** Rates that are counted at the same time. Most keys have one of a few. */
+/** Most rates that are counted at the same time. Most keys share a few. */
 const MAX_RATES = 1000
 
-/** The counts of keys that have a rate. */
+/** Counts the requests of keys with a rate. */
 export class KeyRates {
   readonly #counts = new BoundedMap<CountRequest>(MAX_RATES)
   readonly #countBy: (rate: Rate) => CountRequest
@@ -21,13 +21,13 @@ export class KeyRates {
     this.#countBy = countBy
   }
 
-  /** Counts a request, or a run that comes in no request of its own. Sets the headers of the response. Throws `rate_limited`. */
+  /** Counts a request, or a run of a socket. Sets the headers of the response. Throws `rate_limited`. */
   async take({ id, rate }: KeptKey, context?: Pick<Context, 'responseHeaders'>): Promise<void> {
     if (rate === undefined) return
     const { max, windowMs } = rate
     const name = `${max}/${windowMs}`
     const count = this.#counts.get(name) ?? this.#counts.set(name, this.#countBy(rate))
-    // Windows of another length are others.
+    // Windows of different lengths are counted separately.
     await countAgainst(rate, count, `${id}/${name}`, context?.responseHeaders)
   }
 }

@@ -1,5 +1,6 @@
 /**
- * `/keys`: administrators issue, list, change, rotate and revoke keys. The gate decides who may use it. Each operation is told to the log.
+ * `/keys`: administrators issue, list, change, rotate and revoke keys. The guard before them authenticates. Each operation is
+ * logged.
  *
  * @module
  */
@@ -11,11 +12,11 @@ import { sha256 } from '../../web/digest.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import { createId, createKey, isId } from './codec.ts'
-import { KEYS_PLACE, type KeptKey } from './kept.ts'
+import { KEYS_ADDRESS, type KeptKey } from './kept.ts'
 import type { Keyring } from './keyring.ts'
-import type { KeyReader } from './schemas.ts'
+import type { KeyRequestReader } from './schemas.ts'
 
-/** A key as administrators see it. Times are ISO 8601 in UTC. */
+/** A key in responses. Times are ISO 8601 in UTC. */
 export interface CallerKey {
   readonly id: string
   readonly owner: string
@@ -26,13 +27,13 @@ export interface CallerKey {
   readonly createdAt: string
   /** `null`: it does not expire. */
   readonly expiresAt: string | null
-  /** At most an hour old. `null`: it was not used. */
+  /** At most an hour late. `null`: it was not used. */
   readonly lastUsedAt: string | null
   readonly rotatedAt: string | null
   readonly revokedAt: string | null
 }
 
-/** A key with its text, which is shown this once. */
+/** A key with its text, which is shown only this once. */
 export interface IssuedKey extends CallerKey {
   readonly key: string
 }
@@ -43,15 +44,15 @@ export interface CallerKeyPage {
   readonly nextCursor: string | null
 }
 
-/** What the routes need. */
+/** The parts of the routes. */
 export interface KeyRoutesOptions {
   readonly prefix: string
   readonly ring: Keyring
-  readonly reader: KeyReader
+  readonly reader: KeyRequestReader
   readonly maxKeys: number
-  /** The gate asks somebody; ready-made authentication does not. */
+  /** Whether the guard is a function of the deployment, and not ready-made authentication. */
   readonly decidesItself: boolean
-  /** Throws `unsupported_operation` where requests share no state. */
+  /** Throws `unsupported_operation` if requests share no state. */
   readonly checkShared: (state: RequestState) => void
 }
 
@@ -89,38 +90,38 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
         const asked = await reader.issue(request)
         const id = createId()
         const key = createKey(id)
-        const kept = await calls.issue(KEYS_PLACE, { ...asked, id, digest: await sha256(key) }, maxKeys)
+        const kept = await calls.issue(KEYS_ADDRESS, { ...asked, id, digest: await sha256(key) }, maxKeys)
         return { key, ...viewOf(kept) }
       },
       201,
     ),
     route('GET', '', 'list', async ({ url }) => {
-      const { values, next = null } = await calls.list(KEYS_PLACE, reader.query(url))
+      const { values, next = null } = await calls.list(KEYS_ADDRESS, reader.query(url))
       return { keys: values.map(viewOf), nextCursor: next }
     }),
     route('GET', ':id', 'get', async (_, id) => {
-      const key = await calls.find(KEYS_PLACE, checkId(id))
+      const key = await calls.find(KEYS_ADDRESS, checkId(id))
       if (key !== undefined) return viewOf(key)
       throw notFound()
     }),
     route('PATCH', ':id', 'change', async (request, id) => {
       const change = await reader.change(request)
-      return viewOf(await ring.change(each => each.change(KEYS_PLACE, checkId(id), change)))
+      return viewOf(await ring.change(each => each.change(KEYS_ADDRESS, checkId(id), change)))
     }),
     route('POST', ':id/rotate', 'rotate', async (request, id) => {
       const { graceMs } = await reader.rotation(request)
       const key = createKey(checkId(id))
       const digest = await sha256(key)
-      const kept = await ring.change(each => each.rotate(KEYS_PLACE, id, digest, graceMs))
+      const kept = await ring.change(each => each.rotate(KEYS_ADDRESS, id, digest, graceMs))
       return { key, ...viewOf(kept) }
     }),
     route('DELETE', ':id', 'revoke', async (_, id) =>
-      viewOf(await ring.change(each => each.revoke(KEYS_PLACE, checkId(id)))),
+      viewOf(await ring.change(each => each.revoke(KEYS_ADDRESS, checkId(id)))),
     ),
   ]
 }
 
-/** What cannot be an id is looked up nowhere. */
+/** Checks an id. A text that cannot be an id is refused without a read. */
 function checkId(id: string): string {
   if (isId(id)) return id
   throw notFound()
@@ -150,7 +151,7 @@ function timeOf(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString()
 }
 
-/** Reads are told as `info`, changes as `warn`: the default log shows nothing below. */
+/** Reads are logged as `info`, changes as `warn`: the default log shows nothing below `warn`. */
 const READS: ReadonlySet<string> = new Set(['list', 'get'])
 
 async function perform(
@@ -160,7 +161,7 @@ async function perform(
   act: (id: string) => Promise<CallerKey | CallerKeyPage>,
 ): Promise<Reply> {
   const { id = '' } = state.params
-  const tell = (outcome: string, keyId: string) =>
+  const report = (outcome: string, keyId: string) =>
     state.log({
       level: READS.has(action) ? 'info' : 'warn',
       event: 'keys.act',
@@ -172,10 +173,10 @@ async function perform(
     })
   try {
     const answer = await act(id)
-    tell('ok', 'id' in answer ? answer.id : id)
+    report('ok', 'id' in answer ? answer.id : id)
     return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
   } catch (error) {
-    tell(reportError(error, true, 'internal_error').code, id)
+    report(reportError(error, true, 'internal_error').code, id)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What administrators send: bodies and queries.
+ * Schemas of admin requests: bodies and queries.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { NAMED, SCOPES } from './scopes.ts'
 /** Most bytes of a body. */
 const MAX_BYTES = 32_768
 
-/** Milliseconds for which a key may stay good after its rotation, at the most: 30 days. */
+/** Most milliseconds for which a key stays valid after its rotation: 30 days. */
 const MAX_GRACE_MS = 30 * 24 * 60 * 60 * 1000
 
 /** Most scopes of a key. */
@@ -66,16 +66,16 @@ export interface AskedKey extends KeyTerms {
   readonly owner: string
 }
 
-/** Reads what administrators send. Throws `invalid_body` and `invalid_query`. */
-export interface KeyReader {
+/** Reads admin requests. Throws `invalid_body` and `invalid_query`. */
+export interface KeyRequestReader {
   issue(request: Request): Promise<AskedKey>
   change(request: Request): Promise<KeyChange>
   rotation(request: Request): Promise<{ readonly graceMs: number }>
   query(url: string): KeyQuery
 }
 
-/** Makes a {@link KeyReader}. `own` are the scopes of the deployment. */
-export function createKeyReader(own: readonly string[], maxBodyBytes: number): KeyReader {
+/** Makes a {@link KeyRequestReader}. `own` are the scopes of the deployment. */
+export function createKeyRequestReader(own: readonly string[], maxBodyBytes: number): KeyRequestReader {
   const known = [...SCOPES, 'agent:NAME', 'team:NAME', 'workflow:NAME', ...own].join(', ')
   const isScope = (scope: string) =>
     NAMED.test(scope) || own.includes(scope) || SCOPES.some(each => each === scope)

@@ -1,26 +1,26 @@
 /**
- * What a key may do. What a request needs stands in `http/scopes.ts`.
+ * What a key may do. `http/scopes.ts` states the scope that each request needs.
  *
  * @module
  */
 
-import type { Scope } from '../../http/security/scopes.ts'
+import type { AccessScope } from '../../http/security/scopes.ts'
 
-/** The scopes that this service knows, besides those of {@link NAMED}. */
-export const SCOPES: readonly Scope[] = ['read', 'run', 'all']
+/** The built-in scopes, besides those of {@link NAMED}. */
+export const SCOPES: readonly AccessScope[] = ['read', 'run', 'all']
 
 /** A scope for one agent, team or workflow. */
 export const NAMED: RegExp = /^(agent|team|workflow):\S{1,200}$/
 
-/** Whether the scopes of a key are enough. */
-export function mayDo(scopes: readonly string[], need: Scope): boolean {
+/** Whether the scopes of a key suffice. */
+export function mayDo(scopes: readonly string[], need: AccessScope): boolean {
   if (scopes.includes('all')) return true
   if (need === 'all') return false
   const runs = scopes.includes('run') || scopes.some(scope => NAMED.test(scope))
   return runs || (need === 'read' && scopes.includes('read'))
 }
 
-/** What alone a key with these scopes may run. Undefined: everything. */
+/** The only targets that a key with these scopes may run. Undefined: all. */
 export function onlyOf(scopes: readonly string[]): readonly string[] | undefined {
   if (scopes.includes('all') || scopes.includes('run')) return undefined
   return scopes.filter(scope => NAMED.test(scope))

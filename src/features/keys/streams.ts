@@ -1,18 +1,18 @@
 /**
- * Streams of whoever came with a key: they end once the key is not good any more.
+ * Streams of requests with a key. They end when the key is no longer valid.
  *
  * @module
  */
 
-/** Milliseconds from one look at the key of an open stream to the next. */
+/** Milliseconds between two checks of the key of an open stream. */
 const LOOK_MS = 15_000
 
-/** Whether a response goes on for as long as something happens. */
+/** Whether a response is an event stream. */
 export function isEventStream({ body, headers }: Response): boolean {
   return body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** The response, whose body ends when a look finds that it is not good any more. A look that fails ends nothing. */
+/** Returns the response with a body that ends when a check finds the key invalid. A failed check ends nothing. */
 export function whileGood(response: Response, isGood: () => Promise<boolean>): Response {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   let timer: ReturnType<typeof setInterval> | undefined
@@ -20,7 +20,7 @@ export function whileGood(response: Response, isGood: () => Promise<boolean>): R
   const look = async () => {
     if (await isGood().catch(() => true)) return
     stop()
-    // A read that waits is done then, and closes the stream.
+    // This resolves a waiting read, which closes the stream.
     await reader.cancel().catch(() => {})
   }
   const body = new ReadableStream<Uint8Array>({

@@ -1,24 +1,24 @@
 /**
- * What requests do, as the audit log names it.
+ * The names of requests' acts in the audit log.
  *
  * @module
  */
 
-/** A request, as far as it says what it does. */
-export interface Asked {
+/** The part of a request that determines its act. */
+export interface AuditedRequest {
   readonly method: string
   /** The path, without the query. */
   readonly path: string
-  /** The part that answers it; of a plugin its name. */
+  /** The part that answers it. For a plugin its name. */
   readonly part: string
-  /** The method of JSON-RPC, where the part knows it. */
+  /** The JSON-RPC method, if the part has parsed it. */
   readonly rpc?: string | undefined
 }
 
-/** The act of a run that starts. The run itself is told when it starts, over whatever transport. */
+/** The act of starting a run. The run itself is logged when it starts, over any transport. */
 export const RUN_STARTED = 'run.started'
 
-/** The act of a request that may change something, where this file does not know its part. */
+/** The act of a request of an unknown part that may change something. */
 const CALLED = 'route.called'
 
 /** Acts by method and the end of the path. */
@@ -95,7 +95,7 @@ const ACTS: Readonly<Partial<Record<string, Acts>>> = {
   ],
 }
 
-/** Acts of methods of JSON-RPC: of A2A 1.0 and 0.3, and of MCP. The other methods change nothing. */
+/** Acts of JSON-RPC methods: of A2A 1.0 and 0.3, and of MCP. Other methods change nothing. */
 const RPC_ACTS: ReadonlyMap<string, string> = new Map([
   ['SendMessage', RUN_STARTED],
   ['SendStreamingMessage', RUN_STARTED],
@@ -112,11 +112,11 @@ const RPC_ACTS: ReadonlyMap<string, string> = new Map([
   ['notifications/cancelled', 'run.cancelled'],
 ])
 
-/** Requests that change nothing although their method is `POST`: they follow a task. */
+/** `POST` requests that change nothing: they follow a task. */
 const READS: Acts = [['POST', /:subscribe$/, '']]
 
-/** The act of a request; undefined for one that changes nothing. A route of an unknown part is `route.called`. */
-export function actOf({ method, path, part, rpc }: Asked): string | undefined {
+/** The act of a request. Undefined if it changes nothing. A route of an unknown part is `route.called`. */
+export function actOf({ method, path, part, rpc }: AuditedRequest): string | undefined {
   if (rpc !== undefined) return RPC_ACTS.get(rpc)
   const known = find(ACTS[part] ?? [], method, path)
   if (known !== undefined) return known

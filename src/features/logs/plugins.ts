@@ -17,14 +17,14 @@ import { plain } from '../../web/plain.ts'
 import { actOf, RUN_STARTED } from './acts.ts'
 import { nameIn, observeRuns, subjectOf } from './runs.ts'
 
-/** Where the entries go. */
+/** The destination of the entries. */
 export interface LogPluginOptions {
-  /** Takes the entries. What it throws is dropped. Default: the log of the handler. */
+  /** Writes the entries. Its errors are ignored. Default: the log of the handler. */
   readonly write?: Log
 }
 
 /**
- * Logs each run that ends, over any transport: `run.ended`, with its name, status, duration, tokens, cost and tool calls. The log on
+ * Logs each ended run, over any transport: `run.ended`, with its name, status, duration, tokens, cost and tool calls. The log on
  * the console shows these entries in production, too. Make one for each handler. Throws `invalid_options`.
  *
  * @example
@@ -37,24 +37,24 @@ export function runLog(options: LogPluginOptions = {}): Plugin {
 }
 
 /**
- * Logs who ran, decided and changed what: one entry of the channel `audit` for each act, with names and ids and without contents. An
- * act that was refused has an entry, too. Make one for each handler. Throws `invalid_options`.
+ * Logs who ran, decided and changed what: one entry of the channel `audit` for each act, with names and ids and without contents.
+ * A refused act has an entry, too. Make one for each handler. Throws `invalid_options`.
  *
  * @example
  * createHandler({ agents, plugins: [auditLog({ write: entry => auditFile.write(`${JSON.stringify(entry)}\n`) })] })
  */
 export function auditLog(options: LogPluginOptions = {}): Plugin {
   const own = ownLog('auditLog', options)
-  const tell = (entry: Act) => own.log({ level: 'info', channel: 'audit', ...entry })
+  const audit = (entry: Act) => own.log({ level: 'info', channel: 'audit', ...entry })
   return asPlugin({
     name: 'audit-log',
     observer: {
       start(run) {
-        tell(startedBy(run))
+        audit(startedBy(run))
         return undefined
       },
     },
-    mount: core => ({ ...own.mount(core), outer: auditing(tell) }),
+    mount: core => ({ ...own.mount(core), outer: auditing(audit) }),
   })
 }
 
@@ -69,15 +69,15 @@ interface Act {
   readonly event: string
   /** `ok`, the code of the error, or `refused` with the `status` of the answer. */
   readonly outcome: string
-  /** The identity that did it, or tried to; null where nobody is identified. */
+  /** The identity of the actor. Null if nobody is identified. */
   readonly actor: string | null
-  /** The path of the request, or of a run what runs: `agents/echo`. */
+  /** The path of the request, or the target of a run: `agents/echo`. */
   readonly target: string
   readonly requestId?: string | undefined
   readonly [field: string]: unknown
 }
 
-/** The log of the handler that has mounted a plugin, or the one of the options. What it throws is dropped. */
+/** The log of the options, or of the handler that mounts the plugin. Its errors are ignored. */
 function ownLog(name: string, options: LogPluginOptions) {
   const { write, ...others } = isObject(options) ? options : ({ '': 1 } as LogPluginOptions)
   if (Object.keys(others).length > 0 || (write !== undefined && typeof write !== 'function'))
@@ -95,7 +95,7 @@ function ownLog(name: string, options: LogPluginOptions) {
         const to = write ?? serving?.log
         to?.(entry)
       } catch {
-        // There is nowhere left to say so.
+        // There is no other place to report the error.
       }
     },
     mount: ((core: Core) => ({
@@ -108,7 +108,7 @@ function ownLog(name: string, options: LogPluginOptions) {
   }
 }
 
-/** A run that starts is its owner's act. */
+/** The start of a run as an act of its owner. */
 function startedBy(run: BegunRun): Act {
   const { kind, name, owner, transport, requestId, answers } = run
   const decisions = answers?.flatMap(answer => ('decision' in answer ? [answer.decision] : []))
@@ -124,30 +124,30 @@ function startedBy(run: BegunRun): Act {
   }
 }
 
-/** Tells of each request that changes something, once it is known how it went. */
-function auditing(tell: (entry: Act) => void): Middleware {
+/** Audits each request that changes something, once its outcome is known. */
+function auditing(audit: (entry: Act) => void): Middleware {
   return async (request, context, next) => {
     if (!(context instanceof RequestState)) return next()
-    const told = (outcome: string, status?: number) => {
+    const report = (outcome: string, status?: number) => {
       const { part, rpc, match } = context
       const path = pathnameOf(request.url)
       if (match?.found !== 'route') return
       const event = actOf({ method: request.method, path, part, rpc: rpc?.method })
       if (event === undefined || (event === RUN_STARTED && outcome === 'ok')) return
-      tell({ event, ...askedBy(context, path), outcome, ...(status !== undefined && { status }) })
+      audit({ event, ...askedBy(context, path), outcome, ...(status !== undefined && { status }) })
     }
     let response: Response
     try {
       response = await next()
     } catch (error) {
-      told(reportError(error, true, 'internal_error').code)
+      report(reportError(error, true, 'internal_error').code)
       throw error
     }
     const { status } = response
     const code = context.rpc?.code
-    if (code !== undefined) told(code)
-    else if (status < 400) told('ok')
-    else told('refused', status)
+    if (code !== undefined) report(code)
+    else if (status < 400) report('ok')
+    else report('refused', status)
     return response
   }
 }

@@ -9,11 +9,11 @@ import type { ErrorStory } from '../../http/error-story.ts'
 import type { Log, LogEntry } from '../../http/log.ts'
 import { type Paint, painter, type Style, shown, shownLines, shownMs, shownNumbers } from './shown.ts'
 
-/** How the log is written. */
+/** Options of the readable log. */
 export interface PrettyLogOptions {
   /** Whether text is colored. Default: on if the output is a terminal and `NO_COLOR` is not set. */
   readonly colors?: boolean
-  /** Takes the text of an entry, which may have several lines. Default: `console.log`, `console.warn` and `console.error`. */
+  /** Writes the text of an entry, which may have several lines. Default: `console.log`, `console.warn` and `console.error`. */
   readonly write?: (text: string, level: LogEntry['level']) => void
 }
 
@@ -23,9 +23,9 @@ const MAX_LINE = 2000
 const MAX_STACK = 10_000
 
 /**
- * Makes a log for people. Requests, runs, and what is served at the start have a form of their own; other entries are shown with their
- * fields. Control characters are shown as `\u{1b}`, and long values are cut. In development the servers of `servable/node`, `bun` and
- * `deno` use it without being told.
+ * Makes a readable log. Requests, runs and the start have their own formats; other entries are shown with their fields. Control
+ * characters are shown as `\u{1b}`, and long values are cut. In development the servers of `servable/node`, `bun` and `deno` use
+ * it by default.
  *
  * @example
  * createHandler({ agents, logger: prettyLog() })
@@ -38,7 +38,7 @@ export function prettyLog({ colors = wantsColors(), write = toConsole }: PrettyL
   }
 }
 
-/** An entry of somebody else may have values that its form cannot take. */
+/** An entry of other code may have values that its format cannot handle. */
 function textBy(form: Form, entry: LogEntry, paint: Paint): string {
   try {
     return form(entry, paint)
@@ -61,7 +61,7 @@ const FORMS: Readonly<Partial<Record<string, Form>>> = {
   'service.started': startText,
 }
 
-/** The columns that requests, runs and acts share: when, what, how it ended, how long it took, and the rest. */
+/** The common columns of requests, runs and acts: time, subject, outcome, duration, and the rest. */
 function lineOf(
   paint: Paint,
   [what, outcome, style]: readonly [what: string, outcome: string, style: Style],
@@ -78,7 +78,7 @@ function lineOf(
   ].join('  ')
 }
 
-/** The time of day, as the machine has it. */
+/** The local time of day. */
 function clock(): string {
   return new Date().toTimeString().slice(0, 8)
 }
@@ -112,7 +112,7 @@ type ShownRun = Omit<Parameters<typeof shownNumbers>[0], 'durationMs'>
 
 const STYLES: Readonly<Partial<Record<string, Style>>> = { completed: 'green', failed: 'red' }
 
-/** Statuses that are too long for their column. */
+/** Short forms of statuses that are too long for their column. */
 const WORDS: Readonly<Partial<Record<string, string>>> = { input_required: 'waits' }
 
 function auditText({ event, outcome, actor, target, ip, requestId }: LogEntry, paint: Paint): string {
@@ -136,7 +136,7 @@ function startText(entry: LogEntry, paint: Paint): string {
   return `${paint('bold', `servable ${textOf(version)}`)}  ${textOf(url)}${lines.join('')}`
 }
 
-/** What other entries are: the event, its message, its fields, and where an error was thrown. */
+/** Any other entry: the event, its message, its fields, and the position of an error. */
 function otherText({ level, event, message, error, ...fields }: LogEntry, paint: Paint): string {
   const style: Style = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'dim'
   const head = [

@@ -15,7 +15,7 @@ import { plain } from '../../web/plain.ts'
 /** Most characters of a name. */
 const MAX_NAME = 200
 
-/** Tells the log of each run that ends: `run.ended`. */
+/** Logs each ended run: `run.ended`. */
 export function observeRuns(log: Log, costOf: CostOf = ({ cost }) => cost): Pick<Observer, 'start'> {
   return { start: run => new LoggedRun(run, log, costOf) }
 }
@@ -60,7 +60,7 @@ class LoggedRun implements RunObserver {
   }
 }
 
-/** What runs, and whose run it is. An id that would let others read the run is cut. */
+/** The target and the owner of a run. An id that would let others read the run is cut. */
 export function subjectOf({ kind, name, runId, owner }: BegunRun): Partial<LogEntry> {
   return {
     kind,
@@ -75,7 +75,7 @@ export function nameIn(name: string): string {
   return plain(name.slice(0, MAX_NAME))
 }
 
-/** How a run ended, in the words of its record. */
+/** The outcome of a run, in the terms of its record. */
 function outcomeOf(event: FinishEvent | ErrorEvent): { readonly status: RunStatus } & Partial<LogEntry> {
   if (event.type === 'error') return { status: 'failed', code: nameIn(event.code) }
   const { finishReason } = event
@@ -84,7 +84,7 @@ function outcomeOf(event: FinishEvent | ErrorEvent): { readonly status: RunStatu
   return { status: isWaiting ? 'input_required' : 'completed', finishReason }
 }
 
-/** The numbers alone: a servable may say anything beside them, and in place of them. */
+/** Only the numbers: a servable may add other values, or replace numbers by them. */
 function tokensOf({ promptTokens, completionTokens, totalTokens }: Usage): Usage {
   const number = (value: number) => (Number.isFinite(value) ? value : 0)
   return {

@@ -1,15 +1,15 @@
 /**
- * How values are shown to people: on one line, within bounds, and without characters that steer a terminal.
+ * Formats values for people: on one line, with limited length, and without terminal control characters.
  *
  * @module
  */
 
 import type { Usage } from '../../agents/contract.ts'
 
-/** Characters that steer a terminal, hide text or change its order: controls, formats, and the two separators of lines. */
+/** Characters that control a terminal, hide text or change its order: controls, formats, and the two line separators. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-/** What stands at the end of text that is cut. */
+/** Marks the end of text that is cut. */
 const CUT = '…'
 
 /** Text on one line. Unsafe characters are shown as `\u{1b}`. Longer text is cut to `max` characters. */
@@ -66,7 +66,7 @@ export function shownCount(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-/** The numbers of a run, as far as they are known: `1.2 s  120→45 tokens  $0.0012  2 tool calls`. */
+/** The known numbers of a run: `1.2 s  120→45 tokens  $0.0012  2 tool calls`. */
 export function shownNumbers({ durationMs, usage, cost, toolCalls }: ShownNumbers): string {
   const parts = [
     durationMs !== undefined && shownMs(durationMs),
@@ -74,11 +74,11 @@ export function shownNumbers({ durationMs, usage, cost, toolCalls }: ShownNumber
     cost !== undefined && shownCost(cost),
     toolCalls !== undefined && toolCalls > 0 && shownCount(toolCalls, 'tool call'),
   ]
-  // The numbers of others may be text.
+  // Values of other code may be text.
   return shown(parts.filter(part => part !== false).join('  '))
 }
 
-/** What is known of what a run took. */
+/** The numbers of a run. */
 export interface ShownNumbers {
   readonly durationMs?: number | undefined
   readonly usage?: Usage | undefined

@@ -1,6 +1,6 @@
 /**
- * What is said when a service starts: what is served where, who may call, where state is kept, and what is off that a deployment
- * should think of.
+ * The entry at the start of a service: the served targets, who may call, where state is stored, and options to consider for a
+ * deployment.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export function startedEntry(core: Core, url?: string): LogEntry {
     url: url === undefined ? prefix : url + prefix,
     production: settings.production,
     serves: servedBy(core),
-    // What only knows the schemas of libraries serves nobody.
+    // A plugin that only provides JSON Schemas serves nothing.
     parts: mounted.flatMap(({ name, plugin }) => (plugin.toJsonSchema === undefined ? [name] : [])),
     access: accessOf(core),
     state: stateOf(core),
@@ -51,7 +51,7 @@ function accessOf({ settings: { middleware } }: Core): string {
   return middleware.length > 0 ? 'whoever your middleware lets in' : 'everyone'
 }
 
-/** Where state is kept. */
+/** Where state is stored. */
 function stateOf({ settings: { state } }: Core): string {
   if (state.kind === 'none') return 'none: no run is stored'
   if (state.kind === 'hosted') return 'objects'
@@ -61,7 +61,7 @@ function stateOf({ settings: { state } }: Core): string {
     : 'a database of this service alone'
 }
 
-/** What is off, as the name of the option that turns it on. */
+/** Missing features, as the names of the options that turn them on. */
 function missingIn({ settings, mounted, addressOf }: Core): string[] {
   const has = (plugin: string) => mounted.some(({ name }) => name === plugin)
   const { middleware, state } = settings

@@ -6,23 +6,23 @@
 
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { addSteps, type StepJson } from './history.ts'
-import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
+import { fromKey, inOrder, keyOf, type MetricsSnapshot } from './snapshot.ts'
 import { OTHER, Stats, type StatsJson } from './stats.ts'
 
 /** The counts since the last batch, as JSON. */
 export interface Batch {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
-  /** The same by time, where the last hour is kept. */
+  /** The same by time, if the last hour is kept. */
   readonly history?: readonly StepJson[] | undefined
-  /** Runs at work now, by key. */
+  /** Running runs, by key. */
   readonly active: readonly (readonly [key: string, count: number])[]
   readonly sockets: number
   readonly streams: number
-  /** Live events as JSON, for viewers elsewhere. */
+  /** Live events as JSON, for viewers of other isolates. */
   readonly events: readonly string[]
-  /** How many more events were dropped. */
+  /** Number of dropped events. */
   readonly dropped: number
-  /** Limits that also apply where the batch is stored. */
+  /** Limits that also apply at the storage. */
   readonly maxNames: number
   readonly maxTools: number
 }
@@ -62,7 +62,7 @@ export function readStats(tx: Reader): [key: string, stats: StatsJson][] {
 export function sumUp(
   kept: Iterable<readonly [key: string, stats: StatsJson]>,
   gauges: Iterable<Pick<Batch, 'active' | 'sockets' | 'streams'>>,
-): Snapshot {
+): MetricsSnapshot {
   const byKey = new Map<string, Stats>()
   for (const [key, json] of kept) {
     const stats = Stats.from(json)

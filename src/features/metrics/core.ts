@@ -1,5 +1,5 @@
 /**
- * Counts runs and passes the counts to a keeper.
+ * Counts runs and passes the counts to a storage.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { BegunRun, Observer, RunObserver } from '../../runs/observer.ts'
 import { costOf, type Pricing } from '../../runs/pricing.ts'
 import type { Target } from '../../runs/target.ts'
 import { type Batch, sumUp } from './batches.ts'
-import { History, Step, type StepJson } from './history.ts'
+import { History, HistoryStep, type StepJson } from './history.ts'
 import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
 import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-counter.ts'
-import { keyOf, type Snapshot } from './snapshot.ts'
+import { keyOf, type MetricsSnapshot } from './snapshot.ts'
 import { OTHER, type RunSample, Stats } from './stats.ts'
 
 /** The limits of a core, and its own prices. */
-export interface CoreSettings {
+export interface MetricsSettings {
   readonly pricing: Pricing
   readonly maxNames: number
   readonly maxTools: number
@@ -29,18 +29,18 @@ export interface CoreSettings {
 /** Keeps counts outside this process's memory. */
 export interface MetricsStorage {
   /**
-   * Is called when something was counted. {@link MetricsCore.take} returns the counts. With `isHurried` the keeper sends
-   * them soon, because the place of the run is paid for while it waits.
+   * Called when something was counted. {@link MetricsCore.take} returns the counts. With `isHurried` the storage sends them soon,
+   * because the object of the run costs money while it waits.
    */
   changed(isHurried?: boolean): void
-  snapshot(): Promise<Snapshot>
-  /** The steps of the last hour. Several may be of one time. */
+  snapshot(): Promise<MetricsSnapshot>
+  /** The steps of the last hour. Several may have the same time. */
   history(): Promise<readonly StepJson[]>
   /** Watches the events of all isolates. Undefined if the feed of this process has all events. */
   readonly watch?: () => Promise<Watcher>
-  /** Writes the counts that wait to be written. */
+  /** Writes the pending counts. */
   readonly flush?: () => void | Promise<void>
-  /** Whether there are viewers elsewhere. */
+  /** Whether viewers of other isolates watch. */
   readonly isWatched?: () => boolean
 }
 
@@ -61,7 +61,7 @@ export class MetricsCore implements Observer, CountTaker {
   readonly live: LiveFeed
   /** Functions of the event sockets' servers. Each returns its number of sockets. */
   readonly socketCounts: Set<() => number> = new Set()
-  readonly #settings: CoreSettings
+  readonly #settings: MetricsSettings
   readonly #active = new Map<string, number>()
   readonly #served = new Set<string>()
   #stats = new Map<string, Stats>()
@@ -72,23 +72,23 @@ export class MetricsCore implements Observer, CountTaker {
   #watching = 0
   #streams = 0
   #isHurried = false
-  #keeper: MetricsStorage | undefined
+  #storage: MetricsStorage | undefined
   /** How many agents are attached, so that their event buses are counted. */
   #attached = 0
 
-  constructor(settings: CoreSettings) {
+  constructor(settings: MetricsSettings) {
     this.#settings = settings
     this.live = new LiveFeed()
     if (settings.history) this.#history = new History()
   }
 
-  /** Connects a keeper. An exporter that serves several handlers has the keeper of the first one. */
+  /** Connects a storage. An exporter that serves several handlers uses the storage of the first one. */
   connect(make: (core: MetricsCore) => MetricsStorage): void {
-    this.#keeper ??= make(this)
+    this.#storage ??= make(this)
   }
 
-  /** Writes the counts now, if the keeper writes them itself. */
-  readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
+  /** Writes the counts now, if the storage writes them itself. */
+  readonly flush = async (): Promise<void> => this.#storage?.flush?.()
 
   start(
     {
@@ -112,7 +112,7 @@ export class MetricsCore implements Observer, CountTaker {
   }
 
   /**
-   * The same observer for runs in an object. The object is paid for while something in it waits, so the ends of runs are
+   * The same observer for runs in a Durable Object. The object costs money while something in it waits, so the ends of runs are
    * sent soon.
    */
   hurried(pricing: Pricing | undefined): Required<Observer> {
@@ -138,12 +138,12 @@ export class MetricsCore implements Observer, CountTaker {
     const bounded = this.#bounded(subject)
     const key = keyOf(bounded.kind, bounded.name)
     this.#active.set(key, (this.#active.get(key) ?? 0) + 1)
-    if (this.#isWatched) this.#tell('run.start', bounded, {})
+    if (this.#isWatched) this.#publish('run.start', bounded, {})
     return new RunCounter(bounded, this)
   }
 
   tool(subject: Subject, toolName: string): void {
-    if (this.#isWatched) this.#tell('tool.call', subject, { toolName })
+    if (this.#isWatched) this.#publish('tool.call', subject, { toolName })
   }
 
   ended(subject: Subject, sample: RunSample, code: string | undefined): void {
@@ -157,7 +157,7 @@ export class MetricsCore implements Observer, CountTaker {
     stats.record(sample, this.#settings.maxTools)
     this.#history?.record(sample, Date.now())
     if (this.#isWatched) this.#tellEnd(subject, sample, code)
-    this.#keeper?.changed(this.#isHurried)
+    this.#storage?.changed(this.#isHurried)
   }
 
   costOf({ model, pricing }: Pick<Subject, 'model' | 'pricing'>, usage: Usage): number | undefined {
@@ -208,18 +208,18 @@ export class MetricsCore implements Observer, CountTaker {
     }
   }
 
-  /** Returns all counts, wherever they are stored. */
-  async snapshot(): Promise<Snapshot> {
-    if (this.#keeper !== undefined) return this.#keeper.snapshot()
+  /** Returns all counts from the storage. */
+  async snapshot(): Promise<MetricsSnapshot> {
+    if (this.#storage !== undefined) return this.#storage.snapshot()
     const kept = Array.from(this.#stats, ([key, stats]) => [key, stats.toJSON()] as const)
     return sumUp(kept, [this.gauges()])
   }
 
-  /** Returns the steps of the last hour, wherever they are stored. Undefined if they are not kept. */
-  async history(): Promise<readonly Step[] | undefined> {
+  /** Returns the steps of the last hour from the storage. Undefined if they are not kept. */
+  async history(): Promise<readonly HistoryStep[] | undefined> {
     if (this.#history === undefined) return undefined
-    if (this.#keeper === undefined) return this.#history.steps()
-    return (await this.#keeper.history()).map(Step.from)
+    if (this.#storage === undefined) return this.#history.steps()
+    return (await this.#storage.history()).map(HistoryStep.from)
   }
 
   /** Throws `rate_limited` if there are as many viewers as allowed. */
@@ -234,7 +234,7 @@ export class MetricsCore implements Observer, CountTaker {
     this.checkRoom()
     this.#watching++
     try {
-      const viewer = await (this.#keeper?.watch?.() ?? this.live.watch())
+      const viewer = await (this.#storage?.watch?.() ?? this.live.watch())
       return {
         next: () => viewer.next(),
         leave: () => {
@@ -249,7 +249,7 @@ export class MetricsCore implements Observer, CountTaker {
   }
 
   get #isWatched(): boolean {
-    return this.live.viewers > 0 || this.#keeper?.isWatched?.() === true
+    return this.live.viewers > 0 || this.#storage?.isWatched?.() === true
   }
 
   /** Limits the names. Code that makes agents at run time could otherwise create any number of them. */
@@ -269,22 +269,22 @@ export class MetricsCore implements Observer, CountTaker {
   }
 
   #tellEnd(subject: Subject, { outcome, durationMs, usage, cost }: RunSample, code = 'unknown'): void {
-    if (outcome === 'error') return this.#tell('run.error', subject, { code, durationMs })
+    if (outcome === 'error') return this.#publish('run.error', subject, { code, durationMs })
     const { promptTokens = 0, completionTokens = 0, totalTokens = 0 } = usage ?? {}
     const numbers = { durationMs, promptTokens, completionTokens, totalTokens }
-    this.#tell('run.complete', subject, { outcome, ...numbers, ...(cost !== undefined && { cost }) })
+    this.#publish('run.complete', subject, { outcome, ...numbers, ...(cost !== undefined && { cost }) })
   }
 
-  #tell(type: LiveEvent['type'], { kind, name }: Subject, data: LiveEvent['data']): void {
+  #publish(type: LiveEvent['type'], { kind, name }: Subject, data: LiveEvent['data']): void {
     const timestamp = new Date().toISOString()
     const event: LiveEvent = { type, agentName: name, timestamp, data: { kind, ...data } }
     const json = JSON.stringify(event)
     this.live.publish(json)
-    if (this.#keeper?.isWatched?.() !== true) return
+    if (this.#storage?.isWatched?.() !== true) return
     if (this.#events.push(json) > MAX_EVENTS) {
       this.#events.shift()
       this.#dropped++
     }
-    this.#keeper.changed()
+    this.#storage.changed()
   }
 }

@@ -14,7 +14,7 @@ import { type MetricsJson, toMetricsJson } from './json.ts'
 import { toPrometheus } from './prometheus.ts'
 import { decided, type RunCounter } from './run-counter.ts'
 
-/** Decides who may read the metrics. An identity may. A response is sent as it is. Undefined or a throw refuses. */
+/** Decides who may read the metrics. An identity may read them. A response is sent as it is. Undefined or a throw refuses. */
 export type AuthenticateScraper = Authenticate
 
 /** The options of a {@link MetricsExporter}. */
@@ -82,21 +82,21 @@ export class MetricsExporter {
     }
     const attached = this.#attached.get(servable)
     if (attached !== undefined) return attached
-    const detach = this.#hear(servable, events)
+    const detach = this.#listen(servable, events)
     this.#attached.set(servable, detach)
     return detach
   }
 
   /** Counts the runs on a bus. After it is detached, unfinished runs are counted until they end. */
-  #hear(servable: Attachable, events: EventBus): () => void {
+  #listen(servable: Attachable, events: EventBus): () => void {
     const { kind, name, model } = servable
     const runs = new Map<string, RunCounter>()
-    let isHeard = true
+    let isAttached = true
     const idOf = (payload: BusPayload) => `${payload.kind}:${payload.name}:${payload.runId}`
     const end = (payload: BusPayload, how: Parameters<RunCounter['end']>[0], durationMs: number) => {
       runs.get(idOf(payload))?.end(how, durationMs)
       runs.delete(idOf(payload))
-      if (!isHeard) letGo()
+      if (!isAttached) letGo()
     }
     const listeners = [
       this.core.attach(),
@@ -106,7 +106,7 @@ export class MetricsExporter {
         if (kind !== undefined && payload.kind !== kind) return
         const id = idOf(payload)
         const isCounted = this.core.isServed(payload.kind, payload.name, payload.runId)
-        if (!isHeard || isCounted || runs.has(id) || runs.size >= MAX_IN_FLIGHT) return
+        if (!isAttached || isCounted || runs.has(id) || runs.size >= MAX_IN_FLIGHT) return
         runs.set(id, this.core.begin({ kind: payload.kind, name: payload.name, model }))
       }),
       events.on('run.stream.chunk', payload => runs.get(idOf(payload))?.text()),
@@ -128,7 +128,7 @@ export class MetricsExporter {
       if (runs.size === 0) for (const off of listeners.splice(0)) off()
     }
     return () => {
-      isHeard = false
+      isAttached = false
       this.#attached.delete(servable)
       letGo()
     }

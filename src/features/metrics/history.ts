@@ -1,5 +1,5 @@
 /**
- * The last hour in steps of 30 s: a ring of fixed size. Steps of several places can be merged.
+ * The last hour in steps of 30 s: a ring of fixed size. Steps of several processes can be merged.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { RunSample } from './stats.ts'
 /** Milliseconds of a step. */
 export const STEP_MS = 30_000
 
-/** How many steps there are: an hour. */
+/** Number of steps: an hour. */
 export const STEPS = 120
 
 /** A stored step. */
 export interface StepJson {
-  /** When it began: milliseconds since 1970, a multiple of {@link STEP_MS}. */
+  /** The begin of the step: milliseconds since 1970, a multiple of {@link STEP_MS}. */
   readonly at: number
   readonly counts: readonly [runs: number, errors: number, cancels: number, tokens: number]
   /** USD. Null if no run had a known cost. */
@@ -25,8 +25,8 @@ export interface StepJson {
   readonly firstTexts: SketchJson
 }
 
-/** What was counted in one step. A run is counted in the step in which it ended. */
-export class Step {
+/** The counts of one step. A run counts in the step in which it ended. */
+export class HistoryStep {
   readonly at: number
   errors = 0
   cancels = 0
@@ -39,8 +39,14 @@ export class Step {
     this.at = at
   }
 
-  static from({ at, counts: [, errors, cancels, tokens], cost, durations, firstTexts }: StepJson): Step {
-    const step = new Step(at)
+  static from({
+    at,
+    counts: [, errors, cancels, tokens],
+    cost,
+    durations,
+    firstTexts,
+  }: StepJson): HistoryStep {
+    const step = new HistoryStep(at)
     step.errors = errors
     step.cancels = cancels
     step.tokens = tokens
@@ -63,7 +69,7 @@ export class Step {
     if (firstTextMs !== undefined) this.firstTexts.add(firstTextMs)
   }
 
-  merge(other: Step): void {
+  merge(other: HistoryStep): void {
     this.errors += other.errors
     this.cancels += other.cancels
     this.tokens += other.tokens
@@ -79,52 +85,52 @@ export class Step {
   }
 }
 
-/** The steps of the last hour, by their place in the ring. */
+/** The steps of the last hour, by their slot in the ring. */
 export class History {
-  readonly #ring = new Map<number, Step>()
+  readonly #ring = new Map<number, HistoryStep>()
 
   /** Counts a run that ends now. */
   record(sample: RunSample, now: number): void {
     this.#at(now)?.record(sample)
   }
 
-  /** Adds a step. One that is older than what has its place is dropped. */
-  merge(step: Step): void {
+  /** Adds a step. A step older than the one in its slot is dropped. */
+  merge(step: HistoryStep): void {
     this.#at(step.at)?.merge(step)
   }
 
   /** All steps, in no order. */
-  steps(): readonly Step[] {
+  steps(): readonly HistoryStep[] {
     return [...this.#ring.values()]
   }
 
-  /** The step of a time; undefined if its place has a later one. */
-  #at(time: number): Step | undefined {
+  /** The step of a time. Undefined if its slot has a later one. */
+  #at(time: number): HistoryStep | undefined {
     const at = time - (time % STEP_MS)
-    const before = this.#ring.get(placeOf(at))
+    const before = this.#ring.get(slotOf(at))
     if (before !== undefined && before.at >= at) return before.at === at ? before : undefined
-    const step = new Step(at)
-    this.#ring.set(placeOf(at), step)
+    const step = new HistoryStep(at)
+    this.#ring.set(slotOf(at), step)
     return step
   }
 }
 
-/** The place of a step in the ring: it has the place of the one an hour before. */
-function placeOf(at: number): number {
+/** The slot of a step in the ring. Steps one hour apart share a slot. */
+function slotOf(at: number): number {
   return (at / STEP_MS) % STEPS
 }
 
 /** The collection of steps. */
 const HISTORY = 'metrics-history'
 
-/** Adds steps to the stored ones: one document for each. */
+/** Adds steps to the stored ones, in one document each. */
 export function addSteps(tx: Transaction, steps: readonly StepJson[] = []): void {
   for (const json of steps) {
-    const id = String(placeOf(json.at))
+    const id = String(slotOf(json.at))
     const before = tx.get<StepJson>(HISTORY, id)?.value
     if (before !== undefined && before.at > json.at) continue
-    const step = Step.from(json)
-    if (before?.at === json.at) step.merge(Step.from(before))
+    const step = HistoryStep.from(json)
+    if (before?.at === json.at) step.merge(HistoryStep.from(before))
     tx.put(HISTORY, { id, partition: '', at: 0, tags: {}, value: step.toJSON() })
   }
 }
@@ -134,9 +140,9 @@ export function readSteps(tx: Reader): readonly StepJson[] {
   return tx.list<StepJson>(HISTORY, { partition: '', limit: STEPS }).map(({ value }) => value)
 }
 
-/** One step, as clients read it. */
+/** One step in responses. */
 export interface MetricsStep {
-  /** When it began: ISO 8601, in UTC. */
+  /** The begin of the step: ISO 8601, in UTC. */
   readonly at: string
   /** Runs that have ended in it, in any way. */
   readonly runs: number
@@ -162,17 +168,17 @@ export interface MetricsHistory {
   readonly steps: readonly MetricsStep[]
 }
 
-/** The hour up to `now`, with a step for each 30 s whether anything was counted or not. */
-export function toHistoryJson(steps: Iterable<Step>, now: number): MetricsHistory {
+/** The hour up to `now`, with a step for each 30 s even if nothing was counted. */
+export function toHistoryJson(steps: Iterable<HistoryStep>, now: number): MetricsHistory {
   const history = new History()
   for (const step of steps) history.merge(step)
   const byTime = new Map(history.steps().map(step => [step.at, step]))
   const last = now - (now % STEP_MS)
   const times = Array.from({ length: STEPS }, (_, index) => last - (STEPS - 1 - index) * STEP_MS)
-  return { stepMs: STEP_MS, steps: times.map(at => told(byTime.get(at) ?? new Step(at))) }
+  return { stepMs: STEP_MS, steps: times.map(at => toMetricsStep(byTime.get(at) ?? new HistoryStep(at))) }
 }
 
-function told(step: Step): MetricsStep {
+function toMetricsStep(step: HistoryStep): MetricsStep {
   const { at, runs, errors, cancels, tokens, cost, durations, firstTexts } = step
   return {
     at: new Date(at).toISOString(),

@@ -5,7 +5,7 @@
  */
 
 import type { Kind, Usage } from '../../agents/contract.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { MetricsSnapshot } from './snapshot.ts'
 import { APPROVALS, type Approval, Stats } from './stats.ts'
 
 /** The metrics of one name, or of all names. */
@@ -25,15 +25,15 @@ export interface AgentMetrics {
   readonly toolCallCount: number
   /** Number of calls by tool. */
   readonly toolUsageFrequency: Readonly<Record<string, number>>
-  /** Tool calls that had to be approved, and what was decided before their runs went on; absent where there was none. */
+  /** Tool calls that needed approval, and the decisions before their runs continued. Absent if there were none. */
   readonly approvals?: Readonly<Record<Approval, number>>
   /** Errors over runs, 0 to 1. */
   readonly errorRate: number
   /** Mean tokens of the runs that neither failed nor were cancelled. */
   readonly tokensPerRun: number
-  /** The usage of the last run that reported one, as the run reported it. */
+  /** The usage of the last run that reported one. */
   readonly providerMetrics?: Usage
-  /** Runs at work. */
+  /** Running runs. */
   readonly activeRuns: number
 }
 
@@ -49,7 +49,7 @@ export interface MetricsJson {
 }
 
 /** Converts a snapshot to JSON. */
-export function toMetricsJson({ counted }: Snapshot): MetricsJson {
+export function toMetricsJson({ counted }: MetricsSnapshot): MetricsJson {
   const all = new Stats()
   let active = 0
   for (const each of counted) {

@@ -17,15 +17,15 @@ export interface LiveEvent {
   readonly data: Readonly<Record<string, string | number>>
 }
 
-/** Most events that wait for one viewer. Past it the oldest are dropped. */
+/** Most events that wait for one viewer. Above it the oldest are dropped. */
 const MAX_QUEUE = 256
 
 /** Milliseconds without a read after which a viewer that loses events is disconnected. */
 const UNREAD_MS = 60_000
 
-/** Gives events to all viewers. */
+/** Distributes events to all viewers. */
 export class LiveFeed {
-  readonly #viewers = new Set<Viewer>()
+  readonly #viewers = new Set<LiveViewer>()
 
   /** The number of viewers. */
   get viewers(): number {
@@ -37,35 +37,35 @@ export class LiveFeed {
     for (const viewer of this.#viewers) viewer.push(json)
   }
 
-  /** Tells viewers that so many more events were dropped. */
+  /** Reports that so many events were dropped to the viewers. */
   drop(count: number): void {
     for (const viewer of this.#viewers) viewer.drop(count)
   }
 
   /** Adds a viewer. */
-  watch(): Viewer {
-    const viewer = new Viewer(() => this.#viewers.delete(viewer))
+  watch(): LiveViewer {
+    const viewer = new LiveViewer(() => this.#viewers.delete(viewer))
     this.#viewers.add(viewer)
     return viewer
   }
 }
 
 /** New events for a viewer. */
-export interface Happenings {
+export interface LiveBatch {
   readonly events: readonly string[]
-  /** How many more events were dropped. */
+  /** Number of dropped events. */
   readonly dropped: number
 }
 
 /** Reads live events. */
 export interface Watcher {
   /** Returns the events since the last call. Undefined once the watcher has left. */
-  next(): Promise<Happenings | undefined>
+  next(): Promise<LiveBatch | undefined>
   leave(): void
 }
 
 /** A viewer with its queue of events. */
-export class Viewer implements Watcher {
+export class LiveViewer implements Watcher {
   readonly #left: () => void
   readonly #wake: Wake = createWake()
   #queue: string[] = []
@@ -81,7 +81,7 @@ export class Viewer implements Watcher {
     if (this.#queue.length >= MAX_QUEUE) {
       this.#queue.shift()
       this.#dropped++
-      // The stream is no longer read, although no one has cancelled it.
+      // The stream is no longer read, although nobody has cancelled it.
       if (performance.now() - this.#readAt > UNREAD_MS) return this.leave()
     }
     this.#queue.push(json)
@@ -93,7 +93,7 @@ export class Viewer implements Watcher {
     this.#wake.fire()
   }
 
-  async next(): Promise<Happenings | undefined> {
+  async next(): Promise<LiveBatch | undefined> {
     while (this.#isOpen && this.#queue.length === 0 && this.#dropped === 0) await this.#wake.wait()
     if (!this.#isOpen) return undefined
     this.#readAt = performance.now()
@@ -111,7 +111,7 @@ export class Viewer implements Watcher {
 }
 
 /** Returns the messages for a viewer, as JSON. If events were dropped, the first message has their number. */
-export function toldOf({ events, dropped }: Happenings): readonly string[] {
+export function messagesOf({ events, dropped }: LiveBatch): readonly string[] {
   if (dropped === 0) return events
   const first = { type: 'dropped', timestamp: new Date().toISOString(), data: { count: dropped } }
   return [JSON.stringify(first), ...events]
@@ -126,13 +126,13 @@ export function sseOfViewer(watch: () => Promise<Watcher>): PulledSource {
     cancel() {
       void watcher?.then(leave, () => {})
     },
-    /** Rejects if there are too many viewers by now, or the events cannot be reached: the stream ends. */
+    /** Rejects if there are too many viewers, or the events cannot be reached. The stream ends then. */
     async next() {
       watcher ??= watch()
       const happenings = await (await watcher).next()
       return (
         happenings &&
-        toldOf(happenings)
+        messagesOf(happenings)
           .map(json => sseMessage(++id, json))
           .join('')
       )

@@ -1,32 +1,35 @@
 import { createMutex } from '../../core/mutex.ts'
 import type { Store } from '../../stores/store.ts'
-import { noteBatch } from './batch-places.ts'
+import { noteBatch } from './batch-numbers.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsStorage } from './core.ts'
 import { readSteps } from './history.ts'
 
-/** Milliseconds between a count and its write. A process that is killed loses the counts of that time. */
+/** Milliseconds between a count and its write. A process that crashes loses the counts of that time. */
 const WRITE_AFTER_MS = 100
 
 /** Milliseconds until the next try when the store could not be written. */
 const RETRY_MS = 2000
 
-/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. A far store takes its time. */
+/**
+ * Milliseconds for which a write waits for another process that writes. After that it is tried again later. A remote store has
+ * longer.
+ */
 const PATIENCE_MS = 250
 
-/** Most batches that wait for the store. Past it the oldest are lost. */
+/** Most batches that wait for the store. Above it the oldest are lost. */
 const MAX_UNWRITTEN = 1000
 
 /** A batch and its number, from 1. */
 interface Numbered {
-  readonly place: number
+  readonly number: number
   readonly batch: Batch
 }
 
 /**
- * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called
- * when the store cannot be written. The counts then wait in memory. A snapshot of a far store has only what is written: the next one
- * may be of another process, and no count may be less there.
+ * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called when
+ * the store cannot be written. The counts then wait in memory. A snapshot of a remote store has only the written counts: the next
+ * snapshot may come from another process, and no count may decrease.
  */
 export function createLocalStorage(
   core: MetricsCore,
@@ -36,8 +39,8 @@ export function createLocalStorage(
   let timer: ReturnType<typeof setTimeout> | undefined
   let unwritten: Numbered[] = []
   let taken = 0
-  /** Names this keeper where an answer of the store can be lost: a batch that is written again is not added again. */
-  const name = store.isFar === true ? crypto.randomUUID() : undefined
+  /** The name of this storage if an answer of the store can be lost. A batch that is written again is then added only once. */
+  const name = store.isRemote === true ? crypto.randomUUID() : undefined
   // No batch is read while it is being written.
   const inTurn = createMutex()
   const writeIn = (ms: number) => {
@@ -48,7 +51,7 @@ export function createLocalStorage(
   }
   const take = () => {
     const batch = core.take()
-    if (batch !== undefined) unwritten.push({ place: ++taken, batch })
+    if (batch !== undefined) unwritten.push({ number: ++taken, batch })
   }
   const writeNow = async () => {
     if (timer !== undefined) clearTimeout(timer)
@@ -59,8 +62,8 @@ export function createLocalStorage(
     try {
       await store.write(
         tx => {
-          for (const { place, batch } of batches) {
-            if (name === undefined || noteBatch(tx, name, place)) addBatch(tx, batch)
+          for (const { number, batch } of batches) {
+            if (name === undefined || noteBatch(tx, name, number)) addBatch(tx, batch)
           }
         },
         name === undefined ? PATIENCE_MS : undefined,
@@ -73,7 +76,7 @@ export function createLocalStorage(
     }
   }
   const flush = () => inTurn(writeNow)
-  /** What a snapshot adds to what is written. */
+  /** The pending batches that a snapshot adds to the written counts. */
   const waiting = () => (name === undefined ? unwritten.map(({ batch }) => batch) : [])
   return {
     changed: () => writeIn(WRITE_AFTER_MS),

@@ -1,24 +1,24 @@
 /**
- * The object that keeps a share of the metrics. Isolates send their counts to it.
+ * The object that stores a share of the metrics. Isolates send their counts to it.
  *
  * @module
  */
 
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
-import { noteBatch } from './batch-places.ts'
+import { noteBatch } from './batch-numbers.ts'
 import { addBatch, type Batch, readStats } from './batches.ts'
 import { readSteps, type StepJson } from './history.ts'
-import { LiveFeed, toldOf, type Viewer } from './live.ts'
+import { LiveFeed, type LiveViewer, messagesOf } from './live.ts'
 import type { StatsJson } from './stats.ts'
 
-/** The name of the keeper, which is the plugin's name. */
-export const METRICS_KEEPER = 'metrics'
+/** The name of the plugin and of its object service. */
+export const METRICS_SERVICE = 'metrics'
 
 /** The current gauges of an isolate. */
 export type Gauges = Pick<Batch, 'active' | 'sockets' | 'streams'>
 
-/** Everything that an object keeps. */
+/** All data of an object. */
 export interface Share {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
   readonly gauges: readonly Gauges[]
@@ -38,28 +38,28 @@ export interface MetricsMethods {
   watch(): ReadableStream<Uint8Array>
 }
 
-/** Makes the keeper of one object. */
-export function createMetricsObject({ store }: Pick<Seat, 'store'>): ObjectService {
+/** Creates the service of one object. */
+export function createMetricsObject({ store }: Pick<ObjectContext, 'store'>): ObjectService {
   const live = new LiveFeed()
-  const open = new Map<string, { readonly at: number; readonly place: number; readonly gauges: Gauges }>()
+  const open = new Map<string, { readonly at: number; readonly number: number; readonly gauges: Gauges }>()
 
   /** Sets the gauges of an isolate. Gauges of a late batch are outdated and are ignored. */
-  const setGauges = (isolate: string, place: number, gauges: Gauges) => {
+  const setGauges = (isolate: string, number: number, gauges: Gauges) => {
     const now = Date.now()
     for (const [other, { at }] of open) if (at < now - GONE_MS) open.delete(other)
-    if ((open.get(isolate)?.place ?? 0) < place) open.set(isolate, { at: now, place, gauges })
+    if ((open.get(isolate)?.number ?? 0) < number) open.set(isolate, { at: now, number, gauges })
   }
   const methods: MetricsMethods = {
     add(isolate, id, batch) {
       const { events, dropped, active, sockets, streams } = batch
-      const place = placeOf(id)
+      const number = numberOf(id)
       const isNew = store.write(tx => {
-        const isFirst = noteBatch(tx, isolate, place)
+        const isFirst = noteBatch(tx, isolate, number)
         if (isFirst) addBatch(tx, batch)
         return isFirst
       })
       if (isNew) {
-        setGauges(isolate, place, { active, sockets, streams })
+        setGauges(isolate, number, { active, sockets, streams })
         if (dropped > 0) live.drop(dropped)
         for (const event of events) live.publish(event)
       }
@@ -76,14 +76,14 @@ export function createMetricsObject({ store }: Pick<Seat, 'store'>): ObjectServi
 }
 
 /** The number of a batch within its isolate. */
-function placeOf(id: string): number {
+function numberOf(id: string): number {
   return Number(id.slice(id.lastIndexOf(':') + 1))
 }
 
 /** Milliseconds between empty lines. Only a write shows that the other side has left. */
 const LINE_MS = 5000
 
-function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {
+function linesOf(viewer: LiveViewer): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined
   const leave = () => {
@@ -100,7 +100,7 @@ function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {
       if (batch === undefined) return
       controller.enqueue(
         encoder.encode(
-          toldOf(batch)
+          messagesOf(batch)
             .map(event => `${event}\n`)
             .join(''),
         ),

@@ -17,7 +17,7 @@ import type { MetricsCore } from './core.ts'
 import { describeMetrics } from './describe.ts'
 import type { MetricsExporter } from './exporter.ts'
 import { createLocalStorage } from './local-storage.ts'
-import { createMetricsObject, METRICS_KEEPER } from './object.ts'
+import { createMetricsObject, METRICS_SERVICE } from './object.ts'
 import { createRemoteStorage } from './remote-storage.ts'
 import { metricsRoutes } from './routes.ts'
 import { cleanCost, cleanParts } from './usage.ts'
@@ -43,8 +43,8 @@ function checkPricing(pricing: unknown): void {
 }
 
 /**
- * Counts every run, and serves the counts at `GET /metrics`, `/metrics/json` and `/metrics/stream`. `pricing` applies to
- * models for which the exporter has no price. Throws `invalid_options`.
+ * Counts every run, and serves the counts at `GET /metrics`, `/metrics/json` and `/metrics/stream`. `pricing` applies to models
+ * for which the exporter has no price. Throws `invalid_options`.
  */
 export function metrics(exporter: MetricsExporter, options: { readonly pricing?: Pricing } = {}): Plugin {
   return metricsAs('exporter', exporter, options.pricing)
@@ -56,7 +56,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
   checkPricing(pricing)
   const { core: counts, authenticate } = exporter
   return asPlugin({
-    name: METRICS_KEEPER,
+    name: METRICS_SERVICE,
     objectServices: { metrics: createMetricsObject },
     observer: counts.pricedBy(pricing),
     observerInObject: counts.hurried(pricing),
@@ -73,7 +73,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
           )),
       }),
       begin() {
-        keep(counts, core)
+        connectStorage(counts, core)
         counts.socketCounts.add(() =>
           Array.from(core.sockets, size => size()).reduce((sum, size) => sum + size, 0),
         )
@@ -83,7 +83,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
   })
 }
 
-/** The prices of a handler that counts nothing: for the cost in the records of runs. Throws `invalid_options`. */
+/** A plugin that counts nothing and only provides prices for the cost in run records. Throws `invalid_options`. */
 export function pricingAlone(pricing: Pricing | undefined): Plugin | undefined {
   checkPricing(pricing)
   if (pricing === undefined) return undefined
@@ -93,8 +93,8 @@ export function pricingAlone(pricing: Pricing | undefined): Plugin | undefined {
   })
 }
 
-/** Connects the keeper for the handler's state. With state in memory, the exporter itself keeps the counts. */
-function keep(counts: MetricsCore, { settings: { state }, log }: Core): void {
+/** Connects the storage for the handler's state. With state in memory, the exporter itself keeps the counts. */
+function connectStorage(counts: MetricsCore, { settings: { state }, log }: Core): void {
   const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
   if (state.kind === 'hosted') counts.connect(each => createRemoteStorage(each, state, onError))
   else if (state.kind === 'local' && !state.isVolatile)

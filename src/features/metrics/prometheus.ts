@@ -8,7 +8,7 @@ import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import { BOUNDS, type Histogram } from './histogram.ts'
 import { averageOf } from './json.ts'
-import type { Counted, Snapshot } from './snapshot.ts'
+import type { Counted, MetricsSnapshot } from './snapshot.ts'
 import type { Stats } from './stats.ts'
 
 /** A text format. */
@@ -74,7 +74,7 @@ export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
 }
 
 /** Writes a snapshot as text. */
-export function toPrometheus(snapshot: Snapshot, format: TextFormat): string {
+export function toPrometheus(snapshot: MetricsSnapshot, format: TextFormat): string {
   const text = new Text(format)
   for (const kind of KINDS) {
     const counted = snapshot.counted.filter(each => each.kind === kind)

@@ -1,18 +1,18 @@
 /**
- * Keeps the metrics of many isolates. Each isolate sends its counts to one of several objects, which add them up.
+ * Stores the metrics of many isolates. Each isolate sends its counts to one of several objects, which add them up.
  *
  * @module
  */
 
 import type { HostedState } from '../../core/hosted.ts'
-import { type Remote, remote } from '../../core/object-service.ts'
+import { remote, type ServiceCalls } from '../../core/object-service.ts'
 import { type Batch, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsStorage } from './core.ts'
-import { Viewer } from './live.ts'
-import { METRICS_KEEPER, type MetricsMethods } from './object.ts'
+import { LiveViewer } from './live.ts'
+import { METRICS_SERVICE, type MetricsMethods } from './object.ts'
 
-/** The parts of the state that the keeper needs. */
-type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
+/** The parts of the state that the storage needs. */
+type StateParts = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
 
 /**
  * Milliseconds for which an isolate collects counts before it sends them. Each request costs money. An isolate that ends
@@ -20,7 +20,7 @@ type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
  */
 const COLLECT_MS = 5000
 
-/** The shorter time while there are viewers, and in an object, which is paid for as long as it waits. */
+/** The shorter time while there are viewers, and in a Durable Object, which costs money while it waits. */
 const HURRIED_MS = 100
 
 /** Milliseconds after which a missing send is given up. Its request may be gone. */
@@ -30,7 +30,7 @@ const LOST_MS = 1000
 const TRIES = 3
 const RETRY_MS = 200
 
-/** Most batches that wait for another send. Past it the oldest are lost. */
+/** Most batches that wait for another send. Above it the oldest are lost. */
 const MAX_UNSENT = 1000
 
 /** Milliseconds after which an unsent batch is given up. Objects remember received batches for twice as long. */
@@ -44,28 +44,28 @@ interface Unsent {
 
 const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
-/** Makes the keeper of an isolate. It does nothing until something is counted. */
+/** Creates the storage of an isolate. It does nothing until something is counted. */
 export function createRemoteStorage(
   core: MetricsCore,
-  state: State,
+  state: StateParts,
   onError: (error: unknown) => void,
 ): MetricsStorage {
-  return new RemoteKeeper(core, state, onError)
+  return new RemoteMetricsStorage(core, state, onError)
 }
 
-class RemoteKeeper implements MetricsStorage {
+class RemoteMetricsStorage implements MetricsStorage {
   readonly #core: MetricsCore
-  readonly #state: State
+  readonly #state: StateParts
   readonly #onError: (error: unknown) => void
   readonly #unsent: Unsent[] = []
-  /** Made when it is first needed, because a Worker cannot create random numbers while it starts. */
+  /** Created on first use, because a Worker cannot create random numbers while it starts. */
   #isolate: string | undefined
   #count = 0
   /** The time of the next send. */
   #dueAt = Number.NEGATIVE_INFINITY
   #watchers = 0
 
-  constructor(core: MetricsCore, state: State, onError: (error: unknown) => void) {
+  constructor(core: MetricsCore, state: StateParts, onError: (error: unknown) => void) {
     this.#core = core
     this.#state = state
     this.#onError = onError
@@ -103,9 +103,9 @@ class RemoteKeeper implements MetricsStorage {
   }
 
   /** Watches all objects together. */
-  readonly watch = async (): Promise<Viewer> => {
+  readonly watch = async (): Promise<LiveViewer> => {
     const readers = await Promise.all(this.#objects().map(async object => (await object.watch()).getReader()))
-    const viewer = new Viewer(() => {
+    const viewer = new LiveViewer(() => {
       for (const reader of readers) void reader.cancel().then(undefined, () => {})
     })
     for (const reader of readers) void pump(reader, viewer)
@@ -123,7 +123,7 @@ class RemoteKeeper implements MetricsStorage {
     if (this.#unsent.length > MAX_UNSENT) this.#unsent.splice(0, this.#unsent.length - MAX_UNSENT)
   }
 
-  /** Sends a batch. Its id makes sure that it counts once, so it can be sent again after any failure. */
+  /** Sends a batch. Its id ensures that it counts once, so it can be sent again after any failure. */
   async #deliver(unsent: Unsent): Promise<void> {
     const isolate = this.#isolate ?? ''
     const objects = this.#objects()
@@ -140,16 +140,16 @@ class RemoteKeeper implements MetricsStorage {
     this.#unsent.push(unsent)
   }
 
-  #objects(): Remote<MetricsMethods>[] {
+  #objects(): ServiceCalls<MetricsMethods>[] {
     const { reach } = this.#state
     return Array.from({ length: this.#state.countOf('metrics') }, (_, shard) =>
-      remote(reach('metrics', `metrics:${shard}`, METRICS_KEEPER)),
+      remote(reach('metrics', `metrics:${shard}`, METRICS_SERVICE)),
     )
   }
 }
 
 /** Passes the lines of a stream to a viewer. */
-async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: Viewer): Promise<void> {
+async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: LiveViewer): Promise<void> {
   const decoder = new TextDecoder()
   let rest = ''
   try {

@@ -18,7 +18,7 @@ import { toHistoryJson } from './history.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
 import { sseOfViewer } from './live.ts'
 import { CONTENT_TYPES, type TextFormat, toPrometheus } from './prometheus.ts'
-import { inOrder, keyOf, type Snapshot } from './snapshot.ts'
+import { inOrder, keyOf, type MetricsSnapshot } from './snapshot.ts'
 import { Stats } from './stats.ts'
 
 /** Metrics must not be cached. */
@@ -71,8 +71,8 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
   ]
 }
 
-/** Adds everything that is served but has not run yet, so that a scraper sees its series begin at 0. */
-function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
+/** Adds served targets that have not run yet, so that a scraper sees their series begin at 0. */
+function withServed(snapshot: MetricsSnapshot, catalog: Catalog): MetricsSnapshot {
   const known = new Set(snapshot.counted.map(({ kind, name }) => keyOf(kind, name)))
   const idle = KINDS.flatMap(kind =>
     catalog

@@ -9,7 +9,7 @@ import type {
 } from '../../agents/contract.ts'
 import type { RunObserver } from '../../runs/observer.ts'
 import type { Pricing } from '../../runs/pricing.ts'
-import { type Approval, OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
+import { type Approval, type CountedOutcome, OTHER, OUTCOMES, type RunSample } from './stats.ts'
 import { cleanCost, cleanDuration, cleanParts, cleanUsage } from './usage.ts'
 
 /** The properties of a run by which it is counted. */
@@ -60,20 +60,20 @@ export class RunCounter implements RunObserver {
     this.#taker.tool(this.#subject, name)
   }
 
-  /** A call must be approved, or was decided of. */
+  /** Counts a call that needs approval, or a decision. */
   approval(approval: Approval): void {
     this.#approvals ??= []
     this.#approvals.push(approval)
   }
 
-  /** A call waits. The run that goes on makes it, and counts it. */
+  /** A call waits. The run that continues makes the call, and counts it. */
   #ask({ toolName }: InputRequest): void {
     this.approval('asked')
-    // Where it is not there, nothing is as far behind as -1 becomes.
+    // If the tool is not in the list, -1 becomes an index beyond its end.
     this.#tools?.splice(this.#tools.lastIndexOf(wellFormed(`${toolName}`)) >>> 0, 1)
   }
 
-  /** The run goes on with answers. */
+  /** Called when the run continues with answers. */
   answered(answers: readonly Answer[]): void {
     for (const answer of answers) if ('decision' in answer) this.approval(decided(answer.decision))
   }
@@ -83,9 +83,9 @@ export class RunCounter implements RunObserver {
     this.#hasEnded = true
     const requests = (event.type === 'finish' && event.requests) || []
     for (const request of requests) if (request.kind === 'approval') this.#ask(request)
-    const told = event.type === 'finish' ? event.usage : undefined
-    const usage = told && cleanUsage(told)
-    const cost = told && this.#taker.costOf(this.#subject, cleanParts(told))
+    const reported = event.type === 'finish' ? event.usage : undefined
+    const usage = reported && cleanUsage(reported)
+    const cost = reported && this.#taker.costOf(this.#subject, cleanParts(reported))
     const sample: RunSample = {
       outcome: outcomeOf(event),
       durationMs: cleanDuration(durationMs),
@@ -99,12 +99,12 @@ export class RunCounter implements RunObserver {
   }
 }
 
-/** How a decision is counted. */
+/** The count of a decision. */
 export function decided(decision: 'approve' | 'deny'): Approval {
   return decision === 'approve' ? 'approved' : 'denied'
 }
 
-function outcomeOf(event: FinishEvent | ErrorEvent): Outcome {
+function outcomeOf(event: FinishEvent | ErrorEvent): CountedOutcome {
   if (event.type === 'error') return 'error'
   return OUTCOMES.has(event.finishReason) ? event.finishReason : OTHER
 }

@@ -1,10 +1,10 @@
-/** The counts at one moment. */
+/** The counts at one time. */
 
 import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import type { Stats } from './stats.ts'
 
-/** The counts of one name, and how many of its runs are at work. */
+/** The counts of one name, and the number of its running runs. */
 export interface Counted {
   readonly kind: Kind
   readonly name: string
@@ -13,7 +13,7 @@ export interface Counted {
 }
 
 /** The counts of all names, sorted by kind and name. */
-export interface Snapshot {
+export interface MetricsSnapshot {
   readonly counted: readonly Counted[]
   readonly sockets: number
   readonly streams: number

@@ -1,5 +1,5 @@
 /**
- * The counts of one agent, team or workflow. Counts from several places can be merged.
+ * The counts of one agent, team or workflow. Counts of several processes can be merged.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { FINISH_REASONS } from '../../agents/event.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import { Sketch, type SketchJson } from './sketch.ts'
 
-/** The name under which unknown values, and values past a limit, are counted. */
+/** The name for unknown values, and for values above a limit. */
 export const OTHER = 'other'
 
-/** How a run ended. */
-export type Outcome = FinishReason | 'error' | typeof OTHER
+/** The outcome of a run. */
+export type CountedOutcome = FinishReason | 'error' | typeof OTHER
 
-/** The outcomes with a count of their own. */
-export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
+/** The outcomes that are counted separately. */
+export const OUTCOMES: ReadonlySet<string> = new Set<CountedOutcome>([...FINISH_REASONS, 'error'])
 
-/** What becomes of a tool call that must be approved. */
+/** The states of a tool call that needs approval. */
 export const APPROVALS = ['asked', 'approved', 'denied'] as const
 
 /** One of them. */
 export type Approval = (typeof APPROVALS)[number]
 
-/** What is to be counted of one run that has ended. */
+/** The values to count of one ended run. */
 export interface RunSample {
-  readonly outcome: Outcome
+  readonly outcome: CountedOutcome
   readonly durationMs: number
   /** Milliseconds from the start to the first text. Undefined if there was no text. */
   readonly firstTextMs: number | undefined
@@ -35,7 +35,7 @@ export interface RunSample {
   readonly cost: number | undefined
   /** The names of the called tools, one for each call. */
   readonly tools: readonly string[] | undefined
-  /** Once for each call that must be approved, and for each that was decided before the run went on. */
+  /** One for each call that needs approval, and one for each decision before the run continued. */
   readonly approvals?: readonly Approval[] | undefined
 }
 
@@ -50,7 +50,7 @@ export interface StatsJson {
   /** Cost in USD. Null if no run had a known cost. */
   readonly cost: number | null
   readonly tools: Readonly<Record<string, number>>
-  /** Earlier versions have not counted them. */
+  /** Absent in counts of earlier versions. */
   readonly approvals?: Readonly<Record<string, number>>
   readonly sketch: SketchJson
   readonly durations: HistogramJson
@@ -92,7 +92,7 @@ export class Stats {
     return stats
   }
 
-  /** How many runs have ended. */
+  /** Number of ended runs. */
   get runs(): number {
     return this.sketch.count
   }
@@ -111,7 +111,7 @@ export class Stats {
     return sum
   }
 
-  /** Counts a run. At most `maxTools` tools have a count of their own. */
+  /** Counts a run. At most `maxTools` tools are counted separately. */
   record(sample: RunSample, maxTools: number): void {
     const { outcome, durationMs, firstTextMs, usage, cost, tools = [], approvals = [] } = sample
     add(this.outcomes, outcome, 1)
@@ -124,7 +124,7 @@ export class Stats {
     for (const approval of approvals) add(this.approvals, approval, 1)
   }
 
-  /** Adds the counts of another place. */
+  /** Adds other counts of the same name. */
   merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
     addAll(this.outcomes, other.outcomes)
     addAll(this.approvals, other.approvals)
@@ -162,7 +162,7 @@ export class Stats {
     add(this.tools, isKnown ? tool : OTHER, count)
   }
 
-  #use(usage: Usage, outcome: Outcome): void {
+  #use(usage: Usage, outcome: CountedOutcome): void {
     this.prompt += usage.promptTokens
     this.completion += usage.completionTokens
     this.total += usage.totalTokens
@@ -171,7 +171,7 @@ export class Stats {
   }
 }
 
-function isSuccess(outcome: Outcome): boolean {
+function isSuccess(outcome: CountedOutcome): boolean {
   return outcome !== 'error' && outcome !== 'cancelled'
 }
 

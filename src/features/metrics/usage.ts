@@ -1,7 +1,7 @@
 import type { ModelUsage, Usage } from '../../agents/contract.ts'
 import { partsOf } from '../../agents/usage.ts'
 
-/** Numbers above that of any run. They keep sums within the safe range of numbers. */
+/** Bounds above the numbers of any run. They keep sums within the safe range of numbers. */
 const MAX_TOKENS = 1e12
 const MAX_COST = 1e6
 

@@ -1,5 +1,5 @@
 /**
- * What was said, as attributes have it: the JSON of messages, of limited length.
+ * Inputs and outputs as attributes: the JSON of messages, of limited length.
  *
  * @module
  */
@@ -9,23 +9,23 @@ import type { ContentPart, FinishReason, RunInput } from '../../agents/contract.
 /** Most characters of a name or an id. */
 const MAX_NAME = 1024
 
-/** Most characters of what was said. */
+/** Most characters of an input or output. */
 export const MAX_CONTENT = 32_768
 
-/** A key that is longer than this could be cut in half, and not be found. */
+/** Most characters of a key that is redacted even at a cut. A longer one could be cut in two, and not be found. */
 const MAX_KEY = 4096
 
-/** Cuts secrets out of a text. */
+/** Removes secrets from a text. */
 export type Redact = (text: string) => string
 
-/** A text without secrets, and of limited length. What may be the first half of a secret is left out. */
+/** A text without secrets, and of limited length. A possible first part of a secret at its end is removed. */
 export function clean(text: string, redact: Redact, max: number = MAX_NAME): string {
   const cleaned = redact(text.slice(0, max + MAX_KEY))
   const isCut = text.length >= max + MAX_KEY
   return (isCut ? cleaned.slice(0, -MAX_KEY) : cleaned).slice(0, max)
 }
 
-/** A value as JSON, without secrets; undefined for what is none. */
+/** A value as JSON, without secrets. Undefined if it is not JSON. */
 export function cleanJson(value: unknown, redact: Redact): string | undefined {
   try {
     const json = typeof value === 'string' ? value : JSON.stringify(value)
@@ -35,8 +35,8 @@ export function cleanJson(value: unknown, redact: Redact): string | undefined {
   }
 }
 
-/** Text as it comes, up to the limit. */
-export class SaidText {
+/** Collects text as it arrives, up to the limit. */
+export class OutputText {
   #text = ''
 
   add(text: string): void {
@@ -50,7 +50,7 @@ export class SaidText {
   }
 }
 
-/** `gen_ai.input.messages`: the message of a run. Files are told without their data. */
+/** `gen_ai.input.messages`: the message of a run. Files are listed without their data. */
 export function inputMessages(input: RunInput, redact: Redact): string {
   let left = MAX_CONTENT
   const cut = (text: string) => {

@@ -7,15 +7,15 @@
 import { isErrorCode } from '../../base/errors.ts'
 
 /**
- * The revision: semantic conventions 1.41.0, the last release that holds those of generative AI. Their status is Development: a later
+ * The revision: semantic conventions 1.41.0, the last release with those of generative AI. Their status is Development: a later
  * revision has other names. Give it to your tracer and your meter as `schemaUrl`.
  */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
 
-/** What an operation is, as `gen_ai.operation.name`. */
-export type Operation = 'invoke_agent' | 'invoke_workflow' | 'execute_tool' | 'chat'
+/** The kind of an operation, as `gen_ai.operation.name`. */
+export type SpanOperation = 'invoke_agent' | 'invoke_workflow' | 'execute_tool' | 'chat'
 
-/** The attributes of spans and metrics. Those that begin with `servable.` are of this service alone. */
+/** The attributes of spans and metrics. Those that begin with `servable.` are specific to this service. */
 export const ATTR = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
@@ -66,10 +66,10 @@ export const METRICS = {
   },
 } as const
 
-/** What stands for an error without a code of this service, and for a model after the first ones. */
+/** The value for an error without a code of this service, and for models above the limit. */
 export const OTHER = '_OTHER'
 
-/** The providers that the conventions name otherwise than the packages of models. */
+/** Providers whose names in the conventions differ from the packages of models. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['amazon-bedrock', 'aws.bedrock'],
   ['bedrock', 'aws.bedrock'],
@@ -88,20 +88,20 @@ export function providerName(provider: string): string {
   return PROVIDERS.get(`${first}.${second}`) ?? PROVIDERS.get(first) ?? first
 }
 
-/** A model, as attributes tell it. */
+/** A model in attributes. */
 export interface ModelName {
   readonly provider: string
   readonly model: string
 }
 
-/** The parts of `provider/id`. A provider has no slash, an id may have some. Undefined where it has not both. */
+/** The parts of `provider/id`. A provider has no slash, an id may have some. Undefined unless both are present. */
 export function modelName(model: string | undefined): ModelName | undefined {
   const at = model?.indexOf('/') ?? -1
   if (model === undefined || at < 1) return undefined
   return { provider: providerName(model.slice(0, at)), model: model.slice(at + 1) }
 }
 
-/** The `error.type` of a code: a code of this service as it is. */
+/** The `error.type` of a code. Codes of this service are used unchanged. */
 export function errorType(code: string | undefined): string {
   return code !== undefined && isErrorCode(code) ? code : OTHER
 }

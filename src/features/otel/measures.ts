@@ -6,16 +6,16 @@
 
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api'
 import type { Usage } from '../../agents/contract.ts'
-import { ATTR, METRICS, type ModelName, type Operation, OTHER } from './conventions.ts'
+import { ATTR, METRICS, type ModelName, OTHER, type SpanOperation } from './conventions.ts'
 
-/** Most models that have series of their own. */
+/** Most models with series of their own. */
 const MAX_MODELS = 100
 
-/** What an operation is measured by. It has no id, no name of an agent and nothing that was said. */
+/** The labels of an operation. They contain no id, no name of an agent and no content. */
 export interface Measured {
-  readonly operation: Operation
+  readonly operation: SpanOperation
   readonly model?: ModelName | undefined
-  /** The `error.type` of one that failed. */
+  /** The `error.type` of a failed operation. */
   readonly error?: string | undefined
 }
 
@@ -38,12 +38,12 @@ export class Measures {
     this.#firstChunk = histogram(METRICS.firstChunk)
   }
 
-  /** An operation has ended. */
+  /** Records the duration of an ended operation. */
   ended(measured: Measured, durationMs: number): void {
     this.#duration.record(durationMs / 1000, this.#attributes(measured))
   }
 
-  /** The first chunk of its answer has come. */
+  /** Records the time to the first chunk of its answer. */
   began(measured: Measured, durationMs: number): void {
     this.#firstChunk.record(durationMs / 1000, this.#attributes(measured))
   }

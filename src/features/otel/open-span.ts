@@ -1,5 +1,5 @@
 /**
- * A span that has begun, with what is known of it so far.
+ * An open span, with the data collected so far.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Attributes, type Context, type Span, SpanStatusCode, trace } from 
 import type { Usage } from '../../agents/contract.ts'
 import { ATTR, errorType } from './conventions.ts'
 
-/** What failed: its code, and what it said where that is to be told. */
+/** A failure: its code, and its text if contents are recorded. */
 export interface Failure {
   readonly code: string | undefined
   readonly text?: string | undefined
@@ -17,16 +17,16 @@ export interface Failure {
 /** A span until it ends. */
 export class OpenSpan {
   readonly span: Span
-  /** In which spans inside of it begin. */
+  /** The context in which its child spans begin. */
   readonly context: Context
   readonly startedAt: number = performance.now()
   /** The keys of agents' spans that end with it. */
   readonly inner: string[] = []
   /** The keys under which it is the turn of a member. */
   readonly turns: string[] = []
-  /** When something last happened inside of it, where nothing tells its end. */
+  /** The time of the last event inside it, if no event marks its end. */
   lastAt: Date | undefined
-  /** When the first chunk of a model came inside of it, since the last call of a model ended. */
+  /** The time of a model's first chunk inside it, since the last model call ended. */
   firstChunkAt: number | undefined
   #usage: { input: number; output: number } | undefined
 
@@ -39,7 +39,7 @@ export class OpenSpan {
     return performance.now() - this.startedAt
   }
 
-  /** Adds what a model call inside of it has used. */
+  /** Adds the usage of a model call inside it. */
   use({ promptTokens, completionTokens }: Usage): void {
     this.#usage ??= { input: 0, output: 0 }
     this.#usage.input += promptTokens

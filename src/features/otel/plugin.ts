@@ -16,22 +16,22 @@ import { Measures } from './measures.ts'
 import { RunSpans } from './run-spans.ts'
 
 export { SCHEMA_URL } from './conventions.ts'
-export { traceContext } from './places.ts'
+export { traceContext } from './trace-context.ts'
 
-/** Where traces and metrics go. */
+/** The destinations of traces and metrics. */
 export interface OtelOptions {
   /** Starts the spans: `provider.getTracer('my-service', '1.0.0', { schemaUrl: SCHEMA_URL })`. */
   readonly tracer: Tracer
-  /** Makes the histograms. Default: nothing is measured. */
+  /** Makes the histograms. Default: no metrics. */
   readonly meter?: Meter | undefined
   /**
-   * Spans hold what was said: the message and the answer of a run, arguments and results of tools, and texts of errors. Each is cut after
-   * 32,768 characters. Files and keys of providers are left out. Default: false.
+   * Records contents in spans: the message and the answer of a run, arguments and results of tools, and texts of errors. Each is
+   * cut after 32,768 characters. Files and keys of providers are left out. Default: false.
    */
   readonly contents?: boolean | undefined
   /**
-   * Sends what has been collected. It is called after each run, and keeps a Worker alive until it is done. Give it on Workers:
-   * `() => provider.forceFlush()`. Elsewhere the processors of the SDK send by themselves. Default: nothing.
+   * Exports collected data. It is called after each run, and keeps a Worker alive until it is done. Give it on Workers: `() =>
+   * provider.forceFlush()`. Elsewhere the processors of the SDK export by themselves. Default: nothing.
    */
   readonly flush?: (() => Promise<unknown>) | undefined
 }
@@ -52,8 +52,8 @@ const OptionsSchema = v.strictObject({
 })
 
 /**
- * Traces every run with the semantic conventions for generative AI of OpenTelemetry ({@link SCHEMA_URL}), and measures it. What a run
- * calls gets its `traceparent` (W3C Trace Context, level 1). Throws `invalid_options`.
+ * Traces every run with the semantic conventions for generative AI of OpenTelemetry ({@link SCHEMA_URL}), and measures it. Calls
+ * of a run carry its `traceparent` (W3C Trace Context, level 1). Throws `invalid_options`.
  */
 export function otel(options: OtelOptions): Plugin {
   checkOptions('otel', OptionsSchema, options)

@@ -1,5 +1,5 @@
 /**
- * The spans of one run: its own, and inside of it those of its tool calls, its steps, the agents in it and its model calls.
+ * The spans of one run: its own, with those of its tool calls, steps, agents and model calls inside.
  *
  * @module
  */
@@ -16,29 +16,36 @@ import type {
   Usage,
 } from '../../agents/contract.ts'
 import type { BegunRun, RunObserver } from '../../runs/observer.ts'
-import { clean, cleanJson, inputMessages, SaidText } from './contents.ts'
-import { ATTR, errorType, type ModelName, modelName, type Operation, providerName } from './conventions.ts'
+import { clean, cleanJson, inputMessages, OutputText } from './contents.ts'
+import {
+  ATTR,
+  errorType,
+  type ModelName,
+  modelName,
+  providerName,
+  type SpanOperation,
+} from './conventions.ts'
 import type { Measured, Measures } from './measures.ts'
 import { type Failure, OpenSpan } from './open-span.ts'
-import { linksTo, parentOf, traceparentOf } from './places.ts'
+import { linksTo, parentOf, traceparentOf } from './trace-context.ts'
 
-/** Most spans of a run that are open at once, beside its own. What begins past it has none. */
+/** Most open spans of a run, besides its own. Above it no span begins. */
 const MAX_OPEN = 200
 
-/** Most steps inside of each other that are looked for. */
+/** Most nested steps that are searched. */
 const MAX_DEPTH = 20
 
-/** What all runs of a plugin share. */
+/** The shared parts of a plugin's runs. */
 export interface Tracing {
   readonly tracer: Tracer
   readonly measures: Measures | undefined
   readonly contents: boolean
-  /** Is called when a run has ended. */
+  /** Called when a run has ended. */
   readonly onEnd: () => void
 }
 
-/** An event with where in the run it happens. */
-type Placed = Pick<RunEvent, 'agent' | 'parentId'>
+/** The agent and the container of an event. */
+type EventPosition = Pick<RunEvent, 'agent' | 'parentId'>
 
 /** A span to begin. */
 interface SpanPlan {
@@ -52,18 +59,18 @@ export class RunSpans implements RunObserver {
   readonly traceparent: string | undefined
   readonly #tracing: Tracing
   readonly #run: BegunRun
-  readonly #operation: Operation
+  readonly #operation: SpanOperation
   readonly #model: ModelName | undefined
   readonly #root: OpenSpan
   readonly #open = new Map<string, OpenSpan>()
-  /** The turns of members, by where and by whom: spans that are open. */
+  /** The turns of members, by container and agent: open spans. */
   readonly #turns = new Map<string, OpenSpan>()
-  readonly #said: SaidText | undefined
+  readonly #outputText: OutputText | undefined
   readonly #startedAt = new Date()
-  /** When the event before this one came. */
+  /** The time of the last event. */
   #lastAt = this.#startedAt
   #hasAnswered = false
-  /** A model call has told what it used: the run's sum is not measured again. */
+  /** Whether a model call has reported its usage. Then the run's sum is not measured again. */
   #isMeasured = false
 
   constructor(tracing: Tracing, run: BegunRun) {
@@ -75,15 +82,15 @@ export class RunSpans implements RunObserver {
     const options = { attributes: this.#attributes(), links: linksTo(continues?.traceparent) }
     this.#root = this.#start({ name: `${this.#operation} ${name}`, ...options }, parentOf(traceparent))
     if (tracing.contents && this.#root.span.isRecording()) {
-      this.#said = new SaidText()
+      this.#outputText = new OutputText()
       this.#root.span.setAttribute(ATTR.inputMessages, inputMessages(run.input, this.#redact))
     }
     this.traceparent = traceparentOf(this.#root.span)
   }
 
-  /** The place of a tool call, which may begin here, or of a member's turn. */
+  /** The `traceparent` of a tool call, whose span may begin here, or of a member's turn. */
   readonly traceparentOf: TraceparentOf = (id, toolName) => {
-    const open = toolName === undefined ? this.#aroundPath(id) : this.#beginTool(id, toolName, {})
+    const open = toolName === undefined ? this.#spanOfPath(id) : this.#beginTool(id, toolName, {})
     return open && traceparentOf(open.span)
   }
 
@@ -104,7 +111,7 @@ export class RunSpans implements RunObserver {
         return this.#speak(event)
       case 'tool_call_start':
         this.#speak(event)
-        // A client runs it, after this run.
+        // The client runs it after this run.
         if (event.isClientTool !== true) this.#beginTool(event.toolCall.id, event.toolCall.name, event)
         return
       case 'tool_call_ready':
@@ -156,7 +163,7 @@ export class RunSpans implements RunObserver {
   readonly #redact = (text: string): string => this.#run.redact(text)
 
   #output(reason: FinishReason | 'error'): Attributes {
-    return this.#said ? { [ATTR.outputMessages]: this.#said.message(reason, this.#redact) } : {}
+    return this.#outputText ? { [ATTR.outputMessages]: this.#outputText.message(reason, this.#redact) } : {}
   }
 
   #attributes(): Attributes {
@@ -177,52 +184,52 @@ export class RunSpans implements RunObserver {
     }
   }
 
-  /** Where an event happens: in the turn of an agent, a step, a tool call, or the run itself. */
-  #placeOf({ agent, parentId }: Placed): OpenSpan {
-    const around = this.#around(parentId)
-    const place = around ?? this.#root
-    if (agent === undefined) return place
+  /** The span of an event: the turn of an agent, a step, a tool call, or the run itself. */
+  #parentOf({ agent, parentId }: EventPosition): OpenSpan {
+    const container = this.#spanOf(parentId)
+    const parent = container ?? this.#root
+    if (agent === undefined) return parent
     const key = agentKey(parentId, agent)
     const turn = this.#turns.get(key)
     if (turn !== undefined) return turn
     const known = this.#open.get(key)
-    const begun = known ?? this.#begin(key, { ...agentSpan(agent), startTime: this.#lastAt }, place)
-    if (begun === undefined) return place
-    if (known === undefined) around?.inner.push(key)
-    // Nothing tells that it has ended.
+    const begun = known ?? this.#begin(key, { ...agentSpan(agent), startTime: this.#lastAt }, parent)
+    if (begun === undefined) return parent
+    if (known === undefined) container?.inner.push(key)
+    // No event marks its end.
     begun.lastAt = new Date()
     return begun
   }
 
-  /** What has the path, or the step inside of which it is: the path begins with that of the step. */
-  #aroundPath(path: string): OpenSpan | undefined {
-    let open = this.#around(path)
+  /** The span with this path, or that of the step that contains it, whose path is a prefix. */
+  #spanOfPath(path: string): OpenSpan | undefined {
+    let open = this.#spanOf(path)
     for (let depth = 0; open === undefined && depth < MAX_DEPTH && path.includes('/'); depth++) {
       path = path.slice(0, path.lastIndexOf('/'))
-      open = this.#around(path)
+      open = this.#spanOf(path)
     }
     return open
   }
 
-  #around(id: string | undefined): OpenSpan | undefined {
+  #spanOf(id: string | undefined): OpenSpan | undefined {
     if (id === undefined) return undefined
     return this.#open.get(toolKey(id)) ?? this.#open.get(stepKey(id))
   }
 
-  /** The run says a part of its answer. */
-  #answer(event: Placed, text: string): void {
-    this.#said?.add(text)
+  /** Adds a part of the run's answer. */
+  #answer(event: EventPosition, text: string): void {
+    this.#outputText?.add(text)
     if (!this.#hasAnswered) this.#tracing.measures?.began(this.#measured, this.#root.durationMs)
     this.#hasAnswered = true
     this.#speak(event)
   }
 
-  /** A model says something. */
-  #speak(event: Placed): void {
-    this.#placeOf(event).firstChunkAt ??= performance.now()
+  /** Records the time of a model's first chunk. */
+  #speak(event: EventPosition): void {
+    this.#parentOf(event).firstChunkAt ??= performance.now()
   }
 
-  #beginTool(id: string, name: string, event: Placed): OpenSpan | undefined {
+  #beginTool(id: string, name: string, event: EventPosition): OpenSpan | undefined {
     const key = toolKey(id)
     const attributes = {
       [ATTR.operation]: 'execute_tool',
@@ -232,7 +239,7 @@ export class RunSpans implements RunObserver {
     }
     return (
       this.#open.get(key) ??
-      this.#begin(key, { name: `execute_tool ${name}`, attributes }, this.#placeOf(event))
+      this.#begin(key, { name: `execute_tool ${name}`, attributes }, this.#parentOf(event))
     )
   }
 
@@ -245,7 +252,7 @@ export class RunSpans implements RunObserver {
     this.#tracing.measures?.ended({ operation: 'execute_tool', error }, durationMs)
   }
 
-  #step(event: StepEvent & Placed): void {
+  #step(event: StepEvent & EventPosition): void {
     const { id, name, status, agent, parentId } = event
     if (id === undefined) return
     if (status === 'progress') return this.#speak({ agent, parentId: id })
@@ -254,20 +261,20 @@ export class RunSpans implements RunObserver {
     if (this.#open.has(key)) return
     const isTurn = this.#run.kind === 'team' && agent === undefined
     const plan = isTurn ? agentSpan(name) : { name: `step ${name}`, attributes: { [ATTR.step]: name } }
-    const begun = this.#begin(key, plan, this.#placeOf(event))
+    const begun = this.#begin(key, plan, this.#parentOf(event))
     if (begun === undefined || !isTurn) return
-    // What the member says is in its turn, also where the turn is told as a tool call of the one who leads.
+    // The member's events belong to its turn, even if the turn appears as a tool call of the leader.
     begun.turns.push(agentKey(id, name), agentKey(parentId ?? id, name))
     for (const turn of begun.turns) this.#turns.set(turn, begun)
   }
 
-  #modelCall(event: ModelCallEvent & Placed): void {
+  #modelCall(event: ModelCallEvent & EventPosition): void {
     const { usage, finishReason, durationMs } = event
     const { measures } = this.#tracing
     const model = modelName(event.model) ?? this.#model
-    const place = this.#placeOf(event)
-    const { firstChunkAt } = place
-    place.firstChunkAt = undefined
+    const parent = this.#parentOf(event)
+    const { firstChunkAt } = parent
+    parent.firstChunkAt = undefined
     const attributes = {
       [ATTR.operation]: 'chat',
       ...(model && modelAttributes(model)),
@@ -276,7 +283,7 @@ export class RunSpans implements RunObserver {
     }
     const startTime = new Date(Math.max(Date.now() - (durationMs ?? 0), this.#startedAt.getTime()))
     const name = model === undefined ? 'chat' : `chat ${model.model}`
-    this.#start({ name, kind: SpanKind.CLIENT, attributes, startTime }, place.context).end()
+    this.#start({ name, kind: SpanKind.CLIENT, attributes, startTime }, parent.context).end()
     const measured = { operation: 'chat', model } as const
     if (durationMs !== undefined) {
       measures?.ended(measured, durationMs)
@@ -284,14 +291,14 @@ export class RunSpans implements RunObserver {
       if (waitedMs >= 0) measures?.began(measured, waitedMs)
     }
     if (usage === undefined) return
-    place.use(usage)
+    parent.use(usage)
     measures?.used(measured, usage)
     this.#isMeasured = true
   }
 
-  #begin(key: string, plan: SpanPlan, place: OpenSpan): OpenSpan | undefined {
+  #begin(key: string, plan: SpanPlan, parent: OpenSpan): OpenSpan | undefined {
     if (this.#open.size >= MAX_OPEN) return undefined
-    const open = this.#start(plan, place.context)
+    const open = this.#start(plan, parent.context)
     this.#open.set(key, open)
     return open
   }
@@ -315,12 +322,12 @@ export class RunSpans implements RunObserver {
   }
 
   #tellContent(toolCallId: string, attribute: string, value: unknown): void {
-    if (this.#said === undefined) return
+    if (this.#outputText === undefined) return
     const json = cleanJson(value, this.#redact)
     if (json !== undefined) this.#open.get(toolKey(toolCallId))?.span.setAttribute(attribute, json)
   }
 
-  /** What failed. Its text may say what was said. */
+  /** A failure. Its text may contain output. */
   #failureOf({
     code,
     error,
@@ -328,7 +335,7 @@ export class RunSpans implements RunObserver {
     readonly code?: string | undefined
     readonly error?: string | undefined
   }): Failure {
-    return { code, ...(this.#said && error !== undefined && { text: clean(error, this.#redact) }) }
+    return { code, ...(this.#outputText && error !== undefined && { text: clean(error, this.#redact) }) }
   }
 }
 

@@ -1,12 +1,12 @@
 import { createWake, unrefed, type Wake } from '../../base/wake.ts'
 import type { Follower } from '../../runs/stored/host.ts'
-import type { LogEntry } from '../../stores/store.ts'
+import type { StoredLogEntry } from '../../stores/store.ts'
 
-/** Milliseconds between looks at a run that may begin in another process: at first, and at most where each look is paid for. */
+/** Milliseconds between checks of a run that may begin in another process: at first, and at most if each check costs money. */
 const POLL_MS = 500
 const MAX_POLL_MS = 4000
 
-/** Resolves once a run waits no more, or once `signal` fires. */
+/** Resolves when a run has left the queue, or `signal` fires. */
 export async function begun(
   isQueued: () => Promise<boolean>,
   changed: Wake | undefined,
@@ -14,22 +14,22 @@ export async function begun(
 ): Promise<void> {
   const own = createWake()
   let isOver = false
-  // One at a time: a promise that is awaited again and again keeps all who ever did.
-  const hear = (): void => {
+  // One `wait` at a time: a promise that is awaited again and again keeps all its listeners.
+  const listen = (): void => {
     void changed?.wait().then(() => {
       own.fire()
-      if (!isOver) hear()
+      if (!isOver) listen()
     })
   }
-  hear()
+  listen()
   signal.addEventListener('abort', own.fire)
   try {
     for (let ms = POLL_MS; !signal.aborted; ms = changed ? POLL_MS : Math.min(2 * ms, MAX_POLL_MS)) {
-      // Armed first: what changes while this looks counts as well.
-      const word = own.wait()
+      // Waits before the check, so that a change during the check counts as well.
+      const change = own.wait()
       if (!(await isQueued())) return
       const timer = unrefed(setTimeout(own.fire, ms))
-      await word
+      await change
       clearTimeout(timer)
     }
   } finally {
@@ -38,18 +38,18 @@ export async function begun(
   }
 }
 
-/** Follows a run that waits for its place: it says nothing until it begins. */
+/** Follows a queued run. It has no events until the run begins. */
 export class QueuedFollower implements Follower {
   readonly #begin: (signal: AbortSignal) => Promise<Follower>
   readonly #left = new AbortController()
   #follower: Follower | undefined
 
-  /** `begin` resolves once the run has begun, or whoever follows it has left. */
+  /** `begin` resolves when the run has begun, or its follower has left. */
   constructor(begin: (signal: AbortSignal) => Promise<Follower>) {
     this.#begin = begin
   }
 
-  async next(): Promise<readonly LogEntry[] | undefined> {
+  async next(): Promise<readonly StoredLogEntry[] | undefined> {
     const { signal } = this.#left
     if (this.#follower === undefined) {
       const follower = await this.#begin(signal)
@@ -59,7 +59,7 @@ export class QueuedFollower implements Follower {
     return signal.aborted ? undefined : this.#follower.next()
   }
 
-  ready(): readonly LogEntry[] {
+  ready(): readonly StoredLogEntry[] {
     return this.#follower?.ready() ?? []
   }
 
@@ -69,5 +69,5 @@ export class QueuedFollower implements Follower {
   }
 }
 
-/** Follows nothing. */
+/** A follower without events. */
 export const NOTHING: Follower = { next: async () => undefined, ready: () => [], leave() {} }

@@ -1,5 +1,5 @@
 /**
- * Stands before the host of stored runs: background runs for which there is no place wait in a line. `starter.ts` starts them.
+ * Wraps the host of stored runs: background runs above the limits wait in a queue. `starter.ts` starts them.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { tooManyRuns } from '../../runs/admission.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
 import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../../runs/stored/host.ts'
-import { type Asked, inputNotKept, toAsked } from '../../runs/stored/journal.ts'
+import { inputNotKept, type StoredRequest, toStoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { newRun } from '../../runs/stored/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
-import { mayPass } from '../../stores/remote/patient.ts'
+import { mayPass } from '../../stores/retrying.ts'
 import { begun, NOTHING, QueuedFollower } from './follower.ts'
 import {
   LINE,
@@ -26,44 +26,44 @@ import {
   NAME,
   type OfSession,
   type QueueBounds,
-  type Queued,
+  type QueuedRecord,
 } from './line.ts'
 import { createStarter, isTooMany, type Starter, type StarterParts } from './starter.ts'
 
-/** What a run's priority is chosen by. */
+/** The data by which `priorityOf` chooses. */
 export interface QueuedRun extends Pick<Target, 'kind' | 'name'> {
-  /** The identity that owns it; null where there is none. */
+  /** The identity that owns it. Null without one. */
   readonly owner: string | null
   readonly sessionId?: string | undefined
 }
 
-/** How runs wait. */
+/** Settings of the queue. */
 export interface QueueSettings extends QueueBounds {
   readonly priorityOf: ((run: QueuedRun) => number) | undefined
 }
 
-/** What the host needs of the handler. */
+/** The parts of the handler that the host uses. */
 export interface QueueParts extends StarterParts {
   readonly callTransactions: CallTransactions
   readonly settings: QueueSettings
 }
 
-/** Most characters of what a run is asked with, as JSON: one with more is refused where there is no place. */
+/** Most characters of a queued run's request, as JSON. A larger one is refused instead of queued. */
 const MAX_LENGTH = 1_048_576
 
-/** Milliseconds until a run is looked at again that another process starts or cancels, and how often that is done. */
+/** Milliseconds between checks of a run that another process starts or cancels, and the most checks. */
 const CLAIMED_MS = 50
 const CLAIMED_TRIES = 100
 
-/** See the module's head. */
+/** The host of stored runs with a queue. */
 export class QueueHost implements RunHost {
   readonly #host: RunHost
   readonly #parts: QueueParts
   readonly #line: Calls<LineTransactions>
-  /** Starts what waits. */
+  /** Starts queued runs. */
   readonly starter: Starter
   readonly onFree: Starter['onFree']
-  // What waits in the line has neither ended nor asked anything yet.
+  // A queued run has neither ended nor asked anything, so these need no queue.
   readonly keep: RunHost['keep']
   readonly record: RunHost['record']
   readonly asking: RunHost['asking']
@@ -90,7 +90,7 @@ export class QueueHost implements RunHost {
     // Provider keys are never stored, so a run that needs one cannot wait.
     const mayWait = isBackground && !hasKeys(options)
     if (key === undefined) return mayWait ? this.#startOrAdd(request) : this.#host.start(request)
-    // The first request of a key chooses the run's id: whoever starts it, or lets it wait, finds the same run.
+    // The first request of a key chooses the run's id, so that every request with the key finds the same run.
     const id = options.runId ?? crypto.randomUUID()
     const { timeoutMs, retentionMs } = this.#parts.runs
     const runId = await this.#line.reserve(LINE, key, id, Date.now() + timeoutMs + retentionMs)
@@ -101,7 +101,7 @@ export class QueueHost implements RunHost {
     try {
       return await (mayWait ? this.#startOrAdd(asked) : this.#host.start(asked))
     } catch (error) {
-      // Nothing is left of a run that is refused. Where the state cannot be reached, it may have begun.
+      // A refused run leaves no data. If the state cannot be reached, the run may have begun.
       if (isNew && !mayPass(error)) await this.#line.free(LINE, key)
       throw error
     }
@@ -157,7 +157,7 @@ export class QueueHost implements RunHost {
     if (query.cursor !== undefined || !isAsked) return this.#host.list(owner, query)
     const queued = await this.#line.list(LINE, owner, query)
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
-    // The next page begins after a run that has begun, so there is one on each page.
+    // The next page begins after a run that has begun, so each page needs one.
     const runs = queued.slice(0, query.limit - 1)
     const page = await this.#host.list(owner, { ...query, limit: query.limit - runs.length })
     const isThere = new Set(page.runs.map(({ id }) => id))
@@ -192,7 +192,7 @@ export class QueueHost implements RunHost {
       viewer,
       async () => {
         const { status } = await this.#host.get(id, viewer)
-        // Its key goes first: if this ends in between, the run is still found.
+        // Its key is freed first. After a crash between the two, the run is still found.
         if (status !== 'running') await this.#line.freeOf(LINE, id)
         await this.#host.delete(id, viewer)
       },
@@ -200,7 +200,7 @@ export class QueueHost implements RunHost {
     )
   }
 
-  /** Takes out what waits of an owner, or of one of its sessions. Throws `session_busy` where that is not to be cancelled. */
+  /** Removes the queued runs of an owner, or of one of its sessions. Throws `session_busy` unless `cancels`. */
   async forget(owner: string | null, session: OfSession | undefined, cancels: boolean): Promise<boolean> {
     if (!cancels) {
       const page = { kind: session?.kind, name: session?.name, sessionId: session?.id, limit: 1 }
@@ -212,7 +212,7 @@ export class QueueHost implements RunHost {
     return count > 0
   }
 
-  asked(id: string, viewer: Viewer): Promise<Asked> {
+  asked(id: string, viewer: Viewer): Promise<StoredRequest> {
     const { keepInput } = this.#parts.runs
     return this.#orQueued(
       id,
@@ -233,15 +233,15 @@ export class QueueHost implements RunHost {
     await this.onFree()
   }
 
-  /** Lets a run wait. Throws `why` where it cannot. */
+  /** Queues a run. Throws `why` if it cannot be queued. */
   async #add(
     request: StartRequest,
     why: unknown = tooManyRuns('this one is too large to wait'),
   ): Promise<RunRecord> {
     const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
     const { settings } = this.#parts
-    const asked = toAsked({ ...request, client }, false, false)
-    // What cannot be kept cannot wait.
+    const asked = toStoredRequest({ ...request, client }, false, false)
+    // A run that cannot be stored cannot be queued.
     if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why
     const id = options.runId ?? crypto.randomUUID()
     const { record } = newRun({ id, at: Date.now(), instance: '' }, { ...request, target, key: undefined })
@@ -259,23 +259,23 @@ export class QueueHost implements RunHost {
     return added
   }
 
-  /** Resolves once a run waits no more, or the one who waits for it has left. */
+  /** Resolves when a run has left the queue, or its follower has left. */
   #begun(id: string, viewer: Viewer, signal: AbortSignal): Promise<void> {
     const isQueued = async () => (await this.#queued(id, viewer)) !== undefined
     return begun(isQueued, this.#parts.changed, signal)
   }
 
-  async #queued(id: string, viewer: Viewer): Promise<Queued | undefined> {
+  async #queued(id: string, viewer: Viewer): Promise<QueuedRecord | undefined> {
     const queued = await this.#line.find(LINE, id)
     return queued?.owner === null || queued?.owner === viewer ? queued : undefined
   }
 
-  /** The work with a run that has begun; of one that waits, the other. */
+  /** Runs `onQueued` for a queued run, and `work` for any other. */
   async #orQueued<T, U>(
     id: string,
     viewer: Viewer,
     work: () => Promise<T>,
-    onQueued: (queued: Queued) => Promise<U>,
+    onQueued: (queued: QueuedRecord) => Promise<U>,
   ): Promise<T | U> {
     try {
       return await work()
@@ -283,12 +283,12 @@ export class QueueHost implements RunHost {
       asUndefined(error)
     }
     const queued = await this.#queued(id, viewer)
-    // It may have begun in between.
+    // The run may have begun meanwhile.
     return queued === undefined ? work() : onQueued(queued)
   }
 }
 
-/** A run that is not there. Throws any other error. */
+/** Undefined for a run that does not exist. Throws any other error. */
 function asUndefined(error: unknown): undefined {
   if (!isServableError(error) || error.code !== 'run_not_found') throw error
 }

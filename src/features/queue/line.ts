@@ -1,5 +1,5 @@
 /**
- * What is kept of runs that wait for a place, and who is next.
+ * Stores queued runs, and chooses the next one.
  *
  * @module
  */
@@ -7,93 +7,93 @@
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { checkUse, type KeyUse, tooManyRuns } from '../../runs/admission.ts'
 import type { IdempotencyKey, RunQuery } from '../../runs/stored/host.ts'
-import type { Asked } from '../../runs/stored/journal.ts'
+import type { StoredRequest } from '../../runs/stored/journal.ts'
 import { partitionOf, type RunSummary, type RunWebhook } from '../../runs/stored/record.ts'
 import { restAfter } from '../../stores/deaths.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 
-/** The plugin's name, and that of its keeper in objects. */
+/** The name of the plugin and of its object service. */
 export const NAME = 'queue'
 
-/** The place of all that waits: the bounds of runs at work hold for all clients together. */
+/** The address of all queued runs. The limits of running runs hold for all clients together, so there is one address. */
 export const LINE = 'queue'
 
-/** Collections: who waits, in their order; what they asked; the turns of clients; keys of runs that waited. */
+/** Collections: queued runs in their order; their inputs; the turns of clients; the idempotency keys of queued runs. */
 const QUEUED = 'queued'
 const INPUTS = 'queued-input'
 const LANES = 'queued-lane'
 const KEYS = 'queued-key'
 
-/** The least and the highest priority. */
+/** The highest priority. The lowest is 0. */
 export const MAX_PRIORITY = 9
 
-/** Runs among which a position is looked up. Those after them have none. */
+/** Runs for which a position is computed. Later ones have none. */
 export const MAX_POSITION = 100
 
-/** Most runs that are looked at for the next one. */
+/** Most runs to check for the next one. */
 const LOOKS = 256
 
 /**
- * Milliseconds after which a run that a process has taken, and neither started nor given back, is anyone's again. Two that start it find
- * the same run.
+ * Milliseconds after which a run that a process has claimed, and neither started nor released, can be claimed again. If two
+ * processes start it, both get the same run.
  */
 export const CLAIM_MS = 5000
 
-/** A run that waits. */
-export interface Queued {
+/** A queued run. */
+export interface QueuedRecord {
   /** Its status is `queued`. */
   readonly record: RunSummary
   readonly owner: string | null
-  /** Whose place it takes. */
+  /** The client that it counts for. */
   readonly client: string
   readonly priority: number
-  /** The client's turn: those of one turn, each of another client, come before any of the next. */
+  /** The client's turn. Runs of one turn belong to different clients, and come before those of later turns. */
   readonly turn: number
-  /** Until then it is being started, or cancelled. Milliseconds since 1970. */
+  /** Until then a process starts or cancels it. Milliseconds since 1970. */
   readonly claimedUntil?: number | undefined
-  /** How often in a row somebody began to start it, and neither did so nor gave it back. */
+  /** How often in a row a process has begun to start it without a result. */
   readonly begun?: number | undefined
-  /** Until then nobody begins again: whoever did has died. */
+  /** No process starts it before this time, since the last ones crashed. */
   readonly restsUntil?: number | undefined
 }
 
-/** What it asked, with what its start needs beside that. */
-export interface QueuedInput extends Pick<Asked, 'target' | 'input' | 'options' | 'continues'> {
+/** Its request, and the other data that its start needs. */
+export interface QueuedInput extends Pick<StoredRequest, 'target' | 'input' | 'options' | 'continues'> {
   readonly transport?: string | undefined
   readonly keepsInput?: boolean | undefined
   readonly webhook?: RunWebhook | undefined
 }
 
-/** A run that begins to wait. */
-export interface NewQueued extends Pick<Queued, 'record' | 'owner' | 'client' | 'priority'> {
+/** A run to queue. */
+export interface NewQueued extends Pick<QueuedRecord, 'record' | 'owner' | 'client' | 'priority'> {
   readonly asked: QueuedInput
 }
 
-/** How many may wait. */
+/** The limits of the queue. */
 export interface QueueBounds {
   readonly maxQueued: number
   readonly maxQueuedPerClient: number
 }
 
-/** A run that was taken out, to be started. It is counted as begun. */
-export interface Claimed {
-  readonly queued: Queued
+/** A run that was taken from the queue to be started. Its start is counted. */
+export interface ClaimedRun {
+  readonly queued: QueuedRecord
   readonly asked: QueuedInput
 }
 
 /** The turns of one client, or of all (`''`) at one priority. */
 interface Lane {
   readonly turn: number
-  /** How many have come, so that those of a turn are in their order. Of all alone. */
+  /** Number of runs so far, which orders the runs of a turn. Only for all. */
   readonly came?: number | undefined
 }
 
-/** See {@link LINE_TRANSACTIONS}. */
+/** The type of {@link LINE_TRANSACTIONS}. */
 export interface LineTransactions extends Transactions {
   readonly reads: {
-    /** One that waits, with its position: 1 is next. */
-    readonly find: (tx: Reader, id: string) => Queued | undefined
-    /** Those of an owner, newest first. */
+    /** A queued run with its position: 1 is next. */
+    readonly find: (tx: Reader, id: string) => QueuedRecord | undefined
+    /** The queued runs of an owner, newest first. */
     readonly list: (
       tx: Reader,
       owner: string | null,
@@ -103,28 +103,31 @@ export interface LineTransactions extends Transactions {
     readonly asked: (tx: Reader, id: string) => QueuedInput | undefined
   }
   readonly writes: {
-    /** Lets a key stand for a run until then, and gives the run: an earlier one's, if there is one. Throws `idempotency_mismatch`. */
+    /**
+     * Reserves a key for a run until a time, and returns its run: an earlier run's id, if there is one. Throws
+     * `idempotency_mismatch`.
+     */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, until: number) => string
-    /** The run of a key was refused: the key stands for nothing any more. */
+    /** Frees the key of a refused run. */
     readonly free: (tx: Transaction, key: IdempotencyKey) => void
-    /** The same, of a run that is deleted. */
+    /** Frees the key of a deleted run. */
     readonly freeOf: (tx: Transaction, runId: string) => void
-    /** Adds a run, or finds the one of its id, with its position. Throws `too_many_runs`. */
+    /** Queues a run, or finds the one with its id, and returns it with its position. Throws `too_many_runs`. */
     readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
-    /** Takes the next one whose client is not among these. */
-    readonly claim: (tx: Transaction, but: readonly string[]) => Claimed | undefined
-    /** Takes that one, if nobody has it. */
+    /** Claims the next run, except those of the clients in `but`. */
+    readonly claim: (tx: Transaction, but: readonly string[]) => ClaimedRun | undefined
+    /** Claims this run, unless another process has. */
     readonly take: (tx: Transaction, id: string) => boolean
-    /** Gives one back. */
+    /** Releases a claimed run. */
     readonly release: (tx: Transaction, id: string) => void
-    /** It waits no more. */
+    /** Removes a run. */
     readonly done: (tx: Transaction, id: string) => void
-    /** Takes out all of an owner, or what is of one session. Gives how many there were. */
+    /** Removes all runs of an owner, or those of one session. Returns their number. */
     readonly forget: (tx: Transaction, owner: string | null, session?: OfSession) => number
   }
 }
 
-/** A session, as a run names it. */
+/** A session in the terms of a run record. */
 export interface OfSession extends Pick<RunSummary, 'kind' | 'name'> {
   readonly id: string
 }
@@ -133,12 +136,12 @@ export const LINE_TRANSACTIONS: LineTransactions = {
   expiring: [KEYS],
   reads: {
     find(tx, id) {
-      const queued = tx.get<Queued>(QUEUED, id)?.value
+      const queued = tx.get<QueuedRecord>(QUEUED, id)?.value
       return queued && withPosition(tx, queued)
     },
     list(tx, owner, { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
       if (status !== undefined && status !== 'queued') return []
-      const ofOwner = tx.list<Queued>(QUEUED, { partition: partitionOf(owner), limit: MANY })
+      const ofOwner = tx.list<QueuedRecord>(QUEUED, { partition: partitionOf(owner), limit: MANY })
       return ofOwner
         .map(({ value }) => value.record)
         .filter(record => {
@@ -170,7 +173,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     freeOf,
     add(tx, { asked, ...run }, { maxQueued, maxQueuedPerClient }) {
       const { id, kind, name } = run.record
-      const before = tx.get<Queued>(QUEUED, id)
+      const before = tx.get<QueuedRecord>(QUEUED, id)
       if (before !== undefined) return withPosition(tx, before.value).record
       const lane = laneOf(run)
       if (tx.count(QUEUED) >= maxQueued) throw tooManyRuns(`${maxQueued} are at work or wait`)
@@ -179,7 +182,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       const all = turnsOf(tx, allOf(run.priority))
       const turn = Math.max(all.turn, turnsOf(tx, lane).turn + 1)
       const came = (all.came ?? 0) + 1
-      const value: Queued = { ...run, turn }
+      const value: QueuedRecord = { ...run, turn }
       putLane(tx, allOf(run.priority), { turn: all.turn, came })
       putLane(tx, lane, { turn })
       tx.put(LANES, { id: `${id}/place`, partition: lane, at: 0, tags: {}, value: null }, { thing: id })
@@ -189,7 +192,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       return withPosition(tx, value).record
     },
     claim(tx, but) {
-      for (const document of tx.oldest<Queued>(QUEUED, LOOKS)) {
+      for (const document of tx.oldest<QueuedRecord>(QUEUED, LOOKS)) {
         const { client, claimedUntil = 0, restsUntil = 0 } = document.value
         if (Math.max(claimedUntil, restsUntil) > tx.now || but.includes(client)) continue
         const asked = tx.get<QueuedInput>(INPUTS, document.id)?.value
@@ -197,7 +200,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
           drop(tx, document)
           continue
         }
-        // Whoever comes from now on has no earlier turn.
+        // Runs that are queued from now on get no earlier turn.
         const all = allOf(document.value.priority)
         putLane(tx, all, { ...turnsOf(tx, all), turn: document.value.turn })
         const begun = (document.value.begun ?? 0) + 1
@@ -208,23 +211,23 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       return undefined
     },
     take(tx, id) {
-      const document = tx.get<Queued>(QUEUED, id)
+      const document = tx.get<QueuedRecord>(QUEUED, id)
       if (document === undefined || (document.value.claimedUntil ?? 0) > tx.now) return false
       hold(tx, document)
       return true
     },
     release(tx, id) {
-      const document = tx.get<Queued>(QUEUED, id)
+      const document = tx.get<QueuedRecord>(QUEUED, id)
       if (document !== undefined)
         tx.put(QUEUED, { ...document, value: { ...document.value, ...UNCLAIMED } }, { thing: id })
     },
     done(tx, id) {
-      const document = tx.get<Queued>(QUEUED, id)
+      const document = tx.get<QueuedRecord>(QUEUED, id)
       if (document !== undefined) drop(tx, document)
     },
     forget(tx, owner, session) {
-      const all = tx.list<Queued>(QUEUED, { partition: partitionOf(owner), limit: MANY })
-      const isOf = ({ value: { record } }: Document<Queued>) =>
+      const all = tx.list<QueuedRecord>(QUEUED, { partition: partitionOf(owner), limit: MANY })
+      const isOf = ({ value: { record } }: Document<QueuedRecord>) =>
         session === undefined ||
         (record.kind === session.kind && record.name === session.name && record.sessionId === session.id)
       const found = all.filter(isOf)
@@ -239,7 +242,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
 
 const UNCLAIMED = { claimedUntil: undefined, begun: undefined, restsUntil: undefined }
 
-/** More than may wait. */
+/** Above the most runs that can be queued. */
 const MANY = 100_000
 
 function useIn(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
@@ -252,19 +255,19 @@ function freeOf(tx: Transaction, runId: string): void {
   for (const { id } of tx.list(KEYS, { partition: runId, limit: LOOKS })) tx.delete(KEYS, id)
 }
 
-function withPosition(tx: Reader, queued: Queued): Queued {
-  const before = tx.oldest<Queued>(QUEUED, MAX_POSITION)
+function withPosition(tx: Reader, queued: QueuedRecord): QueuedRecord {
+  const before = tx.oldest<QueuedRecord>(QUEUED, MAX_POSITION)
   const at = before.findIndex(({ id }) => id === queued.record.id)
   return at === -1 ? queued : { ...queued, record: { ...queued.record, position: at + 1 } }
 }
 
-/** Keeps one from others for a while. */
-function hold(tx: Transaction, document: Document<Queued>): void {
+/** Claims a run for a while. */
+function hold(tx: Transaction, document: Document<QueuedRecord>): void {
   const value = { ...document.value, claimedUntil: tx.now + CLAIM_MS }
   tx.put(QUEUED, { ...document, value }, { thing: document.id })
 }
 
-function drop(tx: Transaction, { id, value }: Document<Queued>): void {
+function drop(tx: Transaction, { id, value }: Document<QueuedRecord>): void {
   const lane = laneOf(value)
   tx.delete(QUEUED, id)
   tx.delete(INPUTS, id)
@@ -273,7 +276,7 @@ function drop(tx: Transaction, { id, value }: Document<Queued>): void {
   if (tx.count(QUEUED) === 0) for (let at = 0; at <= MAX_PRIORITY; at++) tx.delete(LANES, allOf(at))
 }
 
-function laneOf({ priority, client }: Pick<Queued, 'priority' | 'client'>): string {
+function laneOf({ priority, client }: Pick<QueuedRecord, 'priority' | 'client'>): string {
   return `${priority}:${client}`
 }
 
@@ -293,7 +296,7 @@ function putLane(tx: Transaction, id: string, value: Lane): void {
 const TURNS = 2 ** 24
 const PRIORITIES = 2 ** 49
 
-/** The place in the line, from the first on. */
-function rankOf({ priority, turn }: Queued, came: number): number {
+/** The rank in the queue, the next run first. */
+function rankOf({ priority, turn }: QueuedRecord, came: number): number {
   return (MAX_PRIORITY - priority) * PRIORITIES + turn * TURNS + (came % TURNS)
 }

@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import { checkOptions, count, func } from '../../base/schemas.ts'
 import { createWake } from '../../base/wake.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Plugin } from '../../core/plugin.ts'
@@ -19,9 +19,9 @@ export type { QueuedRun } from './host.ts'
 
 /** How many background runs wait, and in which order. */
 export interface QueueOptions {
-  /** Most runs that wait. One more is answered 429 (`too_many_runs`). Default: 1,000. */
+  /** Most queued runs. One more is answered 429 (`too_many_runs`). Default: 1,000. */
   readonly maxQueued?: number | undefined
-  /** Most runs of one client that wait, of each priority: 1 to 100. Default: 100. */
+  /** Most queued runs of one client at each priority: 1 to 100. Default: 100. */
   readonly maxQueuedPerOwner?: number | undefined
   /**
    * The priority of a run: 0 to 9, rounded to a whole number. Runs of a higher one start first. Within one priority clients take turns.
@@ -37,8 +37,8 @@ const OptionsSchema = v.strictObject({
 })
 
 /**
- * Lets background runs wait where `maxRunning` or `maxRunningPerOwner` are at work, in place of 429 (`too_many_runs`). They have the
- * status `queued`, and start when places become free. Needs a state. Throws `invalid_options`.
+ * Queues background runs when `maxRunning` or `maxRunningPerOwner` is reached, instead of answering 429 (`too_many_runs`). They
+ * have the status `queued`, and start when slots become free. Needs a state. Throws `invalid_options`.
  */
 export function queue(options: QueueOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
@@ -54,7 +54,7 @@ export function queue(options: QueueOptions = {}): Plugin {
           : { changed: undefined, waitUntil: (work: Promise<unknown>) => state.waitUntil(work) }
       return new QueueHost(inner, { runs, callTransactions, log: settings.log, settings: bounds, ...where })
     },
-    objectServices: { index: createLineKeeper },
+    objectServices: { index: createQueueService },
     mount: core => ({
       forget: async ({ owner, session, cancels = false }) =>
         hostOf(core)?.forget(owner, session, cancels) ?? false,
@@ -67,24 +67,24 @@ function hostOf({ host }: Pick<Core, 'host'>): QueueHost | undefined {
   return host instanceof QueueHost ? host : undefined
 }
 
-/** Milliseconds after which an object looks at what waits, whoever was to start it. */
+/** Milliseconds after which an object checks queued runs, whichever process was to start them. */
 const LOOK_MS = 30_000
 
-/** In an object: the same transactions, and an alarm that starts what nobody else has. */
-function createLineKeeper(seat: Seat, core: Core): ObjectService {
-  const keeper = objectServiceOf(seat, LINE_TRANSACTIONS)
-  const count = () => seat.store.read(tx => LINE_TRANSACTIONS.reads.count(tx))
+/** Creates the service in a Durable Object: the same transactions, and an alarm that starts runs that no process has started. */
+function createQueueService(context: ObjectContext, core: Core): ObjectService {
+  const service = objectServiceOf(context, LINE_TRANSACTIONS)
+  const count = () => context.store.read(tx => LINE_TRANSACTIONS.reads.count(tx))
   return {
-    ...keeper,
+    ...service,
     async ask(method, args) {
-      const answer = await keeper.ask(method, args)
-      if (method === 'add') await seat.wakeBy(Date.now() + LOOK_MS)
+      const answer = await service.ask(method, args)
+      if (method === 'add') await context.wakeBy(Date.now() + LOOK_MS)
       return answer
     },
     async alarm() {
-      await keeper.alarm?.()
+      await service.alarm?.()
       await core.host.onFree?.()
-      if (count() > 0) await seat.wakeBy(Date.now() + LOOK_MS)
+      if (count() > 0) await context.wakeBy(Date.now() + LOOK_MS)
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Starts the runs that wait in the line, as places become free, and ends those that cannot start.
+ * Starts queued runs when slots become free, and ends those that cannot start.
  *
  * @module
  */
@@ -12,43 +12,46 @@ import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
 import { MAX_DEATHS } from '../../stores/deaths.ts'
-import { mayPass } from '../../stores/remote/patient.ts'
-import { type Claimed, LINE, type LineTransactions, type Queued } from './line.ts'
+import { mayPass } from '../../stores/retrying.ts'
+import { type ClaimedRun, LINE, type LineTransactions, type QueuedRecord } from './line.ts'
 
-/** Clients for which there is no place, after which a search for the next run ends. */
+/** Number of clients without a free slot after which a search for the next run ends. */
 const MAX_FULL = 16
 
-/** How a run ends whose start has ended one process after the other. */
+/** The end of a run whose start has crashed several processes in a row. */
 const DEADLY: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
   error: `The server stopped ${MAX_DEATHS} times in a row while it started the run`,
 }
 
-/** Milliseconds until the next try where the state cannot be reached. */
+/** Milliseconds until the next try if the state cannot be reached. */
 const RETRY_MS = 1000
 
-/** What it needs of the handler. */
+/** The parts of the handler that the starter uses. */
 export interface StarterParts {
   readonly runs: HostSettings
   readonly log: Log
-  /** Fires when a run here begins, or waits no more. Absent where each request has a life of its own. */
+  /** Fires when a run of this process begins or leaves the queue. Absent if each request has its own isolate. */
   readonly changed: Wake | undefined
-  /** Keeps a request alive until the work is done, where it has a life of its own. */
+  /** Keeps the isolate of a request alive until the work is done. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
-/** See the module's head. */
+/** Starts and ends queued runs. */
 export interface Starter {
-  /** A server begins. Gives what ends it: after the last one, what waits is left to others. */
+  /**
+   * Called when a server begins. Returns a function to call when it ends. After the last one, queued runs are left to other
+   * processes.
+   */
   serve(): () => void
-  /** Starts what waits, as long as there are places. Where requests share memory one search is under way at a time. Never rejects. */
+  /** Starts queued runs while slots are free. Only one search runs at a time in this memory. Never rejects. */
   onFree(): Promise<void>
-  /** Keeps what became of a run that waited and does not start. */
-  end(queued: Queued, event: FinishEvent | ErrorEvent): Promise<void>
+  /** Stores the end of a queued run that does not start. */
+  end(queued: QueuedRecord, event: FinishEvent | ErrorEvent): Promise<void>
 }
 
-/** Makes it. */
+/** Creates the starter. */
 export function createStarter(
   host: RunHost,
   line: Calls<LineTransactions>,
@@ -74,10 +77,10 @@ export function createStarter(
       } while (isAskedAgain)
     } catch (error) {
       logThrown(log, { event: 'queue.failed' }, error)
-      // An object's alarm looks again by itself.
+      // The alarm of an object retries by itself.
       if (waitUntil === undefined) void later(RETRY_MS).then(onFree)
     } finally {
-      // In the moment in which it is not asked again any more: whoever asks from now on begins another search.
+      // Cleared in the same turn as the last check: later calls begin another search.
       starting = undefined
     }
   }
@@ -92,8 +95,8 @@ export function createStarter(
     }
   }
 
-  /** Starts a run. False, and it waits still, where there is no place for it. Throws where the state cannot be reached. */
-  async function hasBegun({ queued, asked }: Claimed): Promise<boolean> {
+  /** Starts a run. Returns false if it stays queued, since there is no slot. Throws if the state cannot be reached. */
+  async function hasBegun({ queued, asked }: ClaimedRun): Promise<boolean> {
     const { record, owner, client, begun = 1 } = queued
     const { id } = record
     if (begun > MAX_DEATHS) {
@@ -122,7 +125,10 @@ export function createStarter(
     }
   }
 
-  async function end({ record, owner, client }: Queued, event: FinishEvent | ErrorEvent): Promise<void> {
+  async function end(
+    { record, owner, client }: QueuedRecord,
+    event: FinishEvent | ErrorEvent,
+  ): Promise<void> {
     const { id, kind, name, sessionId, userId, transport, createdAt } = record
     const target = { kind, name }
     const at = Date.parse(createdAt)
@@ -150,7 +156,7 @@ export function createStarter(
   }
 }
 
-/** Whether there is no place for a run. */
+/** Whether a run was refused because a limit is reached. */
 export function isTooMany(error: unknown): boolean {
   return isServableError(error) && error.code === 'too_many_runs'
 }

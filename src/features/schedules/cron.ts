@@ -1,10 +1,10 @@
 /**
  * When a cron expression is due, in the local time of a time zone.
  *
- * Croner reads expressions and enumerates their times. What daylight saving time does to them is decided here, the same for every
- * expression and every version of croner: a local time that is skipped is due once, when the clock has jumped over it, and a local
- * time that comes twice is due the first time. Expressions of every hour (`*`) follow real time instead: each hour that passes
- * counts once.
+ * Croner reads expressions and enumerates their times. This module decides what daylight saving time does to them, the same for
+ * every expression and every version of croner: a local time that is skipped is due once, when the clock has jumped over it, and
+ * a local time that occurs twice is due the first time. Expressions of every hour (`*`) follow real time instead: each hour that
+ * passes counts once.
  *
  * @module
  */
@@ -18,20 +18,20 @@ export interface Rule {
   readonly timezone: string
 }
 
-/** Knows when rules are due. */
+/** Computes when rules are due. */
 export interface Timetable {
-  /** The first time after `after`, in milliseconds since 1970. Undefined: it never comes. */
+  /** The first time after `after`, in milliseconds since 1970. Undefined if there is none. */
   next(rule: Rule, after: number): number | undefined
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Most characters of an expression. Those of cron are short; a long list takes long to read. */
+/** Most characters of an expression. A long list takes long to parse. */
 const MAX_CRON_LENGTH = 200
 
 const FORM = '`cron` must be an expression of 5 fields, or of 6 with seconds first'
 
-/** Says what is wrong with a rule; undefined where nothing is. */
+/** Returns what is wrong with a rule. Undefined if it is valid. */
 export function faultOf({ cron, timezone }: Rule): string | undefined {
   if (cron.length > MAX_CRON_LENGTH) return `\`cron\` must have at most ${MAX_CRON_LENGTH} characters`
   try {
@@ -39,7 +39,7 @@ export function faultOf({ cron, timezone }: Rule): string | undefined {
   } catch {
     return `\`timezone\` must be a name such as Europe/Berlin: there is no \`${timezone}\``
   }
-  // A date is no expression, though croner reads one.
+  // A date is not an expression, although croner accepts one.
   if (!/^\s*(@\w+|\S+(\s+\S+){4,5})\s*$/.test(cron)) return FORM
   try {
     if (wallClock(cron).nextRun(new Date(0)) !== null) return undefined
@@ -49,7 +49,7 @@ export function faultOf({ cron, timezone }: Rule): string | undefined {
   }
 }
 
-/** Makes a {@link Timetable}. It keeps what is slow to make of a time zone. */
+/** Makes a {@link Timetable}. It caches time zones, which are slow to create. */
 export function createTimetable(): Timetable {
   const zones = new Map<string, Zone>()
   const zone = (name: string): Zone => {
@@ -64,7 +64,7 @@ export function createTimetable(): Timetable {
       }
       const { offsetAt, instantOf } = zone(timezone)
       const times = wallClock(cron)
-      // A time that comes twice is over once it has come: those before it in local time may follow again.
+      // A repeated local time is due only the first time. After that, earlier local times follow again.
       for (let wall: number | undefined = after + offsetAt(after); ; ) {
         wall = times.nextRun(new Date(wall))?.getTime()
         if (wall === undefined) return undefined
@@ -79,23 +79,23 @@ function read(cron: string, timezone: string): Cron {
   return new Cron(cron, { timezone, mode: '5-or-6-parts' })
 }
 
-/** An expression as a clock on the wall shows it: its times are those of UTC. */
+/** An expression in local time. Its times read the same in UTC. */
 function wallClock(cron: string): Cron {
   return read(cron, 'UTC')
 }
 
-/** Whether an expression is of every hour of its days. */
+/** Whether an expression is due every hour of its days. */
 function isHourly(cron: string): boolean {
   const fields = cron.trim().split(/\s+/)
   const hour = fields.length === 1 ? fields[0] : fields.at(-4)
   return /^(\*|\?|\*\/1|0-23|@hourly)$/i.test(hour ?? '')
 }
 
-/** A time zone. Times of its clocks are those of UTC that read the same. */
+/** A time zone. A local time is written as the UTC time that reads the same. */
 interface Zone {
-  /** Milliseconds that its clocks are ahead of UTC. */
+  /** Milliseconds by which its local time is ahead of UTC. */
   offsetAt(instant: number): number
-  /** When its clocks show a time: the first time that they do, or when they jump over it. */
+  /** The instant of a local time: the first one, or that of the jump over it. */
   instantOf(wall: number): number
 }
 
@@ -122,7 +122,7 @@ function zoneOf(timeZone: string): Zone {
   }
 }
 
-/** When the clocks are set forward between two moments, to the second. */
+/** The instant between two others at which the clocks are set forward, to the second. */
 function jumpIn(from: number, to: number, offsetAt: Zone['offsetAt']): number {
   const before = offsetAt(from)
   let [early, late] = [Math.floor(from / 1000), Math.ceil(to / 1000)]

@@ -1,6 +1,6 @@
 import type { Builders, BuiltInDescription, Operation } from '../../core/builders.ts'
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeSchedules(build: Builders): BuiltInDescription {
   const { at, answer, json, operation, page, parameter, ref, object, list, choice } = build
   const { text, maybeText, flag, moment } = build

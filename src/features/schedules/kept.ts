@@ -1,6 +1,6 @@
 /**
- * What is kept of schedules: a document each, which expires when the schedule is due. So those that are due are found by the index,
- * however many there are.
+ * The stored schedules. Each is a document that expires when the schedule is due, so the index finds due ones, however many
+ * schedules there are.
  *
  * @module
  */
@@ -12,30 +12,30 @@ import type { Rule } from './cron.ts'
 /** The documents of schedules, by name. */
 export const SCHEDULES = 'schedules'
 
-/** One document, which says for which code they were written. */
+/** The document with the version of the code whose schedules are stored. */
 const CODE = 'schedules_code'
 
-/** A tick whose run is to be started, by whoever has claimed it. */
-export interface Claim {
+/** A tick whose run the claiming process starts. */
+export interface TickClaim {
   readonly tickAt: number
   readonly claimedAt: number
-  /** From then on another process may start the run. */
+  /** After this time another process may start the run. */
   readonly until: number
-  /** How often the run could not be started. */
+  /** The number of failed starts. */
   readonly failures: number
-  /** How often in a row somebody began to start it, and did not say what came of it. */
+  /** Number of starts in a row that began and have no result. */
   readonly begun?: number | undefined
 }
 
-/** Whether so many have died over it that nobody begins with it again. */
-export function isDeadly({ begun = 0 }: Claim): boolean {
+/** Whether so many starts in a row have crashed that it is given up. */
+export function isDeadly({ begun = 0 }: TickClaim): boolean {
   return begun >= MAX_DEATHS
 }
 
-/** The run of a tick, or one that an administrator has started. */
+/** The run of a tick, or a run that an administrator has started. */
 export interface LastRun {
   readonly id: string
-  /** When its tick was due, or when it was started by hand. */
+  /** The time of its tick, or of its start by hand. */
   readonly at: number
 }
 
@@ -46,36 +46,36 @@ export interface StartError {
   readonly at: number
 }
 
-/** What is kept of a schedule. */
-export interface Kept extends Rule {
-  /** When it is due next. Absent while it is paused. */
+/** A stored schedule. */
+export interface StoredSchedule extends Rule {
+  /** The time of the next tick. Absent while it is paused. */
   readonly nextAt?: number | undefined
   readonly isPaused?: true | undefined
-  readonly claim?: Claim | undefined
+  readonly claim?: TickClaim | undefined
   readonly last?: LastRun | undefined
-  /** Until a run is started again. */
+  /** Present until the next successful start. */
   readonly lastError?: StartError | undefined
 }
 
-/** A schedule that is due, or whose claim is. */
+/** A schedule with a due tick or claim. */
 export interface Due {
   readonly name: string
   readonly dueAt: number
-  readonly kept: Kept
+  readonly kept: StoredSchedule
 }
 
-/** A look at what is due, and when to look again. */
-export interface Look {
+/** The due schedules, and the time of the next check. */
+export interface DueSchedules {
   readonly now: number
   readonly due: readonly Due[]
-  /** When the next one is due that is not due yet. */
+  /** The earliest time of the schedules that are not due yet. */
   readonly soonest: number | undefined
 }
 
-/** What is due now, at most `limit` of it. What has been due for longest comes first. */
-export function lookAt(tx: Reader, limit: number): Look {
+/** Reads the due schedules, at most `limit`, the longest overdue first. */
+export function readDue(tx: Reader, limit: number): DueSchedules {
   const { now } = tx
-  const found = tx.expired<Kept>(SCHEDULES, Number.MAX_SAFE_INTEGER, limit + 1)
+  const found = tx.expired<StoredSchedule>(SCHEDULES, Number.MAX_SAFE_INTEGER, limit + 1)
   const all = found.map(({ id: name, expiresAt: dueAt = 0, value: kept }) => ({ name, dueAt, kept }))
   const due = all.filter(({ dueAt }) => dueAt <= now)
   return { now, due: due.slice(0, limit), soonest: all[due.length]?.dueAt ?? all[limit]?.dueAt }
@@ -84,25 +84,25 @@ export function lookAt(tx: Reader, limit: number): Look {
 /** A tick to claim. */
 export interface Want {
   readonly name: string
-  /** As it was seen. Whoever saw the same and came first has it. */
-  readonly seen: Kept
-  /** The tick; undefined for one that is left out. */
+  /** The schedule as it was read. The claim fails if it has changed since. */
+  readonly seen: StoredSchedule
+  /** The tick. Undefined if it is skipped. */
   readonly tickAt: number | undefined
-  /** When the schedule is due after it. */
+  /** The time of the next tick after it. */
   readonly nextAt: number | undefined
-  /** Why nobody starts it any more. */
+  /** Why it is given up. */
   readonly error?: Pick<StartError, 'code' | 'message'> | undefined
   readonly isPaused?: true | undefined
 }
 
-/** Milliseconds that whoever has claimed a tick has to start its run. */
+/** Milliseconds that a process has to start the run of a claimed tick. */
 export const CLAIM_MS = 30_000
 
-/** Claims ticks. Gives those that are claimed. */
+/** Claims ticks. Returns the claimed ones. */
 export function claimTicks(tx: Transaction, wants: readonly Want[]): Want[] {
   const { now } = tx
   return wants.filter(({ name, seen, tickAt, nextAt, error, isPaused }) => {
-    const kept = tx.get<Kept>(SCHEDULES, name)?.value
+    const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
     if (kept === undefined || kept.nextAt !== seen.nextAt || kept.claim?.tickAt !== seen.claim?.tickAt)
       return false
     const before = kept.claim?.tickAt === tickAt ? kept.claim : undefined
@@ -113,7 +113,7 @@ export function claimTicks(tx: Transaction, wants: readonly Want[]): Want[] {
   })
 }
 
-function claimOf(tickAt: number, now: number, before?: Claim): Claim {
+function claimOf(tickAt: number, now: number, before?: TickClaim): TickClaim {
   const begun = (before?.begun ?? 0) + 1
   return {
     tickAt,
@@ -124,21 +124,21 @@ function claimOf(tickAt: number, now: number, before?: Claim): Claim {
   }
 }
 
-/** What became of a tick that was claimed. */
-export type Outcome = { readonly name: string; readonly tickAt: number } & (
+/** The result of a claimed tick. */
+export type TickOutcome = { readonly name: string; readonly tickAt: number } & (
   | { readonly runId: string }
   | { readonly error: Pick<StartError, 'code' | 'message'> }
 )
 
-/** Milliseconds after which a run is started again: twice as many each time. */
+/** Milliseconds until the first retry of a start. Each further delay is twice as long. */
 const RETRY_MS = 1000
 const MAX_RETRY_MS = 60_000
 
-/** Writes down what became of claimed ticks: the run is known, or the tick is due again. */
-export function settleTicks(tx: Transaction, outcomes: readonly Outcome[]): void {
+/** Stores the results of claimed ticks: the run, or the next try. */
+export function settleTicks(tx: Transaction, outcomes: readonly TickOutcome[]): void {
   for (const outcome of outcomes) {
     const { name, tickAt } = outcome
-    const kept = tx.get<Kept>(SCHEDULES, name)?.value
+    const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
     const claim = kept?.claim
     if (kept === undefined || claim?.tickAt !== tickAt) continue
     if ('runId' in outcome) {
@@ -152,44 +152,52 @@ export function settleTicks(tx: Transaction, outcomes: readonly Outcome[]): void
   }
 }
 
-/** Pauses a schedule, or lets it go on from `nextAt`. Undefined: there is no such schedule. */
-export function pauseAt(tx: Transaction, name: string, nextAt: number | undefined): Kept | undefined {
-  const kept = tx.get<Kept>(SCHEDULES, name)?.value
-  // One that is not paused has its next tick already, which may be due.
+/** Pauses a schedule, or resumes it at `nextAt`. Undefined if there is no such schedule. */
+export function pauseAt(
+  tx: Transaction,
+  name: string,
+  nextAt: number | undefined,
+): StoredSchedule | undefined {
+  const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
+  // A running schedule already has its next tick, which may be due.
   if (kept === undefined || (nextAt !== undefined && !kept.isPaused)) return kept
   const isPaused = nextAt === undefined ? true : undefined
-  // A run that could not be started waits no more. One that may have been started is still looked for.
+  // A pause drops the retries of a failed start. A start without a known result keeps its claim.
   const claim = isPaused && (kept.claim?.failures ?? 0) > 0 ? undefined : kept.claim
   return put(tx, name, { ...kept, nextAt, isPaused, claim })
 }
 
-/** Notes a run that an administrator has started. */
+/** Stores a run that an administrator has started. */
 export function noteRun(tx: Transaction, name: string, id: string): void {
-  const kept = tx.get<Kept>(SCHEDULES, name)?.value
+  const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
   if (kept !== undefined) put(tx, name, { ...kept, last: { id, at: tx.now } })
 }
 
-/** What is kept of schedules, by name. */
-export function keptOf(tx: Reader, names: readonly string[]): Map<string, Kept> {
+/** Stored schedules, by name. */
+export function schedulesOf(tx: Reader, names: readonly string[]): Map<string, StoredSchedule> {
   const found = names.flatMap(name => {
-    const kept = tx.get<Kept>(SCHEDULES, name)?.value
+    const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
     return kept === undefined ? [] : [[name, kept] as const]
   })
   return new Map(found)
 }
 
-/** Some schedules, and the last of them: where there are more, they come after it. */
-export function pageOf(tx: Reader, after: Document<Kept> | undefined, limit: number): Document<Kept>[] {
-  return tx.list<Kept>(SCHEDULES, { partition: '', after, limit })
+/** A page of schedules. A full page may be followed by another. */
+export function pageOf(
+  tx: Reader,
+  after: Document<StoredSchedule> | undefined,
+  limit: number,
+): Document<StoredSchedule>[] {
+  return tx.list<StoredSchedule>(SCHEDULES, { partition: '', after, limit })
 }
 
-/** Writes new schedules, and those whose rule has changed. What was known of one stays. */
+/** Writes new schedules, and those with a changed rule. The other stored data stays. */
 export function putRules(
   tx: Transaction,
   rules: readonly (Rule & { readonly name: string; readonly nextAt: number | undefined })[],
 ): void {
   for (const { name, cron, timezone, nextAt } of rules) {
-    const kept = tx.get<Kept>(SCHEDULES, name)?.value
+    const kept = tx.get<StoredSchedule>(SCHEDULES, name)?.value
     if (kept?.cron === cron && kept.timezone === timezone) continue
     put(tx, name, { ...kept, cron, timezone, nextAt: kept?.isPaused ? undefined : nextAt })
   }
@@ -200,22 +208,25 @@ export function dropRules(tx: Transaction, names: readonly string[]): void {
   for (const name of names) tx.delete(SCHEDULES, name)
 }
 
-/** For which code schedules were written; undefined where none were. */
+/** The version of the code whose schedules are stored. Undefined if there is none. */
 export function codeOf(tx: Reader): string | undefined {
   return tx.get<string>(CODE, CODE)?.value
 }
 
-/** Notes for which code schedules were written. */
+/** Stores the version of the code. */
 export function putCode(tx: Transaction, code: string): void {
   tx.put<string>(CODE, { id: CODE, partition: '', at: tx.now, tags: {}, value: code })
 }
 
-/** It is due when its next tick is, or when somebody is to look at its claim. One of which somebody has died is left alone until then. */
-function put(tx: Transaction, name: string, value: Kept): Kept {
+/**
+ * Writes a schedule. It is due at its next tick or at the end of its claim, whichever is earlier. After a start that crashed, it
+ * is due only at the end of its claim.
+ */
+function put(tx: Transaction, name: string, value: StoredSchedule): StoredSchedule {
   const { nextAt = Number.POSITIVE_INFINITY, claim } = value
   const { begun = 0, until = Number.POSITIVE_INFINITY } = claim ?? {}
   const dueAt = begun > 1 ? until : Math.min(nextAt, until)
   const expiresAt = Number.isFinite(dueAt) ? dueAt : undefined
-  tx.put<Kept>(SCHEDULES, { id: name, partition: '', at: 0, tags: {}, expiresAt, value })
+  tx.put<StoredSchedule>(SCHEDULES, { id: name, partition: '', at: 0, tags: {}, expiresAt, value })
   return value
 }

@@ -1,5 +1,5 @@
 /**
- * Schedules as a plugin: the entry `servable/schedules`. It needs `croner` beside servable.
+ * Schedules as a plugin: the entry `servable/schedules`. It needs the package `croner`.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func } from '../../base/schemas.ts'
 import type { Core } from '../../core/built-in.ts'
 import { asPlugin } from '../../core/built-in.ts'
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
 import { callIn, remote } from '../../core/object-service.ts'
 import type { Plugin } from '../../core/plugin.ts'
@@ -24,21 +24,21 @@ import { type ScheduleMethods, scheduleRoutes } from './routes.ts'
 import type { Schedule } from './schedule.ts'
 import { ScheduleService } from './service.ts'
 import { startScheduled } from './starting.ts'
-import { Ticker } from './ticker.ts'
+import { ScheduleTicker } from './ticker.ts'
 
 export type { SchedulePage, ScheduleView } from './routes.ts'
 export { type Schedule, type ScheduleOptions, type ScheduleTarget, schedule } from './schedule.ts'
 
-/** Who may look at schedules, pause them and run them. */
+/** Who may list, pause and run schedules. */
 export interface SchedulesOptions {
   /**
-   * Says who is an administrator. Without it, the routes answer nobody in production. Elsewhere they answer only requests from this
-   * machine, and none from a web page of another origin.
+   * Decides who is an administrator. Without it, the routes refuse everyone in production. Elsewhere they accept only requests
+   * from this machine, and none from a web page of another origin.
    */
   readonly authenticate?: Authenticate | undefined
 }
 
-/** The plugin's name, that of its keeper in objects, and the place of the object. */
+/** The name of the plugin and of its object service, and the address of the object. */
 const NAME = 'schedules'
 
 const OptionsSchema = v.strictObject({ authenticate: v.optional(func) })
@@ -56,8 +56,8 @@ const NEEDS_SERVER =
   '`serve` of `servable/node`, and leave `schedules` out here'
 
 /**
- * Starts runs by the clock, once a tick however many processes there are, and shows them at `GET /schedules`. Throws
- * `invalid_options`, also for a state that is in memory alone.
+ * Starts runs by the clock, once per tick with any number of processes, and lists schedules at `GET /schedules`. Throws
+ * `invalid_options`, also for a state that is only in memory.
  *
  * @example
  * schedules([schedule('report', { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin', input: 'Write it', owner: 'ada' })])
@@ -68,7 +68,7 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
   const { authenticate } = options
   return asPlugin({
     name: NAME,
-    objectServices: { index: (seat, core) => createScheduleKeeper(seat, core, list) },
+    objectServices: { index: (context, core) => createScheduleObject(context, core, list) },
     mount(core) {
       checkCore(core, list)
       const { prefix, log, life, settings } = core
@@ -77,7 +77,7 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
       let methods: ScheduleMethods
       if (state.kind === 'hosted') methods = remote<ScheduleMethods>(state.reach('index', NAME, NAME))
       else {
-        const ticker = new Ticker(core)
+        const ticker = new ScheduleTicker(core)
         const kept = keptIn(state.store, core, list, at => ticker.wakeBy(at))
         life.whileServing(() => ticker.begin(() => kept.look()))
         methods = kept
@@ -145,8 +145,12 @@ function keptIn(
   })
 }
 
-/** In the object of all schedules: its alarm rings when the next one is due. */
-function createScheduleKeeper({ store, wakeBy }: Seat, core: Core, list: readonly Schedule[]): ObjectService {
+/** Creates the service in the object of all schedules. Its alarm is set for the next due time. */
+function createScheduleObject(
+  { store, wakeBy }: ObjectContext,
+  core: Core,
+  list: readonly Schedule[],
+): ObjectService {
   const kept = keptIn(store, core, list, wakeBy)
   const methods: ScheduleMethods = {
     known: names => kept.known(names),
@@ -158,12 +162,12 @@ function createScheduleKeeper({ store, wakeBy }: Seat, core: Core, list: readonl
   return {
     async ask(method, args) {
       const answer = await callIn(methods, method, args)
-      // The first call makes the object, which then sets its alarm.
+      // The first call creates the object, which then sets its alarm.
       if (method !== 'wake') await kept.wake()
       return answer
     },
     async alarm() {
-      // The object of another place has no schedules.
+      // Objects at other addresses have no schedules.
       if (store.read(codeOf) === undefined) return
       const at = await kept.look()
       if (at !== undefined) await wakeBy(at)

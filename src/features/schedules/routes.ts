@@ -1,5 +1,5 @@
 /**
- * `/schedules`: what runs by the clock, for administrators.
+ * `/schedules`: the schedules, for administrators.
  *
  * @module
  */
@@ -9,27 +9,29 @@ import type { Kind } from '../../agents/contract.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import { paging, validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { Remote } from '../../core/object-service.ts'
+import type { ServiceCalls } from '../../core/object-service.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { idempotencyKeyOf } from '../../http/runs/idempotency.ts'
 import type { RunStatus } from '../../runs/stored/record.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply } from '../../web/reply.ts'
-import type { Kept } from './kept.ts'
+import type { StoredSchedule } from './kept.ts'
 import type { Schedule } from './schedule.ts'
 import type { ScheduleService } from './service.ts'
 
-/** What is asked of schedules, wherever they are kept. */
-export type ScheduleMethods = Remote<Pick<ScheduleService, 'known' | 'pause' | 'resume' | 'run' | 'wake'>>
+/** The methods that the routes call, in this process or in the object. */
+export type ScheduleMethods = ServiceCalls<
+  Pick<ScheduleService, 'known' | 'pause' | 'resume' | 'run' | 'wake'>
+>
 
-/** A schedule, as administrators see it. Times are ISO 8601, in UTC. */
+/** A schedule in responses. Times are ISO 8601, in UTC. */
 export interface ScheduleView {
   readonly name: string
   readonly cron: string
   readonly timezone: string
   readonly target: { readonly kind: Kind; readonly name: string }
-  /** Whose its runs are. */
+  /** The owner of its runs. */
   readonly owner: string
   readonly sessionId: string | null
   readonly missed: 'run' | 'skip'
@@ -38,19 +40,19 @@ export interface ScheduleView {
   readonly nextTickAt: string | null
   readonly lastRun: {
     readonly id: string
-    /** When the tick was due; of a run that was started by hand, when. */
+    /** The time of the tick, or of the start by hand. */
     readonly tickAt: string
-    /** Null where the run is not kept any more. */
+    /** Null if the run is deleted. */
     readonly status: RunStatus | null
   } | null
-  /** Why the last run could not be started; null once one could. */
+  /** Why the last start failed. Null after a successful start. */
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null
 }
 
 /** A page of schedules, in the order of the code. */
 export interface SchedulePage {
   readonly schedules: readonly ScheduleView[]
-  /** Gives the next page; null at the end, and only there. */
+  /** The cursor of the next page. Null only at the end. */
   readonly nextCursor: string | null
 }
 
@@ -58,16 +60,16 @@ const QuerySchema = v.object({
   ...paging,
 })
 
-/** Makes the routes. The gate before them decides who may use them. */
+/** Makes the routes. The guard before them authenticates administrators. */
 export function scheduleRoutes(
   { prefix, host }: Pick<Core, 'prefix' | 'host'>,
   list: readonly Schedule[],
   methods: ScheduleMethods,
   hasGate: boolean,
 ): Route[] {
-  const places = new Map(list.map(({ name }, place) => [name, place]))
+  const positions = new Map(list.map(({ name }, position) => [name, position]))
   const find = ({ params }: RequestState): Schedule => {
-    const schedule = list[places.get(params.name ?? '') ?? -1]
+    const schedule = list[positions.get(params.name ?? '') ?? -1]
     if (schedule !== undefined) return schedule
     throw new ServableError('not_found', 'There is no schedule of that name')
   }
@@ -79,7 +81,7 @@ export function scheduleRoutes(
       throw error
     }
   }
-  const viewOf = async (schedule: Schedule, kept: Kept | undefined): Promise<ScheduleView> => {
+  const viewOf = async (schedule: Schedule, kept: StoredSchedule | undefined): Promise<ScheduleView> => {
     const { name, cron, timezone, target, owner, sessionId = null, missed } = schedule
     const { isPaused = false, nextAt, last, lastError } = kept ?? {}
     return {
@@ -92,7 +94,7 @@ export function scheduleRoutes(
   const pageOf = async (request: Request): Promise<SchedulePage> => {
     const parameters = Object.fromEntries(queryOf(request.url))
     const { cursor, limit } = validate(QuerySchema, parameters, 'invalid_query', 'query')
-    const last = cursor === undefined ? -1 : places.get(cursor)
+    const last = cursor === undefined ? -1 : positions.get(cursor)
     if (last === undefined)
       throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of a page before')
     const shown = list.slice(last + 1, last + 1 + limit)
@@ -113,7 +115,7 @@ export function scheduleRoutes(
     endpoint: async (request, state) =>
       jsonReply(await act(request, state), { status, headers: { 'cache-control': 'no-store' } }),
   })
-  /** What an administrator changes is told to the log, at the level that the default log shows. */
+  /** Changes by administrators are logged at a level that the default log shows. */
   const change = (
     action: 'pause' | 'resume' | 'run',
     act: (schedule: Schedule, request: Request) => Promise<unknown>,

@@ -1,5 +1,5 @@
 /**
- * Schedules, as a deployment writes them.
+ * Schedules as a deployment declares them.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type ScheduleTarget =
   | { readonly workflow: string }
   | Servable
 
-/** When a schedule runs its target, with what, and for whom. */
+/** When a schedule runs its target, with which input, and for which owner. */
 export interface ScheduleOptions {
   /**
    * A cron expression of 5 fields, or of 6 with seconds first: `0 9 * * MON-FRI`. `L`, `W`, `#` and names such as `@daily` are known
@@ -33,15 +33,15 @@ export interface ScheduleOptions {
   readonly timezone?: string | undefined
   /** The input of each run: text that is not empty, or content parts. */
   readonly input: RunInput
-  /** The id of the identity that owns the runs, and sees them in its list. */
+  /** The id of the identity that owns the runs. They appear in its list. */
   readonly owner: string
-  /** The session of the runs. Default: none, so that no run knows of those before. */
+  /** The session of the runs. Default: none, so runs do not remember earlier ones. */
   readonly sessionId?: string | undefined
   /** The name of the schedule: 1 to 100 letters, digits, `.`, `_` and `-`. Default: the name of the target. */
   readonly name?: string | undefined
   /**
-   * What happens to a tick of which no process knew within a minute, such as while all were down. `run` starts one run as soon as a
-   * process is there, however many ticks were missed; `skip` waits for the next tick. Default: `run`.
+   * What happens to a tick that no process noticed within a minute, for example while all were down. `run` starts one run as soon
+   * as a process is up, however many ticks were missed; `skip` waits for the next tick. Default: `run`.
    */
   readonly missed?: 'run' | 'skip' | undefined
 }
@@ -68,7 +68,7 @@ const OptionsSchema = v.strictObject({
   missed: v.optional(v.picklist(['run', 'skip'], "must be 'run' or 'skip'")),
 })
 
-/** A name that is a step of a path as it stands. */
+/** Names that need no escaping in a path. */
 const NAME = /^(?!\.{1,2}$)[\w.-]{1,100}$/
 
 /** Makes a schedule for `schedules`. Throws `invalid_options`. */

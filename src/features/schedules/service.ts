@@ -1,9 +1,9 @@
 /**
- * Schedules over a store: claims the ticks that are due, starts their runs, and lets an administrator look and act.
+ * Schedules over a store: claims due ticks, starts their runs, and lists and changes schedules for administrators.
  *
- * A tick is claimed in a transaction, its run is started with a key that is made of the tick, and the run is written down. Whoever
- * dies in between loses nothing: another process takes the claim over and starts the run with the same key, which finds the run if
- * it was started. A schedule whose starts end one process after the other is paused.
+ * A tick is claimed in a transaction. Then its run is started with a key made from the tick, and the run is stored. A crash in
+ * between loses nothing: another process takes over the claim and starts the run with the same key, which finds a run that was
+ * already started. A schedule whose starts crash several processes in a row is paused.
  *
  * @module
  */
@@ -20,52 +20,52 @@ import {
   type Due,
   dropRules,
   isDeadly,
-  type Kept,
-  keptOf,
-  lookAt,
   noteRun,
-  type Outcome,
   pageOf,
   pauseAt,
   putCode,
   putRules,
+  readDue,
+  type StoredSchedule,
+  schedulesOf,
   settleTicks,
+  type TickOutcome,
   type Want,
 } from './kept.ts'
 import type { Schedule } from './schedule.ts'
 import type { Tick } from './starting.ts'
 
-/** Most ticks that one look claims. */
+/** Most ticks that one check claims. */
 const MAX_TICKS = 50
 
-/** Schedules that are written in one transaction. */
+/** Most schedules written in one transaction. */
 const WRITTEN_AT_ONCE = 500
 
-/** Milliseconds after which a tick that nobody has claimed counts as missed. */
+/** Milliseconds after which an unclaimed tick counts as missed. */
 const MISSED_MS = 60_000
 
-/** Milliseconds after which a claim is not taken over any more: the key of its run may be gone. */
+/** Milliseconds after which a claim is not taken over any more, since the key of its run may be deleted. */
 const LOST_MS = 60 * 60 * 1000
 
-/** Milliseconds until the next look where only others can run what is due. */
+/** Milliseconds until the next check if only processes with other code can run what is due. */
 const OTHERS_MS = 1000
 
-/** What schedules need of their handler. */
+/** The parts of the handler that the service uses. */
 export interface ScheduleServiceParts {
   readonly store: Store
   readonly schedules: readonly Schedule[]
   /** Starts a run, or finds the one of the same key. */
   readonly start: (schedule: Schedule, tick: Tick) => Promise<string>
-  /** Milliseconds for which an ended run is kept, and its key with it. */
+  /** Milliseconds for which an ended run and its key are kept. */
   readonly retentionMs: number
-  /** A run could not be started, or what became of it is not known. */
+  /** Called when a run could not be started, or its state is unknown. */
   readonly onFailure: (schedule: string, error: unknown) => void
-  /** Sees to it that {@link ScheduleService.look} is called by then. */
+  /** Ensures that {@link ScheduleService.look} is called at this time at the latest. */
   readonly wakeBy: (at: number) => unknown
 }
 
-/** What is known of a schedule. Undefined: no process has seen it yet. */
-export type Known = readonly (readonly [name: string, kept: Kept | undefined])[]
+/** Stored schedules by name. Undefined for one that no process has stored yet. */
+export type KnownSchedules = readonly (readonly [name: string, kept: StoredSchedule | undefined])[]
 
 /** The schedules of a handler, over its store. */
 export class ScheduleService {
@@ -80,46 +80,46 @@ export class ScheduleService {
     this.#byName = new Map(parts.schedules.map(each => [each.name, each]))
   }
 
-  /** Starts what is due. Gives when to look again, in milliseconds since 1970 by the clock here. */
+  /** Starts what is due. Returns the time of the next check, in milliseconds since 1970 by the local clock. */
   async look(): Promise<number | undefined> {
     await this.#begin()
     const { store } = this.#parts
-    const { now, due } = await store.read(tx => lookAt(tx, MAX_TICKS))
+    const { now, due } = await store.read(tx => readDue(tx, MAX_TICKS))
     const wants = due.flatMap(each => this.#wantOf(each, now) ?? [])
     if (wants.length > 0) {
       const claimed = await store.write(tx => claimTicks(tx, wants))
       const outcomes = await Promise.all(claimed.map(want => this.#start(want)))
       if (outcomes.length > 0) await store.write(tx => settleTicks(tx, outcomes))
     } else if (due.some(({ dueAt }) => dueAt < now - MISSED_MS) && this.#readyAt < now - MISSED_MS) {
-      // Whoever has the code for these is gone. What counts is the code that runs.
+      // Reads the schedules again if no process has the code for the due ones. The code that runs decides.
       this.#ready = undefined
     }
-    const next = await store.read(tx => lookAt(tx, 1))
+    const next = await store.read(tx => readDue(tx, 1))
     const dueAt = next.due[0]?.dueAt ?? next.soonest
     if (dueAt === undefined) return undefined
     const least = wants.length === 0 && next.due.length > 0 ? OTHERS_MS : 0
     return Date.now() + Math.max(dueAt - next.now, least)
   }
 
-  /** What is known of schedules. */
-  async known(names: readonly string[]): Promise<Known> {
+  /** Reads stored schedules. */
+  async known(names: readonly string[]): Promise<KnownSchedules> {
     await this.#begin()
-    const kept = await this.#parts.store.read(tx => keptOf(tx, names))
+    const kept = await this.#parts.store.read(tx => schedulesOf(tx, names))
     return names.map(name => [name, kept.get(name)])
   }
 
-  /** Lets a schedule be due no more. A run that is at work goes on. */
-  async pause(name: string): Promise<Known> {
+  /** Pauses a schedule. Its current run continues. */
+  async pause(name: string): Promise<KnownSchedules> {
     return this.#pauseAt(name, () => undefined)
   }
 
-  /** Lets it be due again, from now on. */
-  async resume(name: string): Promise<Known> {
+  /** Resumes a schedule from now on. */
+  async resume(name: string): Promise<KnownSchedules> {
     const schedule = this.#find(name)
     return this.#pauseAt(name, now => this.#timetable.next(schedule, now))
   }
 
-  /** Starts a run now, whatever the schedule says. The same key again finds the same run. */
+  /** Starts a run now, regardless of the rule. The same key finds the same run. */
   async run(name: string, key: string): Promise<string> {
     const schedule = this.#find(name)
     await this.#begin()
@@ -128,15 +128,15 @@ export class ScheduleService {
     return id
   }
 
-  /** Sees to it that what is due is looked at, for whoever has just come to life. */
+  /** Schedules the check of due ticks after a server or an object has started. */
   async wake(): Promise<void> {
     await this.#begin()
-    const { due, soonest } = await this.#parts.store.read(tx => lookAt(tx, 1))
+    const { due, soonest } = await this.#parts.store.read(tx => readDue(tx, 1))
     if (due.length > 0) await this.#parts.wakeBy(Date.now())
     else if (soonest !== undefined) await this.#parts.wakeBy(soonest)
   }
 
-  async #pauseAt(name: string, nextAt: (now: number) => number | undefined): Promise<Known> {
+  async #pauseAt(name: string, nextAt: (now: number) => number | undefined): Promise<KnownSchedules> {
     this.#find(name)
     await this.#begin()
     const now = await this.#parts.store.read(tx => tx.now)
@@ -152,7 +152,7 @@ export class ScheduleService {
     throw new ServableError('not_found', 'There is no schedule of that name')
   }
 
-  /** What to do about a schedule that is due; undefined for one that other code knows. */
+  /** Decides about a due schedule. Undefined for one that only other code knows. */
   #wantOf({ name, kept }: Due, now: number): Want | undefined {
     const schedule = this.#byName.get(name)
     if (schedule?.cron !== kept.cron || schedule.timezone !== kept.timezone) return undefined
@@ -172,14 +172,14 @@ export class ScheduleService {
     return { name, seen: kept, tickAt, nextAt: this.#timetable.next(schedule, now) }
   }
 
-  /** Leaves a tick out, since nobody is to start it any more. */
+  /** Skips a tick that is given up. */
   #giveUp(want: Pick<Want, 'name' | 'seen' | 'isPaused'> & Partial<Want>, error: ServableError): Want {
     this.#parts.onFailure(want.name, error)
     const { code, message } = error
     return { nextAt: undefined, ...want, tickAt: undefined, error: { code, message } }
   }
 
-  async #start({ name, tickAt = 0, seen }: Want): Promise<Outcome> {
+  async #start({ name, tickAt = 0, seen }: Want): Promise<TickOutcome> {
     try {
       const runId = await this.#parts.start(this.#find(name), { key: String(tickAt), tickAt })
       return { name, tickAt, runId }
@@ -191,7 +191,7 @@ export class ScheduleService {
     }
   }
 
-  /** What is kept is of the code that runs, from the first look on. */
+  /** Brings stored schedules in line with the code before the first check. */
   #begin(): Promise<void> {
     this.#ready ??= this.#adopt().catch(error => {
       this.#ready = undefined
@@ -200,7 +200,7 @@ export class ScheduleService {
     return this.#ready
   }
 
-  /** Brings what is kept in line with the code: once for each version of it, since it reads all that is there. */
+  /** Brings stored schedules in line with the code. It runs once per version of the code, since it reads all schedules. */
   async #adopt(): Promise<void> {
     const { store, schedules } = this.#parts
     const code = await sha256(

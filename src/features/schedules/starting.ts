@@ -9,7 +9,7 @@ import type { Identity } from '../../http/platform.ts'
 import type { Asker } from '../../http/runs/start-run.ts'
 import type { Schedule } from './schedule.ts'
 
-/** The owner of a schedule asks for its runs. Nothing else is known of who asks. */
+/** The caller of a scheduled run: its owner, without any other request data. */
 class OwnerAsks implements Asker {
   readonly owner: string
   readonly identity: Identity
@@ -34,17 +34,17 @@ class OwnerAsks implements Asker {
   readonly secrets = (): readonly string[] => []
 }
 
-/** For what a run of a schedule is started. */
+/** The reason for a scheduled run. */
 export interface Tick {
   /** The same key finds the same run. */
   readonly key: string
-  /** When the schedule was due. Absent for a run that is started by hand. */
+  /** The time of the tick. Absent for a run that is started by hand. */
   readonly tickAt?: number
 }
 
 /**
- * Starts it, or finds the one that was started with the same key. Gives its id. Rejects with what keeps it from being started, such
- * as `too_many_runs`.
+ * Starts the run, or finds the one with the same key. Returns its id. Rejects if it cannot be started, for example with
+ * `too_many_runs`.
  */
 export async function startScheduled(
   core: Pick<Core, 'catalog' | 'start'>,
@@ -56,7 +56,7 @@ export async function startScheduled(
       ...{ target: core.catalog.resolve(target.kind, target.name), input, sessionId },
       isBackground: true,
       metadata: { schedule: { name, ...(tickAt !== undefined && { tick: new Date(tickAt).toISOString() }) } },
-      // Another version of the code may have another input: it is the same run.
+      // The body leaves the input out: other code with a changed input finds the same run.
       key: { key: `schedule:${name}:${key}`, body: { schedule: name } },
     },
     new OwnerAsks(owner),

@@ -1,5 +1,5 @@
 /**
- * The clock of a process that serves: one timer, for whatever is due next.
+ * The timer of a serving process, for the next due schedule.
  *
  * @module
  */
@@ -8,29 +8,29 @@ import { createSchedule } from '../../base/wake.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 
-/** Most milliseconds between two looks: another process may have set something for earlier, and a clock may be set forward. */
+/** Most milliseconds between two checks: another process may have set an earlier time, and a clock may be set forward. */
 const LOOK_MS = 30_000
 
-/** Milliseconds after which a look that failed is made again. */
+/** Milliseconds after which a failed check is repeated. */
 const RETRY_MS = 2000
 
-/** The timer of a process. It runs while a server serves. */
-export class Ticker {
+/** The timer of a process. It is active while a server serves. */
+export class ScheduleTicker {
   readonly #log: Log
   readonly #timer = createSchedule(() => void this.#turn())
-  /** Looks, and gives when to look again. Undefined while nobody serves. */
+  /** Checks, and returns the time of the next check. Undefined while no server serves. */
   #look: (() => Promise<number | undefined>) | undefined
   #serving = 0
   #isLooking = false
-  /** Something was set while it looked. */
+  /** Whether a time was set during a check. */
   #isStale = false
-  #told: string | undefined
+  #logged: string | undefined
 
   constructor({ log }: { readonly log: Log }) {
     this.#log = log
   }
 
-  /** A server begins. What is given is called when it ends. */
+  /** Called when a server begins. Call the returned function when it ends. */
   begin(look: () => Promise<number | undefined>): () => void {
     this.#look = look
     this.#serving++
@@ -43,7 +43,7 @@ export class Ticker {
     }
   }
 
-  /** Looks by then. */
+  /** Checks at this time at the latest. */
   wakeBy(at: number): void {
     if (this.#look !== undefined) this.#timer(at)
   }
@@ -57,15 +57,15 @@ export class Ticker {
     this.wakeBy(this.#isStale ? Date.now() : Math.min(at, Date.now() + LOOK_MS))
   }
 
-  /** Why a look failed is told once, until one succeeds. */
+  /** The error of a failed check is logged once, until one succeeds. */
   async #tryLook(look: () => Promise<number | undefined>): Promise<number> {
     try {
       const at = await look()
-      this.#told = undefined
+      this.#logged = undefined
       return at ?? Number.POSITIVE_INFINITY
     } catch (error) {
-      if (String(error) !== this.#told) logThrown(this.#log, { event: 'schedules.failed' }, error)
-      this.#told = String(error)
+      if (String(error) !== this.#logged) logThrown(this.#log, { event: 'schedules.failed' }, error)
+      this.#logged = String(error)
       return Date.now() + RETRY_MS
     }
   }

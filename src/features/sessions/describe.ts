@@ -6,7 +6,7 @@ import { ForkSchema, NewSessionSchema, RenameSchema } from './schemas.ts'
 
 const TAG = 'sessions'
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeSessions(build: Builders): BuiltInDescription {
   const { at, operation, page, parameter, answer, json, ref } = build
   const session = json(ref('SessionSummary'))

@@ -1,6 +1,6 @@
 /**
- * The end of a session before its time. Whoever deletes it gets in the line of its runs: what begins meanwhile waits, and then has a
- * session of its own.
+ * Deletes a session before it expires. The deletion queues with the runs of the session. Runs that begin meanwhile wait, and then
+ * get a new session.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { SessionKey } from '../../agents/memory.ts'
 import { ownerOf } from '../../agents/owner.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import {
-  alive,
   forgetSession,
   GONE,
   idOf,
   type KeptSession,
   LEASE_MS,
+  liveClaims,
   putSession,
   SESSIONS,
   sessionIn,
@@ -24,53 +24,58 @@ import { partitionOf } from '../../runs/stored/record.ts'
 import type { Position, Reader, Transaction } from '../../stores/store.ts'
 import { keyIn } from './list.ts'
 
-/** The name of its keeper. No plugin can have it. */
-export const ENDING = 'sessions:ending'
+/** The name of its object service. No plugin can have it. */
+export const ENDING_SERVICE = 'sessions:ending'
 
-/** Milliseconds for which a run that was thought dead is remembered: it may come back. */
+/** Milliseconds for which a run that was considered dead is remembered, since it may resume. */
 const GONE_MS = 24 * 60 * 60 * 1000
 
 const GONE_AT_ONCE = 100
 const KEYS_AT_ONCE = 100
 
-/** The place of whoever deletes a session. */
-export interface Claimed {
-  /** How many runs are before it: with 0 it has the session. */
+/** The claim of a deletion on a session. */
+export interface DeletionClaim {
+  /** Number of runs before it. With 0 the deletion has the session. */
   readonly place: number
-  /** The runs that are to stop. */
+  /** The runs that must stop. */
   readonly stops: readonly string[]
 }
 
-/** See the module's head. */
-export interface EndingWorks extends Transactions {
+/** The transactions of deletions. */
+export interface EndingTransactions extends Transactions {
   readonly reads: {
-    /** Sessions of an identity, whatever lists tell of them, and where the next ones begin. */
+    /** Sessions of an identity, including those that lists hide, and the position of the next page. */
     readonly keys: (
       tx: Reader,
       identity: string,
       after: Position | undefined,
     ) => { readonly keys: readonly SessionKey[]; readonly next: Position | undefined }
-    /** Whether the caller may delete it: without an owner only one whose id was given out. */
+    /** Whether the caller may delete the session. Without an owner, only a session with an id from the service may be deleted. */
     readonly isThere: (tx: Reader, key: SessionKey) => boolean
     /** The runs of turns that may have files. */
     readonly runsOfFiles: (tx: Reader, key: SessionKey) => readonly string[]
   }
   readonly writes: {
     /**
-     * Gets in line, or keeps the place there. Throws `session_busy` where runs are before it, unless they are to stop. Undefined
-     * where there is no session.
+     * Queues the deletion, or renews its claim. Throws `session_busy` if runs are before it, unless `cancels` stops them.
+     * Undefined if there is no session.
      */
-    readonly claim: (tx: Transaction, key: SessionKey, id: string, cancels: boolean) => Claimed | undefined
-    /** Leaves the line. */
+    readonly claim: (
+      tx: Transaction,
+      key: SessionKey,
+      id: string,
+      cancels: boolean,
+    ) => DeletionClaim | undefined
+    /** Withdraws the claim. */
     readonly release: (tx: Transaction, key: SessionKey, id: string) => void
-    /** Deletes the session. False where it is another one's by now. */
+    /** Deletes the session. Returns false if another run or deletion has claimed it meanwhile. */
     readonly end: (tx: Transaction, key: SessionKey, id: string) => boolean
-    /** Deletes a session in which no run has had a turn: what was remembered there inside of others. */
+    /** Deletes a session without turns, which holds only what inner servables remembered. */
     readonly endInner: (tx: Transaction, key: SessionKey) => boolean
   }
 }
 
-export const ENDING_WORKS: EndingWorks = {
+export const ENDING_TRANSACTIONS: EndingTransactions = {
   expiring: [GONE],
   reads: {
     keys(tx, identity, after) {
@@ -91,13 +96,13 @@ export const ENDING_WORKS: EndingWorks = {
       const found = find(tx, key)
       if (found === undefined) return undefined
       const { document, session } = found
-      const line = alive(session, tx.now, id)
-      const place = line.findIndex(({ runId }) => runId === id)
-      const before = place === -1 ? line : line.slice(0, place)
+      const line = liveClaims(session, tx.now, id)
+      const position = line.findIndex(({ runId }) => runId === id)
+      const before = position === -1 ? line : line.slice(0, position)
       if (before.length > 0 && !cancels) throw busy()
       const until = tx.now + LEASE_MS
-      const after = place === -1 ? [] : line.slice(place + 1)
-      const stopped = before.map(seat => ({ ...seat, stop: true as const }))
+      const after = position === -1 ? [] : line.slice(position + 1)
+      const stopped = before.map(claim => ({ ...claim, stop: true as const }))
       const value = { ...session, line: [...stopped, { runId: id, until }, ...after] }
       putSession(tx, { ...document, value, expiresAt: Math.max(document.expiresAt ?? 0, until) })
       return { place: before.length, stops: before.map(({ runId }) => runId) }
@@ -113,7 +118,7 @@ export const ENDING_WORKS: EndingWorks = {
       const found = find(tx, key)
       if (found !== undefined) {
         const { session } = found
-        if (alive(session, tx.now, id)[0]?.runId !== id) return false
+        if (liveClaims(session, tx.now, id)[0]?.runId !== id) return false
         for (const { turn } of session.open) if (turn !== undefined) remember(tx, turn.runId)
       }
       forgetSession(tx, idOf(key))

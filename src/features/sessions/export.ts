@@ -1,5 +1,5 @@
 /**
- * `GET /sessions/export`: the turns of the caller's sessions, with what was said of them, as lines of JSON for evaluations.
+ * `GET /sessions/export`: the turns of the caller's sessions with their feedback, as JSON lines for evaluations.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import { validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
-import { placeOf } from '../../runs/sessions/session-storage.ts'
-import { toldOf } from './feedback.ts'
+import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
+import { storedFeedbackOf } from './feedback.ts'
+import { FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS, type TurnsWithFeedback } from './feedback-transactions.ts'
 import type { SessionSummary } from './list.ts'
-import { SAID, SAID_WORKS, type ToldTurns } from './said.ts'
 import { keyOf, type SessionService } from './service.ts'
 
-/** Sessions that are looked up at once. */
+/** Sessions to read at once. */
 const PAGE = 20
 
 interface ExportQuery {
   readonly kind?: Kind | undefined
   readonly name?: string | undefined
-  /** Only turns that began then or later, in milliseconds since 1970. */
+  /** Only turns that began at this time or later, in milliseconds since 1970. */
   readonly since: number
 }
 
@@ -47,7 +47,7 @@ export function exportRoutes(
   sessions: SessionService,
 ): Route[] {
   const check = checkShared('Sessions need')
-  const calls = callTransactions(SAID, SAID_WORKS)
+  const calls = callTransactions(FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS)
 
   /** The turns of a session, newest first. */
   async function* linesOf(identity: string, session: SessionSummary, since: number): AsyncGenerator<string> {
@@ -55,17 +55,21 @@ export function exportRoutes(
     const key = keyOf(identity, kind, name, id)
     let before: number | undefined
     do {
-      const { turns, next }: ToldTurns = JSON.parse(await calls.turns(placeOf(key), key, before))
+      const { turns, next }: TurnsWithFeedback = JSON.parse(
+        await calls.turns(sessionAddressOf(key), key, before),
+      )
       const lines = turns.flatMap(({ feedback, ...turn }) => {
         if (turn.at < since) return []
-        return [`${JSON.stringify({ sessionId: id, ...turn, feedback: feedback && toldOf(feedback) })}\n`]
+        return [
+          `${JSON.stringify({ sessionId: id, ...turn, feedback: feedback && storedFeedbackOf(feedback) })}\n`,
+        ]
       })
       if (lines.length > 0) yield lines.join('')
       before = lines.length < turns.length ? undefined : next
     } while (before !== undefined)
   }
 
-  /** All that is asked for, the session that was used last first. */
+  /** All requested turns, those of the most recently used session first. */
   async function* all(identity: string, { since, ...query }: ExportQuery): AsyncGenerator<string> {
     let cursor: string | undefined
     do {
@@ -89,8 +93,8 @@ export function exportRoutes(
           throw new ServableError('not_found', 'Exporting sessions needs an identity')
         const query = Object.fromEntries(queryOf(request.url))
         const lines = all(identity.id, validate(QuerySchema, query, 'invalid_query', 'query'))
-        const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-        return new Response(streamOf(lines, tell), {
+        const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
+        return new Response(streamOf(lines, onError), {
           headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
         })
       },
@@ -98,8 +102,11 @@ export function exportRoutes(
   ]
 }
 
-/** Gives no more than is read. */
-function streamOf(lines: AsyncGenerator<string>, tell: (error: unknown) => void): ReadableStream<Uint8Array> {
+/** A stream that reads lines only on demand. */
+function streamOf(
+  lines: AsyncGenerator<string>,
+  onError: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream(
     {
@@ -109,7 +116,7 @@ function streamOf(lines: AsyncGenerator<string>, tell: (error: unknown) => void)
           if (done) controller.close()
           else controller.enqueue(encoder.encode(value))
         } catch (error) {
-          tell(error)
+          onError(error)
           controller.error(error)
         }
       },

@@ -1,5 +1,5 @@
 /**
- * `POST` and `GET /runs/:id/feedback`: what a caller says of a run that has ended.
+ * `POST` and `GET /runs/:id/feedback`: the caller's feedback on an ended run.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { joinPath, queryOf } from '../../http/router.ts'
 import { runIdOf } from '../../http/routes/stored-run-routes.ts'
 import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
-import { placeOf } from '../../runs/sessions/session-storage.ts'
+import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import { jsonReply } from '../../web/reply.ts'
-import { SAID, SAID_WORKS } from './said.ts'
+import { FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS } from './feedback-transactions.ts'
 import { readBody } from './schemas.ts'
 import { keyOf } from './service.ts'
 
@@ -73,14 +73,14 @@ export const FeedbackSchema: v.GenericSchema<unknown, FeedbackInput & InSession>
 
 const QuerySchema: v.GenericSchema<unknown, InSession> = v.pipe(v.object(session), v.check(hasSession, BOTH))
 
-/** Feedback as clients read it. */
-export interface ToldFeedback extends FeedbackInput {
+/** Feedback in responses. */
+export interface StoredFeedback extends FeedbackInput {
   /** ISO 8601, in UTC. */
   readonly updatedAt: string
 }
 
-export function toldOf({ at, ...said }: Feedback): ToldFeedback {
-  return { ...said, updatedAt: new Date(at).toISOString() }
+export function storedFeedbackOf({ at, ...input }: Feedback): StoredFeedback {
+  return { ...input, updatedAt: new Date(at).toISOString() }
 }
 
 /** Makes the routes. */
@@ -93,7 +93,7 @@ export function feedbackRoutes({
   runs,
 }: Pick<Core, 'prefix' | 'host' | 'callTransactions' | 'maxBodyBytes' | 'checkShared' | 'runs'>): Route[] {
   const check = checkShared('Sessions need')
-  const calls = callTransactions(SAID, SAID_WORKS)
+  const calls = callTransactions(FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS)
   const route = (method: Route['method'], endpoint: Endpoint): Route => ({
     method,
     path: joinPath(prefix, 'runs/:id/feedback'),
@@ -103,7 +103,7 @@ export function feedbackRoutes({
       return endpoint(request, state)
     },
   })
-  /** Asks for the turn of the run, or else for the run. */
+  /** Finds the feedback on the run's turn, or else on the run. */
   const find = async (
     state: RequestState,
     { sessionId, kind, name }: InSession,
@@ -125,8 +125,8 @@ export function feedbackRoutes({
     }
     return (await ofRun(runId)) ?? null
   }
-  const told = (runId: string | undefined, feedback: Feedback) =>
-    jsonReply({ runId, ...toldOf(feedback) }, { headers: { 'cache-control': 'no-store' } })
+  const respond = (runId: string | undefined, feedback: Feedback) =>
+    jsonReply({ runId, ...storedFeedbackOf(feedback) }, { headers: { 'cache-control': 'no-store' } })
   return [
     route('POST', async (request, state) => {
       const { sessionId, kind, name, ...given } = await readBody(request, FeedbackSchema, maxBodyBytes)
@@ -138,21 +138,21 @@ export function feedbackRoutes({
       const feedback = await find(
         state,
         { sessionId, kind, name },
-        (key, runId) => calls.say(placeOf(key), key, runId, given),
+        (key, runId) => calls.say(sessionAddressOf(key), key, runId, given),
         runId => host.feedback(runId, state.owner, given),
       )
-      return told(state.runId, feedback as Feedback)
+      return respond(state.runId, feedback as Feedback)
     }),
     route('GET', async (request, state) => {
       const query = Object.fromEntries(queryOf(request.url))
       const feedback = await find(
         state,
         validate(QuerySchema, query, 'invalid_query', 'query'),
-        (key, runId) => calls.feedback(placeOf(key), key, runId),
+        (key, runId) => calls.feedback(sessionAddressOf(key), key, runId),
         runId => host.feedback(runId, state.owner),
       )
       if (feedback === null) throw new ServableError('not_found', 'Nobody has said anything of the run')
-      return told(state.runId, feedback)
+      return respond(state.runId, feedback)
     }),
   ]
 }

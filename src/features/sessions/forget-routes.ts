@@ -44,7 +44,7 @@ export function forgetRoutes(
   ]
 }
 
-/** Whether runs at work are cancelled. */
+/** Whether running runs are cancelled. */
 function cancelsIn(request: Request): boolean {
   const running = queryOf(request.url).get('running')
   if (running === null || running === 'cancel') return running !== null

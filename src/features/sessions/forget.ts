@@ -1,5 +1,5 @@
 /**
- * Deletes sessions, and all that is kept of an owner.
+ * Deletes sessions, and all data of an owner.
  *
  * @module
  */
@@ -12,61 +12,61 @@ import { createWake } from '../../base/wake.ts'
 import type { Core, Forgetting } from '../../core/built-in.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
-import { placeOf } from '../../runs/sessions/session-storage.ts'
+import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import { busy } from '../../runs/sessions/session-turns.ts'
 import type { RunQuery } from '../../runs/stored/host.ts'
 import type { RunSummary } from '../../runs/stored/record.ts'
 import type { Position } from '../../stores/store.ts'
-import { ENDING, ENDING_WORKS, type EndingWorks } from './ending.ts'
+import { ENDING_SERVICE, ENDING_TRANSACTIONS, type EndingTransactions } from './ending.ts'
 import { keyOf, listOf, type SessionService } from './service.ts'
 
-/** Runs that are looked at together, and that are deleted at the same time. */
+/** Runs to read at once, and runs to delete at the same time. */
 const PAGE = 100
 const AT_ONCE = 10
 
-/** Milliseconds for which runs that are to stop are waited for, and between two looks. */
+/** Milliseconds to wait for stopped runs, and milliseconds between two checks. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 500
 
-/** Milliseconds after which the place in the line is renewed. */
+/** Milliseconds between two renewals of the claim. */
 const RENEW_MS = 4000
 
-/** How often all of an owner is gone through: what is new meanwhile is found the next time. */
+/** How often the data of an owner is searched. Each round finds data that was added during the last one. */
 const ROUNDS = 10
 
-/** A session, by what is asked for. */
-export interface SessionOf {
+/** A session in a request. */
+export interface SessionReference {
   readonly kind: Kind
   readonly name: string
   readonly id: string
 }
 
-/** See the module's head. */
+/** Deletes sessions and owners. */
 export class Forgetter {
   readonly #core: Pick<Core, 'host' | 'mounted' | 'catalog'>
   readonly #files: Core['runs']['files']
-  readonly #calls: Calls<EndingWorks>
+  readonly #calls: Calls<EndingTransactions>
   readonly #shown: SessionService
   readonly #kept: SessionStorage
 
   constructor(core: Core, shown: SessionService, kept: SessionStorage) {
     this.#core = core
     this.#files = core.runs.files
-    this.#calls = core.callTransactions(ENDING, ENDING_WORKS)
+    this.#calls = core.callTransactions(ENDING_SERVICE, ENDING_TRANSACTIONS)
     this.#shown = shown
     this.#kept = kept
   }
 
   /**
-   * Deletes a session of the caller with all that is of it. Gives whether there was anything. Throws `session_busy` while a run of it
-   * is at work, unless that is to be cancelled. Whatever it throws: to be called again.
+   * Deletes a session of the caller and all its data. Returns whether there was any. Throws `session_busy` while a run of it is
+   * running, unless `cancels`. After any error, the call can be repeated.
    */
-  async session(owner: string | null, session: SessionOf, cancels: boolean): Promise<boolean> {
+  async session(owner: string | null, session: SessionReference, cancels: boolean): Promise<boolean> {
     const { kind, name, id } = session
     const key = keyOf(owner, kind, name, id)
     const query = { kind, name, sessionId: id }
-    // Without an owner, others' runs may have the same id of a session.
-    if (owner === null && !(await this.#calls.isThere(placeOf(key), key))) return false
+    // Without an owner, runs of others may have the same session id.
+    if (owner === null && !(await this.#calls.isThere(sessionAddressOf(key), key))) return false
     await this.#stopRuns(owner, query, cancels)
     return this.#end(key, owner, cancels, async () => {
       const found = [
@@ -77,7 +77,9 @@ export class Forgetter {
     })
   }
 
-  /** Deletes all that is kept of an owner. Throws `session_busy` as for one session: what was deleted by then stays so. */
+  /**
+   * Deletes all data of an owner. Throws `session_busy` as for one session; data that was deleted before the error stays deleted.
+   */
   async owner(owner: string, cancels: boolean): Promise<void> {
     if (!cancels) await this.#stopRuns(owner, {}, false)
     for (let round = 0; round < ROUNDS; round++) {
@@ -103,23 +105,23 @@ export class Forgetter {
     return hasFound
   }
 
-  /** Takes the session, does the work, and deletes the session last: what is left over is found by it. */
+  /** Claims the session, runs `work`, and deletes the session last, so that a repeated call finds remaining data by it. */
   async #end(
     key: SessionKey,
     owner: string | null,
     cancels: boolean,
     work: () => Promise<boolean>,
   ): Promise<boolean> {
-    const at = placeOf(key)
+    const at = sessionAddressOf(key)
     const id = crypto.randomUUID()
     const wake = createWake()
-    const seat = this.#kept.seat(key, { runId: id, stop: () => {}, look: () => wake.fire() })
+    const turn = this.#kept.join(key, { runId: id, stop: () => {}, look: () => wake.fire() })
     const claim = () => this.#calls.claim(at, key, id, cancels)
     let renewing: ReturnType<typeof setInterval> | undefined
     let hasFound = false
     try {
       for (;;) {
-        const isThere = await this.#claim(claim, [...seat.others], wake)
+        const isThere = await this.#claim(claim, [...turn.others], wake)
         if (isThere) renewing ??= setInterval(() => void claim().catch(() => {}), RENEW_MS)
         if (await work()) hasFound = true
         if (!isThere) {
@@ -136,13 +138,13 @@ export class Forgetter {
       throw error
     } finally {
       clearInterval(renewing)
-      seat.letGo()
+      turn.release()
     }
   }
 
-  /** Waits until the session is free. False where there is none. */
+  /** Waits until the session is free. Returns false if there is none. */
   async #claim(
-    claim: () => ReturnType<Calls<EndingWorks>['claim']>,
+    claim: () => ReturnType<Calls<EndingTransactions>['claim']>,
     others: readonly { readonly runId: string; stop(): void }[],
     wake: ReturnType<typeof createWake>,
   ): Promise<boolean> {
@@ -159,14 +161,14 @@ export class Forgetter {
     }
   }
 
-  /** What was remembered in sessions of others that are run inside of it, which had no turns there. */
+  /** Deletes what the target remembered in sessions of other targets that ran it as a member. */
   async #endInner(key: SessionKey): Promise<void> {
     const [label = '', ...more] = key.place
     if (more.length > 0 || label.startsWith('agent:')) return
     for (const kind of KINDS) {
       for (const { name } of this.#core.catalog.entries(kind)) {
         const inner = { ...key, place: [`${kind}:${name}`] }
-        await this.#calls.endInner(placeOf(inner), inner)
+        await this.#calls.endInner(sessionAddressOf(inner), inner)
       }
     }
   }
@@ -177,7 +179,7 @@ export class Forgetter {
     return hasFound
   }
 
-  /** Stops the runs that are at work now. Throws where they are not to stop. */
+  /** Stops the running runs. Throws `session_busy` unless `cancels`. */
   async #stopRuns(owner: string | null, query: Partial<RunQuery>, cancels: boolean): Promise<void> {
     await this.#forEach(owner, { ...query, status: 'running' }, async ({ id }) => {
       if (!cancels) throw stillAtWork()
@@ -186,21 +188,21 @@ export class Forgetter {
     })
   }
 
-  /** Deletes runs that have ended, and those at work that `mayGo` has stopped. */
+  /** Deletes ended runs, and running runs that `mayGo` has stopped. */
   #forgetRuns(
     owner: string | null,
     query: Partial<RunQuery>,
     mayGo: (run: RunSummary) => Promise<boolean>,
   ): Promise<boolean> {
     return this.#forEach(owner, query, async run => {
-      // What waits for a place is its plugin's.
+      // The queue's plugin deletes queued runs.
       if (run.status === 'queued') return false
       if (run.status === 'running' && !(await mayGo(run))) return false
       return unlessGone(this.#core.host.delete(run.id, owner))
     })
   }
 
-  /** Whether there was any of which `work` says so. */
+  /** Calls `work` for each run. Returns whether it returned true for any. */
   async #forEach(
     owner: string | null,
     query: Partial<RunQuery>,
@@ -210,7 +212,7 @@ export class Forgetter {
     let cursor: string | undefined
     do {
       const { runs, nextCursor } = await this.#core.host.list(owner, { ...query, cursor, limit: PAGE })
-      // Who only claims to be someone has sessions apart from those of nobody.
+      // Runs with a claimed `userId` do not belong to the runs without an owner.
       const own = owner === null ? runs.filter(({ userId }) => userId === undefined) : runs
       for (let from = 0; from < own.length; from += AT_ONCE) {
         const found = await Promise.all(own.slice(from, from + AT_ONCE).map(work))
@@ -221,7 +223,10 @@ export class Forgetter {
     return hasFound
   }
 
-  /** A run that begins now has a session of its own; what goes on from before is none any more. */
+  /**
+   * Whether a run began before the deletion. A run that begins later has a new session. A run that continues an earlier one is
+   * stopped.
+   */
   async #isOfBefore({ id, continuedFrom }: RunSummary, owner: string | null): Promise<boolean> {
     if (continuedFrom !== undefined) await this.#stop(id, owner)
     return continuedFrom !== undefined
@@ -243,7 +248,7 @@ export class Forgetter {
   }
 }
 
-/** False where a run was deleted by someone else. */
+/** False if someone else has deleted the run. */
 async function unlessGone(deleted: Promise<void>): Promise<boolean> {
   try {
     await deleted

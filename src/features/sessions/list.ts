@@ -1,5 +1,5 @@
 /**
- * The list of an owner's sessions: where each has its own object, copies of them are listed.
+ * Lists an owner's sessions. If each session has its own object, the list has copies.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { Kind } from '../../agents/contract.ts'
 import type { SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import {
-  type About,
-  alive,
-  type Entry,
   idOf,
   type KeptSession,
+  liveClaims,
   SESSIONS,
   type Session,
+  type SessionEntry,
+  type SessionListing,
   sessionIn,
   TURNS,
 } from '../../runs/sessions/session-record.ts'
@@ -29,24 +29,24 @@ export interface SessionSummary {
   readonly id: string
   readonly kind: Kind
   readonly name: string
-  /** As it was set, else the beginning of the first message. */
+  /** The title that was set, or the beginning of the first message. */
   readonly title: string | null
-  /** The beginning of what was said last, by either side. */
+  /** The beginning of the last message of either side. */
   readonly lastMessage: string | null
-  /** How many turns it has had. The oldest may be gone. */
+  /** Number of turns so far. The oldest may be deleted. */
   readonly count: number
   /** ISO 8601, in UTC. */
   readonly createdAt: string
-  /** When a turn last began or ended. */
+  /** The time of the last begin or end of a turn. */
   readonly updatedAt: string
-  /** Present while a run of it is at work. Lists of Durable Objects do not know. */
+  /** Present while a run of the session is running. Lists on Durable Objects do not have it. */
   readonly isRunning?: true
 }
 
-/** A page of sessions, newest first. It may be short or empty and yet have a next one. */
+/** A page of sessions, newest first. It may be short or even empty although there is a next page. */
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[]
-  /** Gives the next page; null at the end, and only there. */
+  /** The cursor of the next page. Null only at the end. */
   readonly nextCursor: string | null
 }
 
@@ -54,20 +54,20 @@ export interface SessionPage {
 export interface SessionQuery {
   readonly kind?: Kind | undefined
   readonly name?: string | undefined
-  /** From a page before. */
+  /** The cursor from an earlier page. */
   readonly cursor?: string | undefined
   /** 1 to 100. */
   readonly limit: number
 }
 
-/** A page of an owner's sessions. Throws `invalid_query` for a cursor that is none. */
+/** A page of an owner's sessions. Throws `invalid_query` for an invalid cursor. */
 export function listSessions(tx: Reader, owner: string, query: SessionQuery): SessionPage {
   const { kind, name, cursor, limit } = query
   const tags = { ...(kind !== undefined && { kind }), ...(name !== undefined && { name }) }
   const { documents, next } = tx.search<KeptSession>(SESSIONS, {
     partition: partitionOf(owner),
     tags,
-    after: cursor === undefined ? undefined : placeIn(cursor, owner),
+    after: cursor === undefined ? undefined : positionIn(cursor, owner),
     limit,
     looks: MAX_LOOKS,
   })
@@ -75,14 +75,14 @@ export function listSessions(tx: Reader, owner: string, query: SessionQuery): Se
   return { sessions, nextCursor: next === undefined ? null : cursorOf(next) }
 }
 
-/** What is told of a session; undefined for one that has expired, and for one of which lists tell nothing. */
+/** The summary of a session. Undefined if it has expired or is not listed. */
 export function summaryOf(tx: Reader, document: Document<KeptSession>): SessionSummary | undefined {
-  const { place, sessionId: id } = keyIn(document.id)
+  const { place: path, sessionId: id } = keyIn(document.id)
   const session = sessionIn(document, tx.now)
   const about = session && aboutOf(tx, document.id, session)
-  const [, kind, name = ''] = /^(agent|team|workflow):(.*)$/s.exec(place[0] ?? '') ?? []
-  // Only what is served by itself has sessions that can be asked for.
-  if (session === undefined || about === undefined || kind === undefined || place.length > 1) return undefined
+  const [, kind, name = ''] = /^(agent|team|workflow):(.*)$/s.exec(path[0] ?? '') ?? []
+  // Only sessions of top-level targets can be requested.
+  if (session === undefined || about === undefined || kind === undefined || path.length > 1) return undefined
   return {
     ...{ id, kind: kind as Kind, name },
     title: about.title || null,
@@ -90,19 +90,21 @@ export function summaryOf(tx: Reader, document: Document<KeptSession>): SessionS
     count: about.turns,
     createdAt: new Date(about.createdAt).toISOString(),
     updatedAt: new Date(document.at).toISOString(),
-    ...(alive(session, tx.now).length > 0 && { isRunning: true as const }),
+    ...(liveClaims(session, tx.now).length > 0 && { isRunning: true as const }),
   }
 }
 
-/** What is told of a session. Of one that older versions wrote, its turns tell; undefined where there is none. */
-export function aboutOf(tx: Reader, id: string, session: Session): About | undefined {
+/**
+ * The data of a session for lists. For a session of an older version it is computed from the turns. Undefined if there is none.
+ */
+export function aboutOf(tx: Reader, id: string, session: Session): SessionListing | undefined {
   if (session.about !== undefined) return session.about
-  const [newest] = tx.list<Entry>(TURNS, { partition: id, limit: 1 })
+  const [newest] = tx.list<SessionEntry>(TURNS, { partition: id, limit: 1 })
   const turn = session.open.at(-1)?.turn ?? newest?.value.turn
   return turn && aboutWith(tx, keyIn(id), session, turn)
 }
 
-/** The copy of a session for a list: without its turns. */
+/** The copy of a session for a list, without its turns. */
 export function copyOf(tx: Reader, key: SessionKey): Document<Session> | undefined {
   const document = tx.get<KeptSession>(SESSIONS, idOf(key))
   const session = document && sessionIn(document, tx.now)
@@ -112,30 +114,30 @@ export function copyOf(tx: Reader, key: SessionKey): Document<Session> | undefin
   return { ...document, value: { next, count, length, line: [], open: [], about } }
 }
 
-/** The key that an id of a document is made of. */
+/** The session key in a document id. */
 export function keyIn(id: string): SessionKey {
   // `idOf` has made it.
-  const [owner, place, sessionId] = JSON.parse(id) as [string | null, readonly string[], string]
-  return { owner, place, sessionId }
+  const [owner, path, sessionId] = JSON.parse(id) as [string | null, readonly string[], string]
+  return { owner, place: path, sessionId }
 }
 
-/** A place in the list of an owner, as clients see it: opaque, safe in a URL. */
+/** The cursor of a position in an owner's list: opaque and safe in a URL. */
 export function cursorOf({ at, id }: Position): string {
-  const { place, sessionId } = keyIn(id)
-  const text = JSON.stringify([at, place, sessionId])
+  const { place: path, sessionId } = keyIn(id)
+  const text = JSON.stringify([at, path, sessionId])
   return toBase64(new TextEncoder().encode(text))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
 }
 
-/** Reads a cursor back: it leads nowhere else than into the list of this owner. Throws `invalid_query` for one that is none. */
-export function placeIn(cursor: string, owner: string): Position {
+/** Parses a cursor into a position in this owner's list. Throws `invalid_query` for an invalid cursor. */
+export function positionIn(cursor: string, owner: string): Position {
   const bytes = fromBase64(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-  const [at, place, sessionId] = partsOf(bytes && new TextDecoder().decode(bytes))
-  const isPlace = Array.isArray(place) && place.every(part => typeof part === 'string')
-  if (Number.isFinite(at) && isPlace && typeof sessionId === 'string')
-    return { at: Number(at), id: idOf({ owner, place, sessionId }) }
+  const [at, path, sessionId] = partsOf(bytes && new TextDecoder().decode(bytes))
+  const isPath = Array.isArray(path) && path.every(part => typeof part === 'string')
+  if (Number.isFinite(at) && isPath && typeof sessionId === 'string')
+    return { at: Number(at), id: idOf({ owner, place: path, sessionId }) }
   throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of the previous page')
 }
 

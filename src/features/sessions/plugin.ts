@@ -1,5 +1,5 @@
 /**
- * Sessions that people can see as a plugin: the entry `servable/sessions`.
+ * The plugin `sessions`, which shows people their sessions: the entry `servable/sessions`.
  *
  * @module
  */
@@ -10,28 +10,32 @@ import { stateFor } from '../../core/no-state.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { joinPath } from '../../http/router.ts'
 import { describeSessions } from './describe.ts'
-import { ENDING, ENDING_WORKS } from './ending.ts'
+import { ENDING_SERVICE, ENDING_TRANSACTIONS } from './ending.ts'
 import { exportRoutes } from './export.ts'
 import { feedbackRoutes } from './feedback.ts'
+import { FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS } from './feedback-transactions.ts'
 import { Forgetter } from './forget.ts'
 import { forgetRoutes } from './forget-routes.ts'
 import { sessionRoutes } from './routes.ts'
-import { SAID, SAID_WORKS } from './said.ts'
 import { NAME, SessionService } from './service.ts'
-import { SESSION_WORKS } from './transactions.ts'
+import { SESSION_SERVICE_TRANSACTIONS } from './transactions.ts'
 
-export type { ToldFeedback } from './feedback.ts'
+export type { StoredFeedback } from './feedback.ts'
 export type { SessionPage, SessionSummary } from './list.ts'
 export type { TurnPage } from './turns.ts'
 
 /**
- * Shows callers their sessions: `GET /sessions`, `/agents/:name/sessions/:id` and what is below it. Throws `invalid_options` where
- * none are kept.
+ * Serves the sessions of callers: `GET /sessions`, `/agents/:name/sessions/:id` and the routes below it. Throws `invalid_options`
+ * if sessions are not stored.
  */
 export function sessions(): Plugin {
   return asPlugin({
     name: NAME,
-    transactions: { [NAME]: SESSION_WORKS, [ENDING]: ENDING_WORKS, [SAID]: SAID_WORKS },
+    transactions: {
+      [NAME]: SESSION_SERVICE_TRANSACTIONS,
+      [ENDING_SERVICE]: ENDING_TRANSACTIONS,
+      [FEEDBACK_SERVICE]: FEEDBACK_TRANSACTIONS,
+    },
     mount(core) {
       stateFor(NAME, core.settings.state)
       const kept = core.runs.memory?.sessions

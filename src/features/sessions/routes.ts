@@ -1,5 +1,5 @@
 /**
- * The sessions of the caller: `GET` and `POST /sessions`, `/agents/:name/sessions/:id` and what is below it.
+ * The routes of the caller's sessions: `GET` and `POST /sessions`, `/agents/:name/sessions/:id` and the routes below it.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import {
 } from './schemas.ts'
 import { keyOf, NAME, type SessionService } from './service.ts'
 
-/** What is the caller's is kept by no cache. */
+/** Caches must not store the data of a caller. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** Makes the routes. */

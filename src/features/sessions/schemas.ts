@@ -1,5 +1,5 @@
 /**
- * What clients ask of sessions: bodies and queries.
+ * Schemas of session requests: bodies and queries.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { readJson, requireJson } from '../../web/body.ts'
 import type { SessionQuery } from './list.ts'
 import type { TurnQuery } from './turns.ts'
 
-/** Characters of an id of a session, as a run may have it. */
+/** Most characters of a session id, as for runs. */
 const MAX_ID = 500
 
-/** Most characters of a title that is set, and bytes of a body. */
+/** Most characters of a title, and bytes of a body. */
 const MAX_TITLE = 200
 const MAX_BYTES = 16_384
 
@@ -82,7 +82,7 @@ export async function readBody<T>(
   return validate(schema, await readJson(request, Math.min(maxBytes, MAX_BYTES)), 'invalid_body', 'body')
 }
 
-/** The id in a path. What no session can have is looked up nowhere. */
+/** Checks the id in a path. An id that no session can have is refused without a read. */
 export function checkId(id: string): string {
   if (id.length > 0 && id.length <= MAX_ID) return id
   throw new ServableError('session_not_found', 'There is no such session')

@@ -1,5 +1,5 @@
 /**
- * The sessions of a service, for whoever asks.
+ * The sessions of a service, as its routes use them.
  *
  * @module
  */
@@ -14,31 +14,31 @@ import type { ObjectAddress } from '../../core/object-address.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
 import { idOf } from '../../runs/sessions/session-record.ts'
 import type { SettingsFor } from '../../runs/sessions/session-retention.ts'
-import { placeOf } from '../../runs/sessions/session-storage.ts'
+import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from './list.ts'
-import { SESSION_WORKS, type SessionWorks } from './transactions.ts'
+import { SESSION_SERVICE_TRANSACTIONS, type SessionServiceTransactions } from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
 
-/** The plugin's name, and that of its keeper in objects. */
+/** The name of the plugin and of its object service. */
 export const NAME = 'sessions'
 
-/** The key of a session that is asked for by its id. `identity`: of the caller, null without one. */
+/** The key of a requested session. `identity` is the caller's; null without one. */
 export function keyOf(identity: string | null, kind: Kind, name: string, sessionId: string): SessionKey {
   const owner = ownerOf({ identity: identity ?? undefined }) ?? null
   return { owner, place: [`${kind}:${name}`], sessionId }
 }
 
-/** See the module's head. */
+/** Reads and changes sessions by their keys. */
 export class SessionService {
-  readonly #calls: Calls<SessionWorks>
+  readonly #calls: Calls<SessionServiceTransactions>
   readonly #settingsFor: SettingsFor
   readonly #files: Core['runs']['files']
-  /** Each session has an object of its own, and lists have copies. */
+  /** Whether each session has an object of its own, so that lists have copies. */
   readonly #isHosted: boolean
 
   constructor({ callTransactions, settings, runs }: Pick<Core, 'callTransactions' | 'settings' | 'runs'>) {
-    this.#calls = callTransactions(NAME, SESSION_WORKS)
+    this.#calls = callTransactions(NAME, SESSION_SERVICE_TRANSACTIONS)
     this.#settingsFor = sessionSettingsFor(settings)
     this.#files = runs.files
     this.#isHosted = settings.state.kind === 'hosted'
@@ -49,52 +49,58 @@ export class SessionService {
     return this.#calls.list(listOf(identity), owner, query)
   }
 
-  /** Throws `session_not_found`, as all of these do. */
+  /** Throws `session_not_found`, as all methods with a key do. */
   async get(key: SessionKey): Promise<SessionSummary> {
-    return this.#there(key, await this.#calls.find(placeOf(key), key))
+    return this.#there(key, await this.#calls.find(sessionAddressOf(key), key))
   }
 
   /** A page of turns, as JSON. */
   async turns(key: SessionKey, query: TurnQuery): Promise<string> {
-    return this.#there(key, await this.#calls.turns(placeOf(key), key, query))
+    return this.#there(key, await this.#calls.turns(sessionAddressOf(key), key, query))
   }
 
   async make(key: SessionKey, title: string | undefined): Promise<SessionSummary> {
-    return this.#changed(key, await this.#calls.make(placeOf(key), key, title, this.#settingsFor(key)))
+    return this.#changed(
+      key,
+      await this.#calls.make(sessionAddressOf(key), key, title, this.#settingsFor(key)),
+    )
   }
 
   async rename(key: SessionKey, title: string): Promise<SessionSummary> {
-    return this.#changed(key, await this.#calls.rename(placeOf(key), key, title))
+    return this.#changed(key, await this.#calls.rename(sessionAddressOf(key), key, title))
   }
 
-  /** Copies the turns of a session up to that of a run into one with another id. `identity`: of the caller. */
+  /** Copies the turns of a session, up to that of a run, into a session with another id. `identity` is the caller's. */
   async fork(
     key: SessionKey,
     identity: string | null,
     { runId, title }: { readonly runId?: string | undefined; readonly title?: string | undefined },
   ): Promise<SessionSummary> {
-    const copied = await this.#there(key, await this.#calls.copy(placeOf(key), key, runId))
+    const copied = await this.#there(key, await this.#calls.copy(sessionAddressOf(key), key, runId))
     const fork = { ...key, sessionId: crypto.randomUUID() }
-    // First: a file that nobody refers to any more is gone.
+    // Before the copy is written: a file without references is deleted.
     await this.#files?.share?.(copied, identity, fork)
     const text = title === undefined ? copied : JSON.stringify({ ...JSON.parse(copied), title })
-    return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settingsFor(fork)))
+    return this.#changed(
+      fork,
+      await this.#calls.paste(sessionAddressOf(fork), fork, text, this.#settingsFor(fork)),
+    )
   }
 
-  /** Tells the list of the session's owner where it stands. */
+  /** Updates the session in its owner's list. */
   async tell(key: SessionKey): Promise<void> {
     if (!this.#isListed(key)) return
-    const copy = await this.#calls.tell(placeOf(key), key)
+    const copy = await this.#calls.tell(sessionAddressOf(key), key)
     if (copy === undefined) await this.takeOff(key)
     else await this.#calls.told(listOfOwner(key.owner), copy)
   }
 
-  /** Takes a session that is gone off the list of its owner. */
+  /** Removes a deleted session from its owner's list. */
   async takeOff(key: SessionKey): Promise<void> {
     if (this.#isListed(key)) await this.#calls.gone(listOfOwner(key.owner), idOf(key))
   }
 
-  /** Whether a copy of it is in a list: where it is not in the same store, and of nobody who only claims to be someone. */
+  /** Whether a list has a copy of the session: it is in another store, and its owner is not only a claimed `userId`. */
   #isListed(key: SessionKey): key is SessionKey & { readonly owner: string } {
     return this.#isHosted && key.owner !== null && !key.owner.startsWith('/')
   }
@@ -112,12 +118,12 @@ export class SessionService {
   }
 }
 
-/** The object that lists the runs of an identity lists the sessions too. */
+/** The address of an identity's list. One object lists the identity's runs and sessions. */
 export function listOf(identity: string): ObjectAddress {
   return partitionOf(identity)
 }
 
-/** The same, of the owner of a session. */
+/** The same for the owner of a session. */
 function listOfOwner(owner: string): ObjectAddress {
   return listOf(decodeURIComponent(owner))
 }

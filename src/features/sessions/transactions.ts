@@ -1,5 +1,5 @@
 /**
- * What is asked of sessions, beside their data. What other programs wrote crosses as JSON: it need not be what can be cloned.
+ * The transactions of sessions. Values from other programs cross as JSON, since they need not be cloneable.
  *
  * @module
  */
@@ -28,20 +28,23 @@ import {
 } from './list.ts'
 import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
 
-/** What was taken off a list of late: a word of it from before, that comes after, would list it for good. In memory alone. */
+/**
+ * Sessions that were recently removed from a list, in memory only. Without this, a late update would list a deleted session
+ * forever.
+ */
 const OFF = 'session-off'
 const OFF_MS = 60_000
 const OFF_AT_ONCE = 100
 const MAX_OFF = 1000
 
-/** See the module's head. Sessions that are not there, or not the caller's, are undefined. */
-export interface SessionWorks extends Transactions {
+/** The type of {@link SESSION_SERVICE_TRANSACTIONS}. Undefined results mean that the caller has no such session. */
+export interface SessionServiceTransactions extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: string, query: SessionQuery) => SessionPage
     readonly find: (tx: Reader, key: SessionKey) => SessionSummary | undefined
     readonly turns: (tx: Reader, key: SessionKey, query: TurnQuery) => string | undefined
     readonly copy: (tx: Reader, key: SessionKey, runId: string | undefined) => string | undefined
-    /** What a list is told. */
+    /** The copy for the list. */
     readonly tell: (tx: Reader, key: SessionKey) => Document<Session> | undefined
   }
   readonly writes: {
@@ -58,17 +61,17 @@ export interface SessionWorks extends Transactions {
       copied: string,
       settings: SessionSettings,
     ) => SessionSummary | undefined
-    /** Lists a copy, unless a newer one is there. */
+    /** Stores a copy in the list, unless the list has a newer one. */
     readonly told: (tx: Transaction, copy: Document<Session>) => void
-    /** Takes one off the list. */
+    /** Removes a session from the list. */
     readonly gone: (tx: Transaction, id: string) => void
   }
 }
 
-/** The transactions of sessions that people see. */
-export const SESSION_WORKS: SessionWorks = {
+/** The transactions of sessions. */
+export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
   expiring: [SESSIONS],
-  passing: [OFF],
+  inMemory: [OFF],
   forget: (tx, _, id) => forgetSession(tx, id),
   reads: {
     list: listSessions,
@@ -92,7 +95,7 @@ export const SESSION_WORKS: SessionWorks = {
       const document = tx.get<KeptSession>(SESSIONS, idOf(key))
       const session = visible(tx, key)
       if (document === undefined || session?.about === undefined) return undefined
-      // It keeps its place in lists, and its time.
+      // A new title changes neither its position in lists nor its time.
       putSession(tx, { ...document, value: { ...session, about: { ...session.about, title } } })
       return find(tx, key)
     },

@@ -1,5 +1,5 @@
 /**
- * The turns of a session, in pages, and copied into another one.
+ * Reads the turns of a session in pages, and copies them into another session.
  *
  * @module
  */
@@ -8,17 +8,17 @@ import type { SessionKey } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
 import {
-  type About,
-  alive,
   asOf,
   close,
-  type Entry,
   idOf,
   type KeptSession,
+  liveClaims,
   MEMBERS,
   NEW,
   SESSIONS,
   type Session,
+  type SessionEntry,
+  type SessionListing,
   type SessionSettings,
   save,
   sessionIn,
@@ -30,23 +30,23 @@ import { decodeCursor, encodeCursor } from '../../runs/stored/cursor.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { aboutOf } from './list.ts'
 
-/** A page of turns, newest first. It may be short or empty and yet have a next one. */
+/** A page of turns, newest first. It may be short or even empty although there is a next page. */
 export interface TurnPage {
-  /** One that is `running` can be followed at `GET /runs/:id/stream`, if its run is stored. */
+  /** A `running` turn can be followed at `GET /runs/:id/stream` if its run is stored. */
   readonly turns: readonly Turn[]
-  /** Gives the next page; null at the end, and only there. */
+  /** The cursor of the next page. Null only at the end. */
   readonly nextCursor: string | null
 }
 
 /** Which turns to read. */
 export interface TurnQuery {
-  /** From a page before. */
+  /** The cursor from an earlier page. */
   readonly cursor?: string | undefined
   /** 1 to 100. */
   readonly limit: number
 }
 
-/** The session of a key, if the caller may see it: without an owner only one whose id was given out. */
+/** The session of a key, if the caller may see it. Without an owner, only a session with an id from the service is visible. */
 export function visible(tx: Reader, key: SessionKey): Session | undefined {
   const document = tx.get<KeptSession>(SESSIONS, idOf(key))
   const session = document && sessionIn(document, tx.now)
@@ -56,7 +56,7 @@ export function visible(tx: Reader, key: SessionKey): Session | undefined {
     : session && { ...session, about }
 }
 
-/** A page of turns; undefined where there is no such session. Throws `invalid_query` for a cursor that is none. */
+/** A page of turns. Undefined if there is no such session. Throws `invalid_query` for an invalid cursor. */
 export function readTurns(tx: Reader, key: SessionKey, { cursor, limit }: TurnQuery): TurnPage | undefined {
   const before = cursor === undefined ? undefined : decodeCursor(cursor).at
   const session = visible(tx, key)
@@ -73,20 +73,20 @@ export function readTurns(tx: Reader, key: SessionKey, { cursor, limit }: TurnQu
   }
 }
 
-/** What a fork takes along. */
-export interface Copied {
-  readonly entries: readonly Entry[]
+/** The data that a fork copies. */
+export interface CopiedTurns {
+  readonly entries: readonly SessionEntry[]
   readonly title?: string | undefined
   readonly summary?: Session['summary']
-  /** What members remember: who, and what. */
-  readonly members: readonly (readonly [place: unknown, value: unknown])[]
+  /** The memory of members: their paths and values. */
+  readonly members: readonly (readonly [path: unknown, value: unknown])[]
 }
 
 /**
- * The turns up to that of a run; all that have ended without one. What members remember goes along only with all of them. Undefined
- * where there is no such session. Throws `run_not_found`, and `session_busy` where that turn is at work.
+ * The turns up to that of a run, or all ended turns without a run. The memory of members is included only with all turns.
+ * Undefined if there is no such session. Throws `run_not_found`, and `session_busy` if that turn is running.
  */
-export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined): Copied | undefined {
+export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined): CopiedTurns | undefined {
   const session = visible(tx, key)
   if (session === undefined) return undefined
   const all = [...openIn(tx, session), ...endedIn(tx, key, session.count)].sort((a, b) => a.seq - b.seq)
@@ -110,11 +110,11 @@ export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined
 const NO_TURN = 'The session has no turn of this run'
 const AT_WORK = 'The turn of this run is at work: fork the session when it has ended'
 
-/** Writes what was copied into a new session. */
+/** Writes copied data into a new session. */
 export function pasteTurns(
   tx: Transaction,
   key: SessionKey,
-  { entries, title, summary, members }: Copied,
+  { entries, title, summary, members }: CopiedTurns,
   settings: SessionSettings,
 ): void {
   const id = idOf(key)
@@ -123,27 +123,27 @@ export function pasteTurns(
   const turns = entries.flatMap(({ turn }) => turn ?? [])
   const about = { ...begunAt(tx, key, title), turns: turns.length }
   const newest = turns.at(-1)
-  const told = newest ? aboutWith(tx, key, { ...session, about }, newest) : about
-  save(tx, key, { ...session, about: told }, settings)
-  for (const [place, value] of members) {
-    const member = JSON.stringify([key.owner, place, key.sessionId])
+  const newAbout = newest ? aboutWith(tx, key, { ...session, about }, newest) : about
+  save(tx, key, { ...session, about: newAbout }, settings)
+  for (const [path, value] of members) {
+    const member = JSON.stringify([key.owner, path, key.sessionId])
     tx.put(MEMBERS, { id: member, partition: id, at: tx.now, tags: {}, value }, { thing: thingOf(id) })
   }
 }
 
-/** What is told of a session that begins with its id. */
-export function begunAt({ now }: Reader, { owner }: SessionKey, title: string | undefined): About {
+/** The list data of a new session. */
+export function begunAt({ now }: Reader, { owner }: SessionKey, title: string | undefined): SessionListing {
   return { title, turns: 0, createdAt: now, ...(owner === null && { isGiven: true }) }
 }
 
-/** What has ended, newest first. */
-function endedIn(tx: Reader, key: SessionKey, limit: number, before?: number): Entry[] {
+/** Ended turns, newest first. */
+function endedIn(tx: Reader, key: SessionKey, limit: number, before?: number): SessionEntry[] {
   const after = before === undefined ? undefined : { at: before, id: '' }
-  return tx.list<Entry>(TURNS, { partition: idOf(key), limit, after }).map(({ value }) => value)
+  return tx.list<SessionEntry>(TURNS, { partition: idOf(key), limit, after }).map(({ value }) => value)
 }
 
-/** What has begun, as it stands. */
-function openIn(tx: Reader, session: Session): Entry[] {
-  const here = new Set(alive(session, tx.now).map(({ runId }) => runId))
+/** Turns that have begun, in their current state. */
+function openIn(tx: Reader, session: Session): SessionEntry[] {
+  const here = new Set(liveClaims(session, tx.now).map(({ runId }) => runId))
   return session.open.filter(({ isOld }) => !isOld).map(entry => asOf(entry, here))
 }

@@ -24,13 +24,13 @@ const CORRECTION_TRANSACTIONS = {
   },
 } satisfies Transactions
 
-/** Stores corrections of agents' output, and gives them to agents: `/agents/:name/corrections`. */
+/** Stores corrections of agents' output, and passes them to agents: `/agents/:name/corrections`. */
 export function corrections(): Plugin {
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: CORRECTION_TRANSACTIONS },
-    memory: keep => {
-      const { list } = correctionsIn(keep)
+    memory: callTransactions => {
+      const { list } = correctionsIn(callTransactions)
       return {
         corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
       }
@@ -52,9 +52,9 @@ export function corrections(): Plugin {
   })
 }
 
-/** The default store of corrections. With Durable Objects, they are in the object that lists their owner's runs. */
-function correctionsIn(keep: CallTransactions): Required<CorrectionStore> {
-  const calls = keep(NAME, CORRECTION_TRANSACTIONS)
+/** The default store of corrections. With Durable Objects they are in the object that lists their owner's runs. */
+function correctionsIn(callTransactions: CallTransactions): Required<CorrectionStore> {
+  const calls = callTransactions(NAME, CORRECTION_TRANSACTIONS)
   return {
     add: (correction, owner) => calls.add(partitionOf(owner), correction, owner),
     list: query => calls.list(partitionOf(query.owner), query),

@@ -1,5 +1,5 @@
 /**
- * Tools on offer, listed at `GET /tools`.
+ * Lists tools at `GET /tools`.
  *
  * @module
  */

@@ -5,8 +5,8 @@ import type { Plugin } from '../../core/plugin.ts'
 import { createAddressReader, isTrustProxy, TRUST_PROXY, type TrustProxy } from '../../web/client-address.ts'
 
 /**
- * Says where the client's address comes from. Without it no proxy is trusted, so behind one all clients have the proxy's address.
- * It holds for limits by address of requests and sockets, for the places that clients without an identity share (uploads, runs,
+ * Sets the source of the client's address. Without it no proxy is trusted, so behind one all clients have the proxy's address. It
+ * counts for limits by address of requests and sockets, for the slots that clients without an identity share (uploads, runs,
  * tasks, push notifications), for `context.ip` and for the log. Throws `invalid_options`.
  *
  * @example

@@ -30,7 +30,7 @@ export function uploads(options: FileUploadOptions = {}): Plugin {
   return uploadsAs('uploads', options)
 }
 
-/** The same plugin, with the name of its option for error texts. */
+/** Makes the plugin under another name in its error texts. */
 export function uploadsAs(name: string, options: FileUploadOptions): Plugin {
   checkOptions(name, OptionsSchema, options)
   const settings = resolveUpload(options)

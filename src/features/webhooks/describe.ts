@@ -11,13 +11,13 @@ import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schema
 
 const TAG = 'webhooks'
 
-/** Who is told of routes: callers, and administrators, with what these need. */
+/** Who may read the description of routes: callers, and administrators with their security. */
 export interface WebhookReaders {
   readonly clients: boolean
   readonly admin: Secured | undefined
 }
 
-/** Tells of the routes. */
+/** The OpenAPI description of the routes. */
 export function describeWebhooks(build: Builders, { clients, admin }: WebhookReaders): BuiltInDescription {
   return {
     tags: [{ name: TAG, description: 'Who is told of runs' }],

@@ -1,35 +1,35 @@
 /**
- * What is kept of webhooks: subscriptions of clients, the deliveries of all, and those that wait to be sent.
+ * The stored webhooks: subscriptions of clients, all deliveries, and the queue of those to send.
  *
  * @module
  */
 
 import type { Forgetting } from '../../core/built-in.ts'
 import type { Permitted } from '../../runs/permit.ts'
-import type { Footing, Transaction } from '../../stores/store.ts'
-import { putQueued, type Queue, type Queued } from './delivery/queue.ts'
+import type { Eviction, Transaction } from '../../stores/store.ts'
+import { putQueued, type Queue, type QueueEntry } from './delivery/queue.ts'
 import type { WebhookEventType, WebhookFilter } from './options.ts'
 import type { RunNotice } from './payload.ts'
 
-/** Subscriptions of clients, in the partitions of their owners. */
+/** Subscriptions of clients, partitioned by owner. */
 export const WEBHOOKS = 'webhook'
 
-/** Deliveries with their bodies, in the partitions of their subscriptions. They expire. */
+/** Deliveries with their bodies, partitioned by subscription. They expire. */
 export const DELIVERIES = 'webhook-delivery'
 
-/** Deliveries that are to be sent. */
+/** Deliveries to send. */
 export const DUE = 'webhook-due'
 
-/** What happened to the run of an object, until it is passed on. */
+/** Notices about an object's run until they are passed on. */
 export const OUTBOX = 'webhook-outbox'
 
-/** The subscription under which deliveries are listed that a run itself asked for. */
+/** The subscription id for deliveries to receivers that a run itself names. */
 export const RUN_WEBHOOK = 'run'
 
-/** A secret of a client. It stands in the store, because it signs. */
+/** A secret of a client. It is stored, since it signs. */
 export interface KeptSecret {
   readonly secret: string
-  /** It signs until then, since another one has replaced it. */
+  /** The end of its use, after another one has replaced it. */
   readonly until?: number | undefined
 }
 
@@ -41,15 +41,15 @@ export interface KeptWebhook extends WebhookFilter {
   /** The newest first. */
   readonly secrets: readonly KeptSecret[]
   readonly isEnabled: boolean
-  /** The key with which it was made, or changed last: it ends with the key. */
+  /** The key that created or last changed it. The subscription ends with the key. */
   readonly keyId?: string | undefined
-  /** What alone the key may run, as `agent:NAME`: it hears of nothing else. */
+  /** The targets that the key may run, as `agent:NAME`. The subscription gets no other events. */
   readonly only?: readonly string[] | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 
-/** Where a delivery stands. */
+/** The state of a delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
 /** A delivery. */
@@ -60,14 +60,14 @@ export interface KeptDelivery {
   readonly owner: string | null
   readonly type: WebhookEventType | 'webhook.test'
   readonly runId?: string | undefined
-  /** The session of the run: it is deleted with it. */
+  /** The session of the run. The delivery is deleted with it. */
   readonly session?: Forgetting['session']
-  /** What ran, where the subscription is of a key. */
+  /** The target of the run, for subscriptions made with a key. */
   readonly ran?: Permitted | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly body: string
-  /** The receiver that a run named. Undefined: that of the subscription. */
+  /** The receiver that the run named. Undefined: that of the subscription. */
   readonly url?: string | undefined
   readonly status: DeliveryStatus
   readonly tries: number
@@ -77,12 +77,12 @@ export interface KeptDelivery {
   readonly responseStatus?: number | undefined
   /** Why the last try failed. */
   readonly error?: string | undefined
-  /** Given up since the processes that sent it died. */
+  /** Given up because the processes that sent it crashed. */
   readonly code?: 'interrupted' | undefined
 }
 
-/** A delivery that is to be sent. */
-export interface DueDelivery extends Queued {
+/** A delivery to send. */
+export interface DueDelivery extends QueueEntry {
   readonly id: string
   readonly webhook: string
   /** The client whose share of deliveries it uses. */
@@ -91,28 +91,28 @@ export interface DueDelivery extends Queued {
   readonly url: string | undefined
 }
 
-/** The queue of deliveries that are to be sent. */
+/** The queue of deliveries to send. */
 export const QUEUE: Queue<DueDelivery> = {
   collection: DUE,
   idOf: ({ id }) => id,
   groupOf: ({ webhook }) => webhook,
-  footingOf: ({ id }) => ({ thing: thingOf(id) }),
+  evictionOf: ({ id }) => ({ thing: thingOf(id) }),
 }
 
 function thingOf(id: string): string {
   return `webhook:${id}`
 }
 
-/** Writes a delivery. A store without room deletes those that wait last. */
+/** Writes a delivery. A full store evicts pending ones last. */
 export function putDelivery(tx: Transaction, delivery: KeptDelivery, retentionMs: number): void {
   const { id, webhook: partition, createdAt: at, status, session } = delivery
   const tags = { status, ...(session && { sessionId: session.id }) }
-  const leaves: Footing['leaves'] = status === 'pending' ? 'last' : 'first'
+  const leaves: Eviction['leaves'] = status === 'pending' ? 'last' : 'first'
   const expiresAt = at + retentionMs
   tx.put(DELIVERIES, { id, partition, at, tags, value: delivery, expiresAt }, { thing: thingOf(id), leaves })
 }
 
-/** Deletes a delivery, whether it waits or not. */
+/** Deletes a delivery, pending or not. */
 export function dropDelivery(tx: Transaction, id: string): void {
   tx.delete(DELIVERIES, id)
   tx.delete(DUE, id)
@@ -136,7 +136,10 @@ export function putDue(
   putQueued(tx, QUEUE, due, { at: tx.now, dueAt: tx.now })
 }
 
-/** The delivery of a notice for a subscription: the same whenever that notice comes. Without `.`, which the signature needs. */
+/**
+ * The id of a notice's delivery for a subscription. It is the same each time the notice is processed, and has no `.`, which the
+ * signature uses as a separator.
+ */
 export function deliveryIdOf({ type, run }: Pick<RunNotice, 'type' | 'run'>, webhook: string): string {
   return `${run.runId}_${type.slice('run.'.length)}_${webhook}`
 }

@@ -1,5 +1,5 @@
 /**
- * Deliveries as the shared deliverer sends them. Each is an entry of its own: one that fails holds up no other.
+ * Connects deliveries to the shared deliverer. Each delivery is an entry of its own, so a failing one does not delay others.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { checkPermit, type Permit, type Permitted } from '../../runs/permit.ts'
 import type { Transaction } from '../../stores/store.ts'
 import type { Mail, Next, Tried } from './delivery/deliverer.ts'
 import type { Receiver } from './delivery/lanes.ts'
-import type { Delivery, Reception } from './delivery/sender.ts'
+import type { Delivery, DeliveryResult } from './delivery/sender.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
@@ -25,32 +25,32 @@ import {
 } from './kept.ts'
 import { clientKey, type Key, type WebhookSettings } from './options.ts'
 
-/** A delivery, with the address and the keys of its subscription as they are now. */
+/** A delivery with the current address and keys of its subscription. */
 export interface Ready {
   readonly body: string
   readonly url: string
   readonly keys: readonly Key[]
-  /** Whose key it was subscribed with. */
+  /** The identity and key that subscribed. */
   readonly by?: { readonly id: string; readonly keyId: string } | undefined
-  /** What ran. */
+  /** The target of the run. */
   readonly ran?: Permitted | undefined
 }
 
-/** In the place of the address of a subscription that the deployment no longer has. */
+/** The address in place of one from a subscription that the deployment has removed. */
 const NOWHERE = 'https://removed.invalid'
 
-/** Old deliveries that are deleted with a try. */
+/** Most old deliveries that are deleted with each try. */
 const OLD_AT_ONCE = 20
 
-/** The answer by which a receiver says that it is gone (RFC 9110, section 15.5.11). */
+/** The status with which a receiver unsubscribes (RFC 9110, section 15.5.11). */
 const GONE = 410
 
-/** Makes the mail of a store. `permit` says whether a key is still good. */
+/** Creates the mail of a store. `permit` checks whether a key is still valid. */
 export function createMail(settings: WebhookSettings, permit: Permit): Mail<DueDelivery, Ready> {
   const { subscriptions, runKeys, retentionMs, maxDeliveries } = settings
   const deployed = new Map(subscriptions.map(each => [each.id, each]))
 
-  /** The address and the keys of a subscription. Undefined if it gets nothing any more. */
+  /** The address and the keys of a subscription. Undefined if it gets no more deliveries. */
   const addressOf = (tx: Transaction, { webhook, url }: DueDelivery): Omit<Ready, 'body'> | undefined => {
     if (webhook === RUN_WEBHOOK) return url && runKeys ? { url, keys: runKeys } : undefined
     const own = deployed.get(webhook)
@@ -97,9 +97,9 @@ export function createMail(settings: WebhookSettings, permit: Permit): Mail<DueD
     }),
     sending: due => due,
     taken: due => due,
-    record(tx, due, { reception, tries, nextTryAt, code }: Tried) {
+    record(tx, due, { result, tries, nextTryAt, code }: Tried) {
       const delivery = tx.get<KeptDelivery>(DELIVERIES, due.id)?.value
-      const isTaken = reception.how === 'taken'
+      const isTaken = result.how === 'taken'
       const isOver = isTaken || nextTryAt === undefined
       if (isOver) tx.delete(DUE, due.id)
       if (delivery === undefined) return
@@ -108,18 +108,18 @@ export function createMail(settings: WebhookSettings, permit: Permit): Mail<DueD
         tries: delivery.tries + tries,
         lastTryAt: code === undefined ? tx.now : delivery.lastTryAt,
         nextTryAt,
-        responseStatus: reception.status,
-        error: isTaken ? undefined : reception.why,
+        responseStatus: result.status,
+        error: isTaken ? undefined : result.why,
         code,
       })
-      if (reception.status === GONE || isOfDeadKey(reception)) disable(tx, due.webhook)
+      if (result.status === GONE || isOfDeadKey(result)) disable(tx, due.webhook)
       trim(tx, due.webhook, maxDeliveries)
     },
   }
 }
 
-function isOfDeadKey(reception: Reception): boolean {
-  return reception.how !== 'taken' && reception.code === 'unauthorized'
+function isOfDeadKey(result: DeliveryResult): boolean {
+  return result.how !== 'taken' && result.code === 'unauthorized'
 }
 
 function statusOf(isTaken: boolean, isOver: boolean): DeliveryStatus {
@@ -127,20 +127,20 @@ function statusOf(isTaken: boolean, isOver: boolean): DeliveryStatus {
   return isOver ? 'failed' : 'pending'
 }
 
-/** Throws where the key is not good any more, or may not run what ran. */
+/** Throws if the key is no longer valid, or may not run the target. */
 async function checkKey(identity: Identity, ran: Permitted | undefined, permit: Permit): Promise<void> {
   const only = await permit({ identity })
   if (ran !== undefined) checkPermit(only, ran)
 }
 
-/** A receiver that is gone gets nothing more, until its client says so. */
+/** Disables the subscription of a receiver that is gone, until its client enables it. */
 function disable(tx: Transaction, id: string): void {
   const document = tx.get<KeptWebhook>(WEBHOOKS, id)
   if (document === undefined) return
   tx.put(WEBHOOKS, { ...document, value: { ...document.value, isEnabled: false } })
 }
 
-/** Deletes what has expired, and the oldest deliveries of a subscription that has too many. */
+/** Deletes expired deliveries, and the oldest ones of a subscription above its limit. */
 function trim(tx: Transaction, webhook: string, max: number): void {
   for (const { id } of tx.expired(DELIVERIES, tx.now, OLD_AT_ONCE)) dropDelivery(tx, id)
   const surplus = Math.min(tx.count(DELIVERIES, webhook) - max, OLD_AT_ONCE)

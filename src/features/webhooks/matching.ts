@@ -1,6 +1,6 @@
 /**
- * Who hears of an event. Subscriptions of the deployment are found by their owner or agent, so that a run pays for those that may
- * match, and not for all.
+ * Finds the subscriptions for an event. Those of the deployment are indexed by owner and agent, so a run pays only for those that
+ * may match.
  *
  * @module
  */
@@ -8,24 +8,26 @@
 import type { DeploymentWebhook, WebhookFilter } from './options.ts'
 import type { RunNotice } from './payload.ts'
 
-/** What of an event decides who hears of it. */
-export type Happened = Pick<RunNotice, 'type' | 'owner'> & {
+/** The part of an event that subscriptions are matched with. */
+export type MatchedEvent = Pick<RunNotice, 'type' | 'owner'> & {
   readonly run: Pick<RunNotice['run'], 'kind' | 'name'>
 }
 
-/** Whether a filter lets an event through. */
-export function hears({ events, agents }: WebhookFilter, { type, run }: Happened): boolean {
+/** Whether a filter matches an event. */
+export function matches({ events, agents }: WebhookFilter, { type, run }: MatchedEvent): boolean {
   if (events !== undefined && !events.includes(type)) return false
   return agents === undefined || namesOf(run).some(name => agents.includes(name))
 }
 
-/** The names by which a filter may know what ran. */
-function namesOf({ kind, name }: Happened['run']): readonly string[] {
+/** The names by which a filter may refer to the target. */
+function namesOf({ kind, name }: MatchedEvent['run']): readonly string[] {
   return kind === 'agent' ? [name, `agent/${name}`] : [`${kind}/${name}`]
 }
 
-/** Finds the subscriptions of a deployment that hear of an event. */
-export function createMatcher(all: readonly DeploymentWebhook[]): (what: Happened) => DeploymentWebhook[] {
+/** Creates a function that finds the deployment's subscriptions for an event. */
+export function createMatcher(
+  all: readonly DeploymentWebhook[],
+): (what: MatchedEvent) => DeploymentWebhook[] {
   const byOwner = new Map<string, DeploymentWebhook[]>()
   const byAgent = new Map<string, DeploymentWebhook[]>()
   const others: DeploymentWebhook[] = []
@@ -44,6 +46,6 @@ export function createMatcher(all: readonly DeploymentWebhook[]): (what: Happene
   return what => {
     const owned = what.owner === null ? [] : (byOwner.get(what.owner) ?? [])
     const named = namesOf(what.run).flatMap(name => byAgent.get(name) ?? [])
-    return [...new Set([...others, ...owned, ...named])].filter(each => hears(each, what))
+    return [...new Set([...others, ...owned, ...named])].filter(each => matches(each, what))
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Notes what happens to stored runs, and sends it. In a local store a delivery is written with the end of its run. In the object of
- * a run a notice is, which the object passes on to that of all deliveries.
+ * Records the ends of stored runs, and sends them. A local store writes the deliveries with the end of the run. The object of a
+ * run writes a notice, and passes it on to the object of all deliveries.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { Forgetting } from '../../core/built-in.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
-import type { RunNotices, RunOutcome } from '../../runs/notices.ts'
+import type { NoticeDetails, RunNotices } from '../../runs/notices.ts'
 import type { Permit } from '../../runs/permit.ts'
 import type { StoredRun } from '../../runs/stored/record.ts'
 import type { NearStore, Position, Store, Transaction } from '../../stores/store.ts'
@@ -26,15 +26,15 @@ import { NAME, type WebhookSettings, webhookUrl } from './options.ts'
 import { eventOf, noticeOf, type RunNotice } from './payload.ts'
 import { type WebhookTransactions, webhookTransactions } from './transactions.ts'
 
-/** Notices of one object that are passed on in one go. */
+/** Most notices of one object that are passed on at once. */
 const AT_ONCE = 10
 
-/** Makes the sender: receivers that are not public are refused, unless they are allowed. */
+/** Creates the sender. It refuses receivers that are not public, unless they are allowed. */
 export function webhookSender({ allow, timeoutMs }: WebhookSettings): Sender {
   return createSender({ allow, timeoutMs, resolve: nameResolver() })
 }
 
-/** Makes the deliverer of a store. */
+/** Creates the deliverer of a store. */
 export function webhookDeliverer(
   settings: WebhookSettings,
   {
@@ -63,19 +63,19 @@ export class Notices implements RunNotices {
   readonly #transactions: WebhookTransactions
   readonly #core: CoreSettings
   readonly #match: ReturnType<typeof createMatcher>
-  /** Undefined where objects send. */
+  /** Undefined if Durable Objects send. */
   readonly #deliverer: Deliverer<DueDelivery, Ready> | undefined
-  /** The handler's, once it is made. */
+  /** The handler's `permit`, set once the handler is made. */
   permit: Permit | undefined
-  /** While nobody serves, the store is left alone. */
+  /** False while no server serves. Then the store is not used. */
   #isOpen = true
 
-  constructor(settings: WebhookSettings, core: CoreSettings, keep: CallTransactions) {
+  constructor(settings: WebhookSettings, core: CoreSettings, callTransactions: CallTransactions) {
     this.#settings = settings
     this.#core = core
     this.#transactions = webhookTransactions(settings)
     this.#match = createMatcher(settings.subscriptions)
-    this.calls = keep(NAME, this.#transactions)
+    this.calls = callTransactions(NAME, this.#transactions)
     const { state } = core
     if (state.kind === 'local') this.#deliverer = this.#open(state.store, state.keepOpen)
   }
@@ -106,20 +106,20 @@ export class Notices implements RunNotices {
     await this.check(validate(webhookUrl, url, 'invalid_body', 'webhook.url'))
   }
 
-  /** Throws `address_refused` for an address to which nothing may be sent. */
+  /** Throws `address_refused` if nothing may be sent to the address. */
   check(url: string): Promise<void> {
     return webhookSender(this.#settings).check(url)
   }
 
-  note(tx: Transaction, run: StoredRun, outcome: RunOutcome): void {
+  note(tx: Transaction, run: StoredRun, outcome: NoticeDetails): void {
     const { owner, webhook, record } = run
     const type = eventOf(record.status)
     if (type === undefined) return
     const matching = this.#match({ type, owner, run: record })
     const hasClients = owner !== null && this.#settings.maxPerOwner > 0
     if (matching.length === 0 && !hasClients && webhook === undefined) return
-    const isTold = hasClients || matching.some(({ contents }) => contents)
-    this.#put(tx, noticeOf(type, run, isTold ? outcome : undefined))
+    const needsContents = hasClients || matching.some(({ contents }) => contents)
+    this.#put(tx, noticeOf(type, run, needsContents ? outcome : undefined))
   }
 
   #put(tx: Transaction, notice: RunNotice): void {
@@ -136,7 +136,7 @@ export class Notices implements RunNotices {
     })
   }
 
-  /** Deletes the deliveries of an owner, with its subscriptions, or those of a session. Gives whether there were any. */
+  /** Deletes the subscriptions and deliveries of an owner, or the deliveries of a session. Returns whether there were any. */
   async forgetAll(what: Forgetting): Promise<boolean> {
     const { owner, session } = what
     let hasFound = owner !== null && session === undefined && (await this.calls.forget(NAME, owner))
@@ -157,13 +157,13 @@ export class Notices implements RunNotices {
     this.#deliverer?.sweep()
   }
 
-  /** Nobody serves any more: what waits is sent by whoever serves next. */
+  /** Called after the last server. Pending deliveries are sent by the next server. */
   async close(): Promise<void> {
     this.#isOpen = false
     await this.#deliverer?.close()
   }
 
-  async tell(store: NearStore): Promise<void> {
+  async forward(store: NearStore): Promise<void> {
     const waiting = store.read(tx => tx.oldest<RunNotice>(OUTBOX, AT_ONCE))
     if (waiting.length === 0) return
     try {

@@ -1,39 +1,39 @@
 /**
- * The deliveries of all runs in one object: it has them, and sends them.
+ * The object of all deliveries, which stores and sends them.
  *
  * @module
  */
 
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import { webhookDeliverer } from './notices.ts'
 import type { WebhookSettings } from './options.ts'
 import { webhookTransactions } from './transactions.ts'
 
-/** Makes the keeper. Its alarm rings when a delivery is due. */
+/** Creates the service. Its alarm is set for the next due delivery. */
 export function createWebhookObject(
-  seat: Seat,
+  context: ObjectContext,
   { log, runs }: Core,
   settings: WebhookSettings,
 ): ObjectService {
   const transactions = webhookTransactions(settings)
-  const keeper = objectServiceOf(seat, transactions)
+  const service = objectServiceOf(context, transactions)
   const deliverer = webhookDeliverer(settings, {
-    store: seat.store,
+    store: context.store,
     log,
     permit: async asker => runs.permit?.(asker),
-    keepAlive: work => seat.waitUntil(work),
-    schedule: at => seat.waitUntil(seat.wakeBy(at)),
+    keepAlive: work => context.waitUntil(work),
+    schedule: at => context.waitUntil(context.wakeBy(at)),
   })
   return {
     async ask(method, args) {
-      const answer = await keeper.ask(method, args)
+      const answer = await service.ask(method, args)
       if (Object.hasOwn(transactions.writes, method)) deliverer.sweep()
       return answer
     },
     async alarm() {
-      await keeper.alarm?.()
+      await service.alarm?.()
       deliverer.sweep()
     },
   }

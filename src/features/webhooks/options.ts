@@ -10,50 +10,56 @@ import { checkOptions, count, duration, flag, strings } from '../../base/schemas
 import type { DeliverySettings } from './delivery/deliverer.ts'
 import { webhookKey } from './delivery/webhook.ts'
 
-/** The plugin's name, that of its keeper in objects, and of the place of all that it keeps there. */
+/** The name of the plugin and of its object service, and the address of its object. */
 export const NAME = 'webhooks'
 
-/** What a run has come to. */
+/** The events of a run. */
 export const EVENTS = ['run.completed', 'run.failed', 'run.input_required', 'run.cancelled'] as const
 
 /** The type of an event. */
 export type WebhookEventType = (typeof EVENTS)[number]
 
-/** What a subscriber wants to hear of. */
+/** The events that a subscriber wants. */
 export interface WebhookFilter {
   /** Default: all. */
   readonly events?: readonly WebhookEventType[] | undefined
   /** Names of agents, or `team/NAME` and `workflow/NAME`. Default: all. */
   readonly agents?: readonly string[] | undefined
-  /** Whether the payload also has what the run said or asks, up to 65,536 characters of JSON. Default: false. */
+  /** Whether the payload includes the output or requests of the run, up to 65,536 characters of JSON. Default: false. */
   readonly contents?: boolean | undefined
 }
 
 /** A subscription of the deployment. */
 export interface WebhookSubscription extends WebhookFilter {
-  /** 1 to 64 letters, digits, `-` and `_`; the same after a restart, so that what waits still finds its receiver. */
+  /**
+   * 1 to 64 letters, digits, `-` and `_`. It must be the same after a restart, so that pending deliveries find their receiver.
+   */
   readonly id: string
   readonly url: string
-  /** 24 to 64 bytes in base64, with or without `whsec_` before it. Several while they are exchanged: each signs. It is never stored. */
+  /**
+   * 24 to 64 bytes in base64, with an optional prefix `whsec_`. Give several during a rotation: each signs. It is never stored.
+   */
   readonly secret: string | readonly string[]
-  /** Identities whose runs it hears of. Default: all runs, also of nobody. */
+  /** Identities whose runs it gets. Default: all runs, including those without an owner. */
   readonly owners?: readonly string[] | undefined
 }
 
 /** Options of webhooks. */
 export interface WebhooksOptions extends Partial<DeliverySettings> {
-  /** Those of the deployment. They hear of the stored runs of all callers. Default: none. */
+  /** Subscriptions of the deployment. They get the stored runs of all callers. Default: none. */
   readonly subscriptions?: readonly WebhookSubscription[] | undefined
   /**
-   * Callers with an identity may subscribe to their own runs, at `POST /webhooks`: `maxPerOwner` subscriptions each (default 20).
-   * Their secrets are stored. Default: false.
+   * Lets callers with an identity subscribe to their own runs, at `POST /webhooks`: `maxPerOwner` subscriptions each (default
+   * 20). Their secrets are stored. Default: false.
    */
   readonly clients?: boolean | { readonly maxPerOwner?: number | undefined } | undefined
-  /** A run in the background may name a receiver of its own (`webhook`). What it gets is signed with this secret. Default: none may. */
+  /**
+   * Lets a background run name its own receiver (`webhook`). Requests to it are signed with this secret. Default: not allowed.
+   */
   readonly runs?: { readonly secret: string | readonly string[] } | undefined
   /**
-   * Receivers that are allowed although they are not public: hosts (`localhost`), hosts with a port, and address ranges. For
-   * these `http:` is allowed too. Default: none, so only public `https:` addresses.
+   * Receivers that are allowed although they are not public: hosts (`localhost`), hosts with a port, and address ranges. `http:`
+   * is allowed for these too. Default: none, so only public `https:` addresses.
    */
   readonly allow?: readonly string[] | undefined
   /** Milliseconds that a receiver may take to answer. Default: 15,000. */
@@ -66,7 +72,7 @@ export interface WebhooksOptions extends Partial<DeliverySettings> {
   readonly maxRetryMs?: number
   /** Milliseconds for which a delivery is listed, and can be sent again. Default: 604,800,000, a week. */
   readonly retentionMs?: number | undefined
-  /** Most deliveries that are kept of one subscription. Past it the oldest go, also ones that wait. Default: 1,000. */
+  /** Most deliveries of one subscription that are kept. Above it the oldest are deleted, even pending ones. Default: 1,000. */
   readonly maxDeliveries?: number | undefined
 }
 
@@ -78,10 +84,10 @@ export interface DeploymentWebhook extends Omit<WebhookSubscription, 'secret'> {
   readonly keys: readonly Key[]
 }
 
-/** The options with every default in place. */
+/** The options with their defaults. */
 export interface WebhookSettings extends DeliverySettings {
   readonly subscriptions: readonly DeploymentWebhook[]
-  /** Most subscriptions of one client; 0 where clients have none. */
+  /** Most subscriptions of one client; 0 if clients have none. */
   readonly maxPerOwner: number
   readonly runKeys: readonly Key[] | undefined
   readonly allow: readonly string[]
@@ -96,7 +102,7 @@ const events = v.pipe(
 
 const secrets = v.union([v.string(), strings], 'must be a secret or an array of secrets')
 
-/** An address without spaces, of `http:` or `https:`. */
+/** An `http:` or `https:` address without spaces. */
 export const webhookUrl: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.maxLength(2048, 'must have at most 2,048 characters'),
@@ -142,7 +148,7 @@ const HOUR_MS = 60 * 60 * 1000
 /** Most bytes of a key (Standard Webhooks 1.0.0, signature scheme). */
 const MAX_KEY_BYTES = 64
 
-/** Decodes secrets. Throws `invalid_options` that names the option. */
+/** Decodes secrets. Throws `invalid_options` with the option's name. */
 function keysOf(secret: string | readonly string[], option: string): readonly Key[] {
   const all = [secret].flat()
   const keys = all.map(each => webhookKey(each, option))
@@ -150,7 +156,7 @@ function keysOf(secret: string | readonly string[], option: string): readonly Ke
   throw new ServableError('invalid_options', `\`${option}\` must be 24 to ${MAX_KEY_BYTES} bytes in base64`)
 }
 
-/** The key of a secret of a client. Throws `invalid_body`. */
+/** The key of a client's secret. Throws `invalid_body`. */
 export function clientKey(secret: string): Key {
   try {
     return keysOf(secret, 'secret')[0]!
@@ -160,7 +166,7 @@ export function clientKey(secret: string): Key {
   }
 }
 
-/** Checks the options, and puts the defaults in place. Throws `invalid_options`. */
+/** Checks the options and fills in the defaults. Throws `invalid_options`. */
 export function resolveWebhooks(options: WebhooksOptions): WebhookSettings {
   checkOptions(NAME, OptionsSchema, options)
   const { subscriptions = [], clients = false, runs, allow = [], ...rest } = options

@@ -1,15 +1,15 @@
 /**
- * What subscribers are told of a run.
+ * The payloads for subscribers.
  *
  * @module
  */
 
 import type { Kind } from '../../agents/contract.ts'
-import type { RunOutcome } from '../../runs/notices.ts'
+import type { NoticeDetails } from '../../runs/notices.ts'
 import type { RunStatus, StoredRun } from '../../runs/stored/record.ts'
 import type { WebhookEventType } from './options.ts'
 
-/** A run as subscribers hear of it. */
+/** A run in a payload. */
 export interface WebhookRun {
   readonly runId: string
   readonly kind: Kind
@@ -22,7 +22,7 @@ export interface WebhookRun {
   readonly userId?: string | undefined
   /** The run whose requests were answered for this one. */
   readonly continuedFrom?: string | undefined
-  /** Its owner may let it go on. */
+  /** Whether its owner may resume it. */
   readonly resumable?: true | undefined
   /** Why it failed. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
@@ -33,42 +33,42 @@ export interface WebhookPayload {
   readonly type: WebhookEventType | 'webhook.test'
   /** When it happened. ISO 8601, in UTC. */
   readonly timestamp: string
-  readonly data: Partial<WebhookRun & RunOutcome> & {
-    /** The identity whose run it is, for subscriptions of the deployment. */
+  readonly data: Partial<WebhookRun & NoticeDetails> & {
+    /** The owner of the run, only for subscriptions of the deployment. */
     readonly owner?: string | null | undefined
-    /** What the run said was too long for a payload. */
+    /** The output of the run was too long for a payload. */
     readonly truncated?: true | undefined
   }
 }
 
-/** What has happened to a run, before it is known who is told. JSON. */
+/** An event of a run, before it is matched with subscribers. JSON. */
 export interface RunNotice {
   readonly type: WebhookEventType
   readonly owner: string | null
   readonly timestamp: string
   readonly run: WebhookRun
-  /** What the run said or asks, if it is not too long. */
-  readonly contents?: RunOutcome | undefined
-  /** The receiver that the run itself names. */
+  /** The output or requests of the run, if short enough. */
+  readonly contents?: NoticeDetails | undefined
+  /** The receiver that the run names. */
   readonly url?: string | undefined
 }
 
-/** Most characters of JSON of what a run said, in a payload. */
+/** Most characters of a run's output in a payload, as JSON. */
 const MAX_CONTENTS = 65_536
 
 /** Most characters of the text of an error in a payload. */
 const MAX_MESSAGE = 1000
 
-/** The type of the event by which a run comes to a status; undefined while it waits for a place or is at work. */
+/** The event for a run's new status. Undefined while it is queued or running. */
 export function eventOf(status: RunStatus): WebhookEventType | undefined {
   return status === 'queued' || status === 'running' ? undefined : `run.${status}`
 }
 
-/** What has happened to a run. */
+/** Makes the notice about a run. */
 export function noticeOf(
   type: WebhookEventType,
   { record, owner, webhook }: StoredRun,
-  outcome: RunOutcome | undefined,
+  outcome: NoticeDetails | undefined,
 ): RunNotice {
   const { id: runId, kind, name, status, createdAt, updatedAt: timestamp } = record
   const { finishReason, sessionId, userId, continuedFrom, resumable, error } = record
@@ -83,21 +83,21 @@ export function noticeOf(
 /** The body for a subscriber. */
 export function bodyOf(
   { type, owner, timestamp, run, contents }: RunNotice,
-  to: { readonly contents?: boolean | undefined; readonly hearsOwner: boolean },
+  to: { readonly contents?: boolean | undefined; readonly includesOwner: boolean },
 ): string {
   const payload: WebhookPayload = {
     type,
     timestamp,
     data: {
       ...run,
-      ...(to.hearsOwner && { owner }),
+      ...(to.includesOwner && { owner }),
       ...(to.contents && (contents ?? { truncated: true })),
     },
   }
   return JSON.stringify(payload)
 }
 
-/** The body of a test. */
+/** The body of a test delivery. */
 export function testBody(now: number): string {
   const payload: WebhookPayload = { type: 'webhook.test', timestamp: new Date(now).toISOString(), data: {} }
   return JSON.stringify(payload)

@@ -19,20 +19,21 @@ export type { WebhookPayload, WebhookRun } from './payload.ts'
 export type { AnyWebhook, Webhook, WebhookDelivery, WebhookWithSecret } from './view.ts'
 
 /**
- * Tells receivers that stored runs have completed, failed, been cancelled, or wait for someone. Requests are signed (Standard Webhooks
- * 1.0.0): check them with `verifyWebhook`, or any library of that standard. Each is sent at least once. Throws `invalid_options`.
+ * Notifies receivers when stored runs have completed, failed, been cancelled, or wait for input. Requests are signed (Standard
+ * Webhooks 1.0.0): check them with `verifyWebhook`, or any library of that standard. Each is sent at least once. Throws
+ * `invalid_options`.
  */
 export function webhooks(options: WebhooksOptions = {}): Plugin {
   const settings = resolveWebhooks(options)
   return asPlugin({
     name: NAME,
-    objectServices: { index: (seat, core) => createWebhookObject(seat, core, settings) },
-    notices: (core, keep) => {
+    objectServices: { index: (context, core) => createWebhookObject(context, core, settings) },
+    notices: (core, callTransactions) => {
       stateFor(NAME, core.state)
-      return new Notices(settings, core, keep)
+      return new Notices(settings, core, callTransactions)
     },
     mount(core) {
-      // The handler's own, which was made before.
+      // The handler's own notices, which were created earlier.
       const notices = core.runs.notices as Notices
       const { prefix, maxBodyBytes, checkShared, life, runs } = core
       notices.permit = runs.permit
@@ -61,7 +62,7 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
   })
 }
 
-/** The part of administrators, behind whose gate their routes stand. */
+/** The admin plugin, whose guard protects the admin routes. */
 function adminOf({ settings }: Core): BuiltIn | undefined {
   return (settings.plugins as readonly unknown[] as readonly BuiltIn[]).find(({ name }) => name === 'admin')
 }

@@ -1,5 +1,5 @@
 /**
- * `/webhooks`: the subscriptions of a caller and their deliveries. `/admin/webhooks`: all of them.
+ * `/webhooks`: the subscriptions of a caller and their deliveries. `/admin/webhooks`: those of all.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import { jsonReply, Reply } from '../../web/reply.ts'
 import type { Notices } from './notices.ts'
 import { clientKey, NAME, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
-import { type Asking, changed } from './transactions.ts'
+import { changed, type OwnerFilter } from './transactions.ts'
 import { anyWebhookView, deliveryView, webhookView } from './view.ts'
 
 /** Most bytes of a body. */
 const MAX_BODY = 65_536
 
-/** Bytes of a secret that is made here. */
+/** Bytes of a generated secret. */
 const SECRET_BYTES = 32
 
 const QuerySchema = v.object({
@@ -33,20 +33,20 @@ const QuerySchema = v.object({
   ...paging,
 })
 
-type Parts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
+type RouteParts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
   readonly settings: WebhookSettings
   readonly notices: Notices
 }
 
 const HEADERS = { 'cache-control': 'no-store' }
 
-/** Answers with JSON that no cache keeps. */
+/** Answers with JSON that caches must not store. */
 function answer(value: unknown, status = 200): Reply {
   return jsonReply(value, { status, headers: HEADERS })
 }
 
-/** The routes of callers: there are none where they have no subscriptions. */
-export function webhookRoutes(parts: Parts): Route[] {
+/** The routes of callers. None if callers have no subscriptions. */
+export function webhookRoutes(parts: RouteParts): Route[] {
   const { notices, maxBodyBytes, checkShared } = parts
   const { calls } = notices
   const check = checkShared('Webhooks need')
@@ -68,7 +68,7 @@ export function webhookRoutes(parts: Parts): Route[] {
       return endpoint(request, ownerOf(state), state.params.id ?? '', state)
     },
   })
-  /** What a subscription has of the key that makes or changes it. */
+  /** The data of the caller's key that a subscription stores. */
   const keyOf = async (state: RequestState) => {
     const only = await notices.permit?.(state)
     return { keyId: state.identity?.keyId ?? null, only: only ?? null }
@@ -110,8 +110,8 @@ export function webhookRoutes(parts: Parts): Route[] {
   ]
 }
 
-/** The routes of administrators, behind the gate of `admin`. */
-export function adminWebhookRoutes(parts: Parts, decidesItself = false): Route[] {
+/** The routes of administrators, behind the guard of `admin`. */
+export function adminWebhookRoutes(parts: RouteParts, decidesItself = false): Route[] {
   const { calls } = parts.notices
   const { subscriptions } = parts.settings
   const base = joinPath(parts.prefix, 'admin', NAME)
@@ -132,7 +132,7 @@ export function adminWebhookRoutes(parts: Parts, decidesItself = false): Route[]
   return routes.map(route => ({ ...route, decidesItself, endpoint: reported(route) }))
 }
 
-/** Tells the log what an administrator did. */
+/** Logs the action of an administrator. */
 function reported({ method, path, endpoint }: Route): Endpoint {
   const action = path.endsWith('/test') ? 'test_webhook' : 'replay_delivery'
   return async (request, state) => {
@@ -149,19 +149,19 @@ function reported({ method, path, endpoint }: Route): Endpoint {
 /** Most characters of an id in the log. */
 const MAX_SHOWN = 100
 
-/** What both may do with deliveries. */
+/** The routes of deliveries, for callers and administrators. */
 function deliveryRoutes(
-  { notices, checkShared }: Parts,
+  { notices, checkShared }: RouteParts,
   base: string,
   part: string,
-  ownerIn: (state: RequestState) => Asking,
+  ownerIn: (state: RequestState) => OwnerFilter,
 ): Route[] {
   const { calls } = notices
   const check = checkShared('Webhooks need')
   const route = (
     method: Route['method'],
     path: string,
-    endpoint: (owner: Asking, params: RequestState['params'], request: Request) => ReturnType<Endpoint>,
+    endpoint: (owner: OwnerFilter, params: RequestState['params'], request: Request) => ReturnType<Endpoint>,
   ): Route => ({
     method,
     path: joinPath(base, path),
@@ -191,8 +191,11 @@ function deliveryRoutes(
   ]
 }
 
-/** A key of some names acts on the subscriptions that it has made. Throws `insufficient_scope`. */
-async function checkKey({ notices }: Pick<Parts, 'notices'>, state: RequestState): Promise<void> {
+/**
+ * Checks the caller's key. A key restricted to some targets may only use subscriptions that it has made. Throws
+ * `insufficient_scope`.
+ */
+async function checkKey({ notices }: Pick<RouteParts, 'notices'>, state: RequestState): Promise<void> {
   if ((await notices.permit?.(state)) === undefined) return
   const { keyId } = await notices.calls.find(NAME, state.params.id ?? '', ownerOf(state))
   if (keyId !== state.identity?.keyId)

@@ -1,4 +1,4 @@
-/** The bodies of requests about webhooks. */
+/** Schemas of the request bodies about webhooks. */
 
 import * as v from 'valibot'
 import { flag } from '../../base/schemas.ts'
@@ -52,7 +52,7 @@ export const NewSecretSchema: v.GenericSchema<unknown, { secret?: string | undef
   v.object({ secret }),
 )
 
-/** What is left out stays. Null: all again. */
+/** Absent members stay. Null resets to all. */
 interface ChangedWebhook {
   readonly url?: string | undefined
   readonly events?: KeptWebhook['events'] | null

@@ -1,5 +1,5 @@
 /**
- * The transactions of webhooks. They run beside the data: in this process, or in the object of one place.
+ * The transactions of webhooks. They run next to the data: in this process, or in one object.
  *
  * @module
  */
@@ -23,12 +23,12 @@ import {
   RUN_WEBHOOK,
   WEBHOOKS,
 } from './kept.ts'
-import { createMatcher, hears } from './matching.ts'
+import { createMatcher, matches } from './matching.ts'
 import type { WebhookSettings } from './options.ts'
 import { bodyOf, type RunNotice, testBody } from './payload.ts'
 
-/** Whose subscription is meant: undefined for an administrator, who may mean any. */
-export type Asking = string | undefined
+/** The owner whose subscription is requested. Undefined for an administrator, who may request any. */
+export type OwnerFilter = string | undefined
 
 /** Which deliveries to list, newest first. */
 export interface DeliveryQuery {
@@ -37,7 +37,7 @@ export interface DeliveryQuery {
   readonly limit: number
 }
 
-/** What a client changes of a subscription. Null: all again. */
+/** A client's change of a subscription. Null resets to all. */
 export type WebhookChange = {
   readonly [Name in 'url' | 'events' | 'agents' | 'contents' | 'isEnabled' | 'keyId' | 'only']?:
     | KeptWebhook[Name]
@@ -45,58 +45,63 @@ export type WebhookChange = {
     | undefined
 }
 
-/** Reads and writes. Subscriptions that are not there, or not the caller's, are `webhook_not_found`. */
+/** The transactions. Subscriptions that do not exist or are not the caller's are `webhook_not_found`. */
 export interface WebhookTransactions extends Transactions {
   readonly reads: {
-    /** Of an owner, or the oldest 1,000 of all. */
-    readonly list: (tx: Reader, owner: Asking) => KeptWebhook[]
-    readonly find: (tx: Reader, id: string, owner: Asking) => KeptWebhook
-    readonly deliveries: (tx: Reader, id: string, owner: Asking, query: DeliveryQuery) => Page<KeptDelivery>
+    /** The subscriptions of an owner, or the oldest 1,000 of all. */
+    readonly list: (tx: Reader, owner: OwnerFilter) => KeptWebhook[]
+    readonly find: (tx: Reader, id: string, owner: OwnerFilter) => KeptWebhook
+    readonly deliveries: (
+      tx: Reader,
+      id: string,
+      owner: OwnerFilter,
+      query: DeliveryQuery,
+    ) => Page<KeptDelivery>
   }
   readonly writes: {
     /** Throws `too_many_webhooks`. */
     readonly add: (tx: Transaction, webhook: KeptWebhook) => void
     readonly change: (tx: Transaction, id: string, owner: string, change: WebhookChange) => KeptWebhook
-    /** The secret before signs for another day. */
+    /** The replaced secret signs for another day. */
     readonly rotate: (tx: Transaction, id: string, owner: string, secret: string) => KeptWebhook
-    readonly remove: (tx: Transaction, id: string, owner: Asking) => void
-    /** Deletes all of an owner. Says whether there was anything. */
+    readonly remove: (tx: Transaction, id: string, owner: OwnerFilter) => void
+    /** Deletes all data of an owner. Returns whether there was any. */
     readonly forget: (tx: Transaction, owner: string) => boolean
     /** Deletes the deliveries of a run. */
     readonly forgetRun: (tx: Transaction, runId: string) => void
-    /** Deletes deliveries to a subscription that are of an owner, or of a session: a page of them. */
+    /** Deletes a page of a subscription's deliveries that belong to an owner or session. */
     readonly drop: (tx: Transaction, id: string, what: Forgetting, after: Position | undefined) => Dropped
-    /** Writes a delivery for each who hears of a notice. `isAgain` says that they may have come before. */
+    /** Writes a delivery for each subscriber of a notice. `isAgain` says that the notices may have been processed before. */
     readonly enqueue: (tx: Transaction, notices: readonly RunNotice[], isAgain?: boolean) => void
     /** Sends a test. `delivery` is its id. */
-    readonly test: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+    readonly test: (tx: Transaction, id: string, owner: OwnerFilter, delivery: string) => KeptDelivery
     /** Sends a delivery again. Throws `delivery_not_found`. */
-    readonly replay: (tx: Transaction, id: string, owner: Asking, delivery: string) => KeptDelivery
+    readonly replay: (tx: Transaction, id: string, owner: OwnerFilter, delivery: string) => KeptDelivery
   }
 }
 
-/** How many were deleted, and where the next page begins, if there is one. */
+/** Number of deleted deliveries, and the position of the next page, if there is one. */
 interface Dropped {
   readonly count: number
   readonly next: Position | undefined
 }
 
-/** Deliveries that are looked at in one go. They have their bodies. */
+/** Deliveries to read at once. They include their bodies. */
 const PAGE = 100
 
-/** Most subscriptions that one list has. */
+/** Most subscriptions of one list. */
 const MANY = 1000
 
-/** Milliseconds for which a secret signs after another one has replaced it. */
+/** Milliseconds for which a replaced secret still signs. */
 const ROTATION_MS = 24 * 60 * 60 * 1000
 
-/** Who gets a delivery. */
-interface Receiver {
+/** The recipient of a delivery. */
+interface Recipient {
   readonly id: string
   readonly url?: string | undefined
   readonly contents?: boolean | undefined
   readonly keyId?: string | undefined
-  readonly hearsOwner: boolean
+  readonly includesOwner: boolean
 }
 
 /** Makes the transactions. */
@@ -105,13 +110,13 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
   const match = createMatcher(subscriptions)
   const deployed = new Map(subscriptions.map(each => [each.id, each]))
 
-  const find = (tx: Reader, id: string, owner: Asking): KeptWebhook => {
+  const find = (tx: Reader, id: string, owner: OwnerFilter): KeptWebhook => {
     const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
     if (found !== undefined && (owner === undefined || found.owner === owner)) return found
     throw new ServableError('webhook_not_found', 'There is no such webhook')
   }
-  /** Throws for what is not the caller's. Administrators also mean those of the deployment, and those of runs. */
-  const check = (tx: Reader, id: string, owner: Asking): Pick<KeptWebhook, 'url'> | undefined => {
+  /** Throws for a subscription that is not the caller's. Administrators may also request those of the deployment and of runs. */
+  const check = (tx: Reader, id: string, owner: OwnerFilter): Pick<KeptWebhook, 'url'> | undefined => {
     if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
     return find(tx, id, owner)
   }
@@ -128,18 +133,24 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
       for (const each of left) dropDelivery(tx, each.id)
     }
   }
-  const receiversOf = (tx: Reader, notice: RunNotice): Receiver[] => {
+  const receiversOf = (tx: Reader, notice: RunNotice): Recipient[] => {
     const { owner, url } = notice
     const own =
       owner === null || maxPerOwner === 0
         ? []
         : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: maxPerOwner })
     return [
-      ...match(notice).map(({ id, contents }) => ({ id, contents, hearsOwner: true })),
+      ...match(notice).map(({ id, contents }) => ({ id, contents, includesOwner: true })),
       ...own
-        .filter(({ value }) => value.isEnabled && hears(value, notice) && isOf(value, notice.run))
-        .map(({ value: { id, contents, url, keyId } }) => ({ id, contents, url, keyId, hearsOwner: false })),
-      ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, hearsOwner: false }] : []),
+        .filter(({ value }) => value.isEnabled && matches(value, notice) && isOf(value, notice.run))
+        .map(({ value: { id, contents, url, keyId } }) => ({
+          id,
+          contents,
+          url,
+          keyId,
+          includesOwner: false,
+        })),
+      ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, includesOwner: false }] : []),
     ]
   }
   const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
@@ -227,7 +238,7 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
             'The webhook has no such delivery: it may have expired',
           )
         }
-        // One that is to be sent is left to whoever sends it.
+        // A pending delivery is left to its worker.
         if (before.status === 'pending') return before
         const { error: _, nextTryAt: __, code: ___, ...about } = before
         return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
@@ -237,7 +248,7 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
 }
 
 /** The delivery of a notice. */
-function deliveryOf(id: string, notice: RunNotice, to: Receiver, now: number): KeptDelivery {
+function deliveryOf(id: string, notice: RunNotice, to: Recipient, now: number): KeptDelivery {
   const { type, owner, run } = notice
   const url = to.id === RUN_WEBHOOK ? to.url : undefined
   const ran = to.keyId === undefined ? undefined : { kind: run.kind, name: run.name }
@@ -246,24 +257,24 @@ function deliveryOf(id: string, notice: RunNotice, to: Receiver, now: number): K
   return { ...about, createdAt: now, body: bodyOf(notice, to), status: 'pending', tries: 0 }
 }
 
-/** The session of a run, if it can be deleted: nobody deletes those of who only claims to be someone. */
+/** The session of a run for deletion. Undefined for a claimed `userId`, whose sessions nobody can delete. */
 function sessionOf({ owner, run }: RunNotice): KeptDelivery['session'] {
   const { kind, name, sessionId: id, userId } = run
   return id === undefined || (owner === null && userId !== undefined) ? undefined : { kind, name, id }
 }
 
-/** Whether a delivery is of what is to go. The id of a session was searched for. */
+/** Whether a delivery is to be deleted. Session deliveries were found by the session's id. */
 function isAmong({ owner, session }: KeptDelivery, what: Forgetting): boolean {
   const of = what.session
   return owner === what.owner && (of === undefined || (session?.kind === of.kind && session.name === of.name))
 }
 
-/** Whether the key of a subscription may run it. */
+/** Whether the key of a subscription may run the target. */
 function isOf({ only }: KeptWebhook, { kind, name }: Permitted): boolean {
   return only === undefined || only.includes(`${kind}:${name}`)
 }
 
-/** What is left out stays as it is. */
+/** Absent members stay. */
 export function changed(webhook: KeptWebhook, change: WebhookChange): KeptWebhook {
   const given = Object.entries(change).filter(([, value]) => value !== undefined)
   const all = Object.entries({ ...webhook, ...Object.fromEntries(given) })

@@ -1,4 +1,4 @@
-/** Subscriptions and deliveries as clients read them. */
+/** Subscriptions and deliveries in responses. */
 
 import type { DeliveryStatus, KeptDelivery, KeptWebhook } from './kept.ts'
 import { type DeploymentWebhook, EVENTS, type WebhookEventType } from './options.ts'
@@ -11,7 +11,7 @@ export interface Webhook {
   /** Absent: all. */
   readonly agents?: readonly string[] | undefined
   readonly contents: boolean
-  /** Whether anything is sent to it. */
+  /** Whether deliveries are sent. */
   readonly enabled: boolean
   /** ISO 8601, in UTC. Absent for those of the deployment. */
   readonly createdAt?: string | undefined
@@ -24,7 +24,7 @@ export interface WebhookWithSecret extends Webhook {
 
 /** A subscription as an administrator reads it. */
 export interface AnyWebhook extends Webhook {
-  /** The identity whose it is; null for one of the deployment. */
+  /** The owner's identity. Null for a subscription of the deployment. */
   readonly owner: string | null
 }
 
@@ -44,7 +44,7 @@ export interface WebhookDelivery {
   readonly responseStatus?: number | undefined
   /** Why the last try failed. */
   readonly error?: string | undefined
-  /** `interrupted`: it is given up, since the processes that sent it died. */
+  /** `interrupted`: given up because the processes that sent it crashed. */
   readonly code?: 'interrupted' | undefined
 }
 
@@ -65,7 +65,7 @@ export function webhookView({
   return { id, url, events, agents, contents, enabled: isEnabled, createdAt: moment(createdAt) }
 }
 
-/** Any subscription, for an administrator. Of an address only the origin and the path are shown: the rest may be secret. */
+/** Any subscription, for an administrator. An address shows only its origin and path, since the rest may be secret. */
 export function anyWebhookView(webhook: KeptWebhook | DeploymentWebhook): AnyWebhook {
   const { origin, pathname } = new URL(webhook.url)
   const url = origin + pathname

@@ -1,19 +1,19 @@
 /**
- * Tells the type of a file by its first bytes, as far as possible: images, audio, PDF and zip.
+ * Recognizes the type of a file by its first bytes, as far as possible: images, audio, PDF and zip.
  *
  * @module
  */
 
-/** How a file begins: a character for each byte, and a question mark for any byte. */
+/** The first bytes of a file: one character per byte, and a question mark for any byte. */
 type Signature = string
 
-/** What an ISO base media file (ISO/IEC 14496-12) is, by its major brand. */
+/** Signatures of ISO base media files (ISO/IEC 14496-12), by their major brands. */
 const brands = (...names: readonly string[]): Signature[] => names.map(name => `????ftyp${name}`)
 
-/** Sound in containers that mostly hold video: nothing is taken for it that does not say so. */
+/** Audio in containers that mostly hold video. A file is only taken for it if it is declared as such. */
 const MOSTLY_VIDEO: ReadonlySet<string | undefined> = new Set(['audio/mp4', 'audio/webm'])
 
-/** Families of media types that begin alike, and how: one of the signatures. */
+/** Families of media types with the same first bytes, and their signatures. */
 const FAMILIES: readonly [types: readonly string[], signatures: readonly Signature[]][] = [
   [['image/png', 'image/apng'], ['\x89PNG\r\n\x1a\n']],
   [['image/jpeg', 'image/jpg', 'image/pjpeg'], ['\xff\xd8\xff']],
@@ -41,13 +41,13 @@ const FAMILIES: readonly [types: readonly string[], signatures: readonly Signatu
   ],
 ]
 
-/** Types of files that begin like one of the above and are something else: documents in a zip, video in a container. */
+/** Types of files with the first bytes of one of the above but another content: documents in a zip, video in a container. */
 const CONTAINED = /^application\/(vnd\.|epub|java-archive|x-|octet-stream)|^video\/|\+zip$/
 
-/** The bytes that {@link agrees} needs to see. */
+/** The number of bytes that {@link agrees} needs. */
 export const HEAD_BYTES = 16
 
-/** What a file is by its first bytes, where that is known. */
+/** The type of a file by its first bytes; undefined if it is not recognized. */
 export function sniff(head: Uint8Array): string | undefined {
   const family = FAMILIES.find(
     ([[first], signatures]) => !MOSTLY_VIDEO.has(first) && isLong(signatures) && begins(signatures, head),
@@ -55,11 +55,11 @@ export function sniff(head: Uint8Array): string | undefined {
   return family?.[0][0]
 }
 
-/** Whether a file is what it is said to be, as far as that can be told from its first bytes. */
+/** Whether a file can be of its declared type, by its first bytes. */
 export function agrees(declared: string, head: Uint8Array): boolean {
   const named = FAMILIES.find(([types]) => types.includes(declared))
   if (named !== undefined) return begins(named[1], head)
-  // A PDF that is said to be text is no text.
+  // A PDF that is declared as text is not text.
   return CONTAINED.test(declared) || sniff(head) === undefined
 }
 
@@ -69,7 +69,7 @@ function begins(signatures: readonly Signature[], head: Uint8Array): boolean {
   )
 }
 
-/** Two bytes may begin any text. */
+/** Whether the signatures are long enough: two bytes may begin any text. */
 function isLong(signatures: readonly Signature[]): boolean {
   return signatures.every(signature => signature.length > 3)
 }

@@ -13,11 +13,11 @@ import { addressKey } from '../../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from '../context.ts'
 import { OpenWindows } from './rate-windows.ts'
 
-/** How requests are limited. */
+/** The options of the rate limit. */
 export interface RateLimitOptions {
   /** Milliseconds of a window. It begins with a client's first request. Default: 60,000. */
   readonly windowMs?: number
-  /** Most requests of one client in a window. More are answered 429. Default: 100. */
+  /** The most requests of one client in a window. More are answered 429. Default: 100. */
   readonly max?: number
   /**
    * Names the client of a request, for example by `context.identity?.id`. It runs after the middleware. When it returns
@@ -45,16 +45,16 @@ export function resolveRateLimit(options: RateLimitOptions): RateLimitSettings {
 
 /** A client's window. */
 export interface Window {
-  /** Requests in it, this one too. */
+  /** The number of requests in it, including this one. */
   readonly count: number
   /** When it ends, in milliseconds since 1970. */
   readonly endsAt: number
 }
 
-/** Counts a request of a client, and gives its window. */
+/** Counts a request of a client, and returns its window. */
 export type CountRequest = (key: string) => Window | Promise<Window>
 
-/** Counts in this process. */
+/** Makes a count in this process. */
 export function createLocalCount({ windowMs }: Pick<RateLimitSettings, 'windowMs'>): CountRequest {
   const windows = new OpenWindows<{ count: number; endsAt: number }>(windowMs)
   return key => {
@@ -65,13 +65,13 @@ export function createLocalCount({ windowMs }: Pick<RateLimitSettings, 'windowMs
   }
 }
 
-/** Most characters of a client's name: what a proxy says of an address is as long as it likes. */
+/** The most characters of a client's name. A proxy may pass an address of any length. */
 const MAX_NAME = 200
 
-/** Clients whose address nobody knows share one window. */
+/** The shared window of clients whose address is unknown. */
 const NOBODY = 'unknown'
 
-/** Makes the middleware. Health is not counted. `onNobody` is told where a request's address is not known. */
+/** Makes the middleware. Health checks are not counted. `onNobody` is called if a request's address is unknown. */
 export function createRateLimit(
   settings: RateLimitSettings,
   count: CountRequest,
@@ -102,7 +102,7 @@ export async function countAgainst(
   throw new ServableError('rate_limited', `At most ${max} requests are allowed in ${windowMs} ms`)
 }
 
-/** Whose request it is; undefined for one that is not counted. */
+/** Names the client of a request; undefined if it is not counted. */
 type ClientOf = (request: Request, context: Context) => string | undefined | Promise<string | undefined>
 
 function byAddress({ trustedHeader }: RateLimitSettings, onNobody: () => void): ClientOf {
@@ -115,7 +115,7 @@ function byAddress({ trustedHeader }: RateLimitSettings, onNobody: () => void): 
   }
 }
 
-/** A key may be a secret, and long: it is counted by its digest. */
+/** Names the client by the digest of its key, which may be secret and long. */
 function byKey(key: NonNullable<RateLimitOptions['key']>): ClientOf {
   return (request, context) => {
     const given: unknown = key(request, context)

@@ -1,27 +1,27 @@
 /**
- * The windows of clients that a process knows.
+ * The windows of clients in a process.
  *
  * @module
  */
 
-/** Clients that a process knows; past it the ones that came first are forgotten. */
+/** The most clients that a process remembers. Past it the earliest ones are forgotten. */
 const MAX_CLIENTS = 100_000
 
-/** Milliseconds between two sweeps at the least; a sweep happens with a request, never by a timer. */
+/** The shortest time between two sweeps, in milliseconds. A sweep happens with a request, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
 
 /**
- * Milliseconds by which a window may begin in the future: another process has begun it with a clock that is ahead, or while this one
+ * Milliseconds by which a window may begin in the future: another process began it with a clock that is ahead, or while this one
  * waited for the store.
  */
 const AHEAD_MS = 10_000
 
-/** Whether a window holds. One that begins later than that is left from before the clock was set back: it is begun anew. */
+/** Whether a window counts. One that begins later is from before the clock was set back, so a new one begins. */
 export function isOpen(endsAt: number, windowMs: number, now: number): boolean {
   return endsAt > now && endsAt - windowMs <= now + AHEAD_MS
 }
 
-/** Windows by client. Those that are past are forgotten. */
+/** Windows by client. Past windows are forgotten. */
 export class OpenWindows<W extends { readonly endsAt: number }> {
   readonly #windowMs: number
   readonly #windows = new Map<string, W>()

@@ -12,13 +12,13 @@ import { isOpen, OpenWindows } from './rate-windows.ts'
 /** The collection of windows. */
 export const WINDOWS = 'rate-window'
 
-/** What a process has got of a client's window. */
-export interface Taken {
-  /** Requests that it may allow. 0: the window is used up. */
+/** The part of a client's window that a process has taken. */
+export interface TakenRequests {
+  /** The number of requests that it may allow. 0: the window is used up. */
   readonly taken: number
-  /** Requests that all have taken, these too. */
+  /** The number of requests that all processes have taken, including these. */
   readonly count: number
-  /** When the window ends by the store's clock, in milliseconds since 1970: no two windows of a client end at the same time. */
+  /** When the window ends by the store's clock, in milliseconds since 1970. No two windows of a client end at the same time. */
   readonly endsAt: number
   /** Milliseconds until then. */
   readonly endsInMs: number
@@ -30,7 +30,7 @@ export function takeRequests(
   key: string,
   wanted: number,
   { max, windowMs }: Pick<RateLimitSettings, 'max' | 'windowMs'>,
-): Taken {
+): TakenRequests {
   const { now } = tx
   const known = tx.get<number>(WINDOWS, key)
   const before = isOpen(known?.expiresAt ?? 0, windowMs, now) ? known : undefined
@@ -51,29 +51,29 @@ interface Share {
   readonly endsAt: number
   /** When the window ends by the store's clock. */
   readonly storeEndsAt: number
-  /** Requests that all have taken, as far as this process knows. */
+  /** The number of requests that all have taken, as far as this process knows. */
   count: number
-  /** Requests that this process has taken. */
+  /** The number of requests that this process has taken. */
   own: number
   left: number
 }
 
 /**
- * Makes the count. `take` asks the store. With `ahead`, a process takes more than it needs right now: as many as it has taken in the
- * window, and at most a quarter of what is left. What it does not use is not allowed to others, until the window ends.
+ * Makes the count. `take` calls the store. With `ahead`, a process takes more than it needs right now: as many as it has taken in
+ * the window, and at most a quarter of what is left. Others cannot use what it leaves unused, until the window ends.
  */
 export function createSharedCount(
-  take: (key: string, wanted: number) => Promise<Taken>,
+  take: (key: string, wanted: number) => Promise<TakenRequests>,
   { windowMs, max }: Pick<RateLimitSettings, 'windowMs' | 'max'>,
   ahead: boolean,
 ): CountRequest {
   const shares = new OpenWindows<Share>(windowMs)
-  /** How many requests of a client go with its next question. */
+  /** The waiting requests of a client that its next call of `take` asks for. */
   const asking = new Map<string, { wanted: number; answer: Promise<Share> }>()
   const known = (key: string) => shares.get(key, Date.now())
 
   const ask = async (key: string) => {
-    // Requests of the same turn share a question.
+    // Requests of the same turn of the event loop share a call.
     await undefined
     const wanted = asking.get(key)?.wanted ?? 1
     asking.delete(key)

@@ -10,30 +10,30 @@ import { ServableError } from '../../base/errors.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { parseJson } from '../../web/json.ts'
 import { declaredSize, readForm } from '../../web/multipart.ts'
+import { UploadSlots } from '../upload-slots.ts'
 import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
-import { UploadPlaces } from './upload-places.ts'
 
-/** How files are accepted. */
+/** The options of file uploads. */
 export interface FileUploadOptions {
-  /** Most bytes of a file. Default: 52,428,800. */
+  /** The most bytes of a file. Default: 52,428,800. */
   readonly maxFileSize?: number
-  /** Most files of a request. Default: 10. */
+  /** The most files of a request. Default: 10. */
   readonly maxFiles?: number
   /** Media types of files (`image/*` stands for all images). Default: any. */
   readonly allowedMimeTypes?: readonly string[]
-  /** Most bytes of a request, all its files and fields together. Default: 67,108,864; on Workers 33,554,432. */
+  /** The most bytes of a request, with all its files and fields. Default: 67,108,864; on Workers 33,554,432. */
   readonly maxRequestSize?: number
-  /** Milliseconds that a request may take to arrive. Default: 120,000. */
+  /** The most milliseconds that a request may take to arrive. Default: 120,000. */
   readonly timeoutMs?: number
   /**
-   * Most uploads that are read, or held in memory by a plain run, at a time. One client (an identity, else an address) may have
-   * as many places as it leaves free: half, when nobody else has any. An upload without a place waits up to 15 s while others
-   * arrive, and is then answered 429. While uploads wait, one of less than 1,024 bytes a second over 10 s is answered 408.
-   * Default: 16.
+   * The most uploads at a time that are read, or held in memory by a plain run. One client (an identity, else an address) may
+   * have as many slots as it leaves free: half, if no other client has any. An upload without a slot waits up to 15 s while
+   * others arrive, and is then answered 429. While uploads wait, one with less than 1,024 bytes a second over 10 s is answered
+   * 408. Default: 16.
    */
   readonly maxConcurrent?: number
   /**
-   * Most bytes of all these uploads together, shared in the same way. A single upload within `maxRequestSize` is always
+   * The most bytes of all these uploads together, shared in the same way. A single upload within `maxRequestSize` is always
    * accepted. In memory an upload takes three to six times its size. Default: 268,435,456; on Workers 33,554,432.
    */
   readonly maxTotalSize?: number
@@ -41,7 +41,7 @@ export interface FileUploadOptions {
 
 type Sizes = 'maxRequestSize' | 'maxTotalSize'
 
-/** The options with their defaults; the sizes depend on the runtime. */
+/** The options with their defaults. The default sizes depend on the runtime. */
 export type UploadSettings = Required<Omit<FileUploadOptions, 'allowedMimeTypes' | Sizes>> &
   Pick<FileUploadOptions, 'allowedMimeTypes' | Sizes>
 
@@ -57,13 +57,13 @@ const SIZES: Required<Pick<FileUploadOptions, Sizes>> = {
   maxTotalSize: 256 * 1024 * 1024,
 }
 
-/** An isolate has 128 MB in all. */
+/** The sizes on Workers, where an isolate has 128 MB in total. */
 const ISOLATED_SIZES: typeof SIZES = {
   maxRequestSize: 32 * 1024 * 1024,
   maxTotalSize: 32 * 1024 * 1024,
 }
 
-/** Fields of a form that are no files. */
+/** The most fields of a form that are not files. */
 const MAX_FIELDS = 50
 
 /** Fills in the defaults. */
@@ -73,13 +73,13 @@ export function resolveUpload(options: FileUploadOptions): UploadSettings {
   return withDefaults(DEFAULTS, { ...options, ...(types !== undefined && { allowedMimeTypes: types }) })
 }
 
-/** A form as the body of a run request. Its place is taken until `release` is called: what it holds is in memory. */
+/** A form as the body of a run request. It is held in memory, so its slot is taken until `release` is called. */
 export interface Upload {
   readonly body: Record<string, unknown>
   readonly release: () => void
 }
 
-/** Whose form it is, and whether it is read where memory is scarce. */
+/** The client of a form, and whether memory is scarce. */
 export interface Uploader {
   readonly client: string
   readonly isIsolated: boolean
@@ -94,27 +94,27 @@ export type UploadReader = (request: Request, uploader: Uploader) => Promise<Upl
 export function createUploadReader(settings: UploadSettings, runTimeoutMs: number): UploadReader {
   const { timeoutMs, maxConcurrent } = settings
   const leaseMs = timeoutMs + runTimeoutMs
-  let places: UploadPlaces | undefined
+  let slots: UploadSlots | undefined
   return async (request, { client, isIsolated }) => {
     const defaults = isIsolated ? ISOLATED_SIZES : SIZES
     const { maxRequestSize = defaults.maxRequestSize, maxTotalSize = defaults.maxTotalSize } = settings
-    // One handler is served by one runtime.
-    places ??= new UploadPlaces({
+    // A handler is served by one runtime, so the sizes never change.
+    slots ??= new UploadSlots({
       maxConcurrent,
       maxTotalSize: Math.max(maxTotalSize, maxRequestSize),
       leaseMs,
     })
     const size = declaredSize(request, maxRequestSize)
-    const place = await places.take(client, size, () => request.signal)
-    const release = () => place.release()
+    const slot = await slots.take(client, size, () => request.signal)
+    const release = () => slot.release()
     try {
       const form = await readForm(request, {
         maxBytes: maxRequestSize,
         maxParts: settings.maxFiles + MAX_FIELDS,
         timeoutMs,
-        watcher: place,
+        watcher: slot,
       })
-      place.isArriving = false
+      slot.isArriving = false
       return { body: await bodyOf(form, settings), release }
     } catch (error) {
       release()
@@ -123,7 +123,7 @@ export function createUploadReader(settings: UploadSettings, runTimeoutMs: numbe
   }
 }
 
-/** What a form can say of a field that is true or false; anything else is refused as in JSON. */
+/** The values of a true-or-false field of a form. Other values are refused as in JSON. */
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -153,7 +153,7 @@ async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<
   }
 }
 
-/** The JSON of a field; what is none stays text, which is refused as such. */
+/** Parses the JSON of a field. Other text stays text, and is refused as such later. */
 function jsonIn(text: unknown): unknown {
   try {
     return parseJson(String(text))
@@ -194,7 +194,7 @@ function covers(allowed: string, type: string): boolean {
 
 const UNKNOWN_TYPE = 'application/octet-stream'
 
-/** The declared type without its parameters; where none is declared, what the first bytes say. */
+/** The declared type without its parameters, or the one recognized from the first bytes if none is declared. */
 function mimeTypeOf({ type }: File, head: Uint8Array): string {
   const [name = ''] = type.split(';')
   const declared = /^[\w.+-]+\/[\w.+-]+$/.test(name.trim()) ? name.trim().toLowerCase() : UNKNOWN_TYPE
@@ -206,8 +206,8 @@ async function headOf(file: File): Promise<Uint8Array> {
 }
 
 /**
- * The input of a run from a form: text where there is text alone, else parts, the text first, then each file as base64:
- * images and audio as such, others as `file` with its name.
+ * Makes the input of a run from a form: text alone stays text. Else it consists of parts: the text first, then each file as
+ * base64, images and audio as such, others as `file` with its name.
  */
 export async function buildInput(
   body: { readonly input?: unknown },

@@ -20,20 +20,20 @@ import type { KeyReader } from '../security/key-headers.ts'
 import { type StartedReplyOptions, startedReply } from './run-routes.ts'
 import { runIdOf } from './stored-run-routes.ts'
 
-/** What the routes need. */
+/** The options of the routes. */
 export interface AgainRoutesOptions extends StartedReplyOptions {
   readonly again: RunAgain
   readonly readKeys: KeyReader
   readonly maxBodyBytes: number
 }
 
-/** The body of both: a key of a model's provider, and whether the run outlives its client. */
+/** The body of both routes: a key of a model's provider, and whether the run outlives its client. */
 export const AgainBodySchema: v.GenericSchema<unknown, { apiKey?: string; background?: boolean }> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object({ apiKey: runBodyFields.apiKey, background: runBodyFields.background }),
 ) as never
 
-/** The routes. Each answers as a run does: its result, its events where the client accepts them, or 202 with its record. */
+/** Makes the routes. Each answers as a run does: its result, its events if the client accepts them, or 202 with its record. */
 export function againRoutes(options: AgainRoutesOptions): Route[] {
   const { prefix, again, readKeys } = options
   const route = (name: 'resume' | 'retry'): Route => ({
@@ -53,7 +53,7 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
   return [route('resume'), route('retry')]
 }
 
-/** A body may be left out: then nothing says what it is. */
+/** Reads the body, which may be left out, as may its content type. */
 async function readBody(
   request: Request,
   { maxBodyBytes }: AgainRoutesOptions,

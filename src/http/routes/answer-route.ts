@@ -1,5 +1,5 @@
 /**
- * `POST /runs/:id/answers`: answers what a run waits for.
+ * `POST /runs/:id/answers`: answers a run's requests.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { KeyReader } from '../security/key-headers.ts'
 import { type StartedReplyOptions, startedReply } from './run-routes.ts'
 import { jsonOfRecord, runIdOf } from './stored-run-routes.ts'
 
-/** What the route needs. */
+/** The options of the route. */
 export interface AnswerRouteOptions extends StartedReplyOptions {
   readonly answerRun: AnswerRun
   readonly readKeys: KeyReader
@@ -24,8 +24,8 @@ export interface AnswerRouteOptions extends StartedReplyOptions {
 }
 
 /**
- * The route. Until the last request is answered it gives the run's record, with the requests that are left. The last answer starts
- * the run that goes on: its result, its events where the client accepts `text/event-stream`, or 202 with its record.
+ * Makes the route. Until the last request is answered it returns the run's record, with the open requests. The last answer starts
+ * the next run and returns its result, its events if the client accepts `text/event-stream`, or 202 with its record.
  */
 export function answerRoute(options: AnswerRouteOptions): Route {
   const { prefix, answerRun, readKeys, maxBodyBytes } = options

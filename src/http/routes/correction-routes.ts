@@ -14,19 +14,19 @@ import type { RequestState, Route } from '../context.ts'
 import { MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
 import { joinPath, queryOf } from '../router.ts'
 
-/** What these routes need. */
+/** The options of the routes. */
 export interface CorrectionRoutesOptions {
   readonly prefix: string
   readonly catalog: Catalog
   readonly maxBodyBytes: number
-  /** Lists corrections without an owner to everyone. */
+  /** Whether everyone may list corrections without an owner. */
   readonly listAnonymous: boolean
-  /** Where agents keep them that have no place of their own. */
+  /** The store for agents without a store of their own. */
   readonly store: Required<CorrectionStore>
   readonly permit: Permit | undefined
 }
 
-/** The two routes. */
+/** Makes the two routes. */
 export function correctionRoutes(options: CorrectionRoutesOptions): Route[] {
   const path = joinPath(options.prefix, 'agents/:name/corrections')
   return [
@@ -64,7 +64,7 @@ async function list(request: Request, state: RequestState, options: CorrectionRo
   return jsonReply(page, { headers: { 'cache-control': 'no-store' } })
 }
 
-/** Where the agent keeps corrections. Throws `agent_not_found`, and `not_found` for an agent that takes none. */
+/** The agent's store of corrections. Throws `agent_not_found`, and `not_found` for an agent that accepts none. */
 function storeOf({ params }: RequestState, { catalog, store }: CorrectionRoutesOptions): CorrectionStore {
   const { servable } = catalog.resolve('agent', params.name ?? '')
   const { corrections } = servable as { corrections?: unknown }

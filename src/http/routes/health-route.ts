@@ -4,12 +4,12 @@ import type { Route } from '../context.ts'
 import { joinPath, queryOf } from '../router.ts'
 import { VERSION } from '../version.ts'
 
-/** The scope of an identity that may look behind the curtain. */
+/** The scope of an identity that may see versions. */
 const ADMIN = 'admin'
 
 /**
- * `GET /health`: 200 while requests can be served, 503 while what keeps the state cannot be reached. `?versions` adds the
- * versions of what serves, for an identity with the scope `admin`; throws `forbidden` for anyone else.
+ * `GET /health`: 200 while requests can be served, 503 while the state cannot be reached. `?versions` adds the versions of the
+ * service and the runtime, for an identity with the scope `admin`; throws `forbidden` for all others.
  */
 export function healthRoute(prefix: string, isReady: () => Promise<boolean>): Route {
   return {
@@ -35,7 +35,7 @@ export function healthRoute(prefix: string, isReady: () => Promise<boolean>): Ro
   }
 }
 
-/** What runs this, by its own word (WinterTC Minimum Common API). */
+/** The name of the runtime, as it reports itself (WinterTC Minimum Common API). */
 function runtimeName(): string {
   return typeof navigator === 'undefined' ? 'unknown' : navigator.userAgent
 }

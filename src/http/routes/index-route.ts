@@ -1,5 +1,5 @@
 /**
- * `GET {prefix}`: links to what is mounted.
+ * `GET {prefix}`: links to the mounted routes.
  *
  * @module
  */
@@ -7,16 +7,16 @@
 import { jsonReply } from '../../web/reply.ts'
 import type { Route } from '../context.ts'
 
-/** A link as HAL has it; a templated one is a URI template (RFC 6570). */
+/** A link in HAL's form. A templated one is a URI template (RFC 6570). */
 export interface Link {
   readonly href: string
   readonly templated?: true
 }
 
-/** Links by what they lead to. */
+/** Links by the names of their targets. */
 export type Links = Readonly<Record<string, Link>>
 
-/** The links to those of the named paths at which there is a route. */
+/** The links to those named paths that have a route. */
 export function linksTo(paths: Readonly<Record<string, string>>, routes: readonly Route[]): Links {
   const mounted = new Set(routes.map(({ path }) => path))
   const links = Object.entries(paths).filter(([, path]) => mounted.has(path))
@@ -28,7 +28,7 @@ function toLink(path: string): Link {
   return { href: path.replace(/:(\w+)/g, '{$1}'), templated: true }
 }
 
-/** The route. */
+/** Makes the route. */
 export function indexRoute(path: string, links: Links): Route {
   return {
     method: 'GET',
@@ -39,8 +39,8 @@ export function indexRoute(path: string, links: Links): Route {
 }
 
 /**
- * The `Link` header of an answer that found nothing (RFC 8288): where the index is, and the documentation (RFC 8631).
- * Undefined where there is neither.
+ * The `Link` header of a `not_found` response (RFC 8288): the index, and the documentation (RFC 8631). Undefined if there is
+ * neither.
  */
 export function linkHeader(index: string | undefined, { docs, spec }: Links): string | undefined {
   const links = [

@@ -20,7 +20,7 @@ import type { Route } from '../context.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { joinPath } from '../router.ts'
 
-/** How something is to be asked, as far as it says. */
+/** A servable's hints for its input. */
 interface HintSummary {
   /** JSON Schema of the data that it takes. */
   readonly inputSchema?: JsonSchema
@@ -28,11 +28,11 @@ interface HintSummary {
   readonly examples?: readonly string[]
 }
 
-/** What a list tells of an agent; never its instructions or keys. */
+/** An agent in lists, without its instructions and keys. */
 export interface AgentSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
-  /** Id of the model, where the agent tells. */
+  /** The id of the model; null if the agent reports none. */
   readonly model: string | null
   readonly provider: string | null
   /** Names of the agent's tools. */
@@ -41,19 +41,19 @@ export interface AgentSummary extends HintSummary {
   readonly capabilities: readonly string[]
   /** JSON Schema of its structured output. */
   readonly outputSchema?: JsonSchema
-  /** It takes corrections at `POST /agents/:name/corrections`. */
+  /** Set if it accepts corrections at `POST /agents/:name/corrections`. */
   readonly corrections?: true
 }
 
-/** What lists show depends on. */
+/** What the lists depend on. */
 export interface ListParts {
-  /** Default: JSON Schema, and what libraries offer as JSON Schema. */
+  /** Returns the JSON Schema of a schema. Default: JSON Schema itself, and the one that a library's schema offers. */
   readonly toJsonSchema?: ((schema: unknown) => unknown) | undefined
-  /** Corrections are taken. */
+  /** Whether corrections are accepted. */
   readonly hasCorrections: boolean
 }
 
-/** What a list tells of a team. */
+/** A team in lists. */
 export interface TeamSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
@@ -61,7 +61,7 @@ export interface TeamSummary extends HintSummary {
   readonly members: readonly string[]
 }
 
-/** What a list tells of a workflow. */
+/** A workflow in lists. */
 export interface WorkflowSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
@@ -69,7 +69,7 @@ export interface WorkflowSummary extends HintSummary {
   readonly steps: readonly string[]
 }
 
-/** The four lists, under `prefix`. */
+/** Makes the four list routes under `prefix`. */
 export function listRoutes(
   prefix: string,
   catalog: Catalog,
@@ -107,10 +107,10 @@ export function listRoutes(
 
 type Shown = (schema: unknown) => JsonSchema | undefined
 
-/** Most characters of a schema that is shown. */
+/** The most characters of a schema in lists. */
 const MAX_SCHEMA_LENGTH = 65_536
 
-/** The schemas as they are shown, each made once. */
+/** Makes a function that returns the schema for lists, once per schema. */
 function showing(toJsonSchema: (schema: unknown) => unknown): Shown {
   const known = new WeakMap<object, JsonSchema | undefined>()
   const make = (schema: object) => {
@@ -119,7 +119,7 @@ function showing(toJsonSchema: (schema: unknown) => unknown): Shown {
       const isShort = isObject(shown) && JSON.stringify(shown).length <= MAX_SCHEMA_LENGTH
       return isShort ? shown : undefined
     } catch {
-      // JSON Schema cannot say it.
+      // JSON Schema cannot express it.
       return undefined
     }
   }
@@ -171,7 +171,7 @@ function workflowSummary(
   return { name, description: textIn(workflow.description), steps: namesOf(workflow.steps), ...hints }
 }
 
-/** Text out of what another's code made; null where it is none. */
+/** Text from other code; null for any other value. */
 function textIn(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
@@ -180,7 +180,7 @@ function textsIn(list: unknown): string[] {
   return Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
 }
 
-/** Names out of a list that another's code made; what is no list has none. */
+/** Names in a list from other code; none for any other value. */
 function namesOf(list: unknown): string[] {
   if (!Array.isArray(list)) return []
   return list.flatMap(item => (typeof item?.name === 'string' ? [item.name] : []))

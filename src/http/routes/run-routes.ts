@@ -25,7 +25,7 @@ import type { StartedRun, StartRun } from '../runs/start-run.ts'
 import { RequestAsker } from '../security/asker.ts'
 import type { KeyReader } from '../security/key-headers.ts'
 
-/** What the run routes need. */
+/** The options of the run routes. */
 export interface RunRoutesOptions extends RunRequestOptions {
   readonly prefix: string
   readonly readKeys: KeyReader
@@ -85,7 +85,7 @@ function start(
 ): StartedRun | Promise<StartedRun> {
   const begun = (started: StartedRun) => {
     state.started(started.id)
-    // Who has been waiting for long may have left.
+    // The client may have left if it has waited for long.
     if (state.ageMs > SOON_MS) started.run?.arm()
     return started
   }
@@ -93,10 +93,10 @@ function start(
   return starting instanceof Promise ? starting.then(begun) : begun(starting)
 }
 
-/** Milliseconds in which hardly a client gives up. */
+/** Milliseconds within which hardly a client leaves. */
 const SOON_MS = 10
 
-/** What the answer of a run that goes on needs. */
+/** The options of the answer of a run that continues another. */
 export interface StartedReplyOptions {
   readonly prefix: string
   readonly host: RunHost
@@ -104,8 +104,8 @@ export interface StartedReplyOptions {
 }
 
 /**
- * The answer of a run that goes on from another one: its result, its events where the client accepts `text/event-stream`, or 202
- * with its record where the client prefers that.
+ * The answer of a run that continues another: its result, its events if the client accepts `text/event-stream`, or 202 with its
+ * record if the client prefers that.
  */
 export async function startedReply(
   started: StartedRun,
@@ -120,7 +120,7 @@ export async function startedReply(
   return streamOfStarted(started, request, state, options)
 }
 
-/** The events of a run that was started: as it says them, or from its log. */
+/** The events of a started run: directly, or from its log. */
 async function streamOfStarted(
   { id, run }: StartedRun,
   request: Request,
@@ -128,9 +128,9 @@ async function streamOfStarted(
   { host, countStream }: StartedReplyOptions,
 ): Promise<Reply> {
   if (run !== undefined) return streamOfRun(counted(sseOfRun(run), countStream), id)
-  const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+  const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
   const follower = await host.follow(id, state.owner, 0)
-  return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
+  return streamOfRun(counted(sseOfFollower(follower, onError), countStream), id)
 }
 
 /** The answer of a run as JSON. */
@@ -143,14 +143,14 @@ export function streamOfRun(source: SseSource, runId: string): Reply {
   return sseReply(source, { 'x-run-id': runId })
 }
 
-/** 202 with the place where the run can be read (RFC 9110, section 15.3.3; RFC 7240, section 3). */
+/** 202 with the address of the run (RFC 9110, section 15.3.3; RFC 7240, section 3). */
 export function accepted(record: RunRecord, prefix: string): Reply {
   const location = joinPath(prefix, 'runs', record.id)
   const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
   return jsonReply(record, { status: 202, headers })
 }
 
-/** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */
+/** Writes a result as JSON. A tool's value may not be JSON; the error leaves its text out, which could hold anything. */
 function toJson(result: RunResult): string {
   try {
     return JSON.stringify(result)

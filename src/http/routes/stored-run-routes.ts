@@ -13,7 +13,7 @@ import { parseEventQuery, parseRecordQuery, parseRunQuery } from '../../runs/sto
 import type { RunRecord } from '../../runs/stored/record.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
-import type { Answer, Endpoint, RequestState, Route } from '../context.ts'
+import type { Endpoint, EndpointResult, RequestState, Route } from '../context.ts'
 import { joinPath, queryOf } from '../router.ts'
 import { createLiveList, type OpenLiveList } from '../runs/live-list.ts'
 import { LiveRuns } from '../runs/live-runs.ts'
@@ -21,17 +21,17 @@ import { acceptsEvents } from '../runs/run-request.ts'
 import { sseOfFollower } from '../runs/sse-encoder.ts'
 import { streamOfRun } from './run-routes.ts'
 
-/** What these routes need. */
+/** The options of the routes. */
 export interface FollowedRoutesOptions {
   readonly prefix: string
   readonly host: RunHost
-  /** Lists runs without an owner to everyone. */
+  /** Whether everyone may list runs without an owner. */
   readonly listAnonymous: boolean
   readonly countStream: StreamCount | undefined
   readonly permit: Permit | undefined
 }
 
-/** A run's record changes, and is its owner's. */
+/** Headers of a record, which changes and belongs to its owner. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** The routes of stored runs. */
@@ -60,11 +60,11 @@ export function storedRunRoutes({
     }),
     route('GET', '/:id/stream', async (request, state) => {
       const id = runIdOf(state)
-      // Asking for the head follows nothing: leaving could end the run.
+      // A `HEAD` request must not follow the run, since leaving could end it.
       if (request.method === 'HEAD') return headOfStream(await host.get(id, state.owner))
       const follower = await host.follow(id, state.owner, startOf(request))
-      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
+      const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
+      return streamOfRun(counted(sseOfFollower(follower, onError), countStream), id)
     }),
     route('GET', '/:id/events', async (request, state) => {
       const id = runIdOf(state)
@@ -81,7 +81,7 @@ export function storedRunRoutes({
   ]
 }
 
-/** What a run was asked with; undefined where that is not kept. */
+/** The stored input of a run; undefined if it is not stored. */
 async function inputOf(host: RunHost, id: string, owner: Viewer): Promise<RunInput | undefined> {
   try {
     return (await host.asked(id, owner)).input
@@ -95,14 +95,14 @@ function headOfStream({ id }: RunRecord): Response {
   return new Response(null, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
 }
 
-/** A record, which no cache keeps. */
+/** A record, which caches must not store. */
 export function jsonOfRecord(record: Pick<RunRecord, 'id'>): Reply {
   return jsonReply(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The id in the path. What cannot be one is looked up nowhere. */
+/** The id in the path. Throws `run_not_found` for one that cannot be an id. */
 export function runIdOf(state: RequestState): string {
   const { id = '' } = state.params
   if (!UUID.test(id)) throw new ServableError('run_not_found', 'There is no such run')
@@ -110,7 +110,7 @@ export function runIdOf(state: RequestState): string {
   return id
 }
 
-/** After which event to begin: `Last-Event-ID`, as a browser sends it when it reconnects, or `?after=`. */
+/** The event to begin after: `Last-Event-ID`, which browsers send when they reconnect, or `?after=`. */
 function startOf(request: Request): number {
   const text = request.headers.get('last-event-id') ?? queryOf(request.url).get('after') ?? '0'
   if (/^\d{1,15}$/.test(text)) return Number(text)
@@ -123,7 +123,7 @@ async function answerList(
   host: RunHost,
   listAnonymous: boolean,
   openStream: OpenLiveList,
-): Promise<Answer> {
+): Promise<EndpointResult> {
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
@@ -132,5 +132,5 @@ async function answerList(
   if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
   if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
   const look = () => host.list(owner, { ...query, cursor: undefined })
-  return openStream(new LiveRuns(look), error => state.tellThrown('stream.failed', error, request))
+  return openStream(new LiveRuns(look), error => state.logThrown('stream.failed', error, request))
 }

@@ -9,7 +9,7 @@ import type { Route } from '../context.ts'
 import { joinPath } from '../router.ts'
 import type { ToolCatalog } from '../tool-catalog.ts'
 
-/** The two routes, under `prefix`. */
+/** Makes the two routes under `prefix`. */
 export function toolRoutes(prefix: string, tools: ToolCatalog): Route[] {
   const path = joinPath(prefix, 'tools')
   return [

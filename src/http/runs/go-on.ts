@@ -1,6 +1,6 @@
 /**
- * Starts a run that goes on from another one: after answers, or after its process died. Whose it is stays the same, whoever asks for
- * that. Runs an input again as well.
+ * Starts a run that continues another one: after answers, or after its process died. The owner stays the same, whoever asks for
+ * it. Also runs an input again.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { StartRequest } from '../../runs/stored/host.ts'
 import { partitionOf, type RunRecord } from '../../runs/stored/record.ts'
 import type { WaitingRuns } from '../../runs/waiting/approvals.ts'
 import type { DecidedRun } from '../../runs/waiting/asking.ts'
-import { type AnsweredBy, askedWith, keyRequired, type NextRun } from '../../runs/waiting/waiting.ts'
+import { type AnsweredBy, keyRequired, type NextRun, requestOptionsOf } from '../../runs/waiting/waiting.ts'
 import type { Catalog } from '../catalog.ts'
 import { createStoredClientOf } from '../security/client-of.ts'
 import {
@@ -25,17 +25,20 @@ import {
   transportOf,
 } from './start-run.ts'
 
-/** What runs that go on need. */
+/** What continuing runs needs. */
 export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
 
-/** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
+/**
+ * How a run continues. Default: without anything of the caller who answered, and in the background, since no follower has asked
+ * for it.
+ */
 export type GoingOn = Pick<
   StartRequest,
   'options' | 'secrets' | 'isBackground' | 'keepsInput' | 'transport'
 > &
   Pick<AskedAgain, 'metadata'>
 
-/** Starts the run that goes on, or finds it. */
+/** Starts the run that continues another, or returns it if it exists. */
 export async function goOn(
   { id, client, input, continues, target, options, webhook }: NextRun,
   { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
@@ -49,9 +52,9 @@ export async function goOn(
     ...how,
     options: {
       ...how.options,
-      ...askedWith(options),
+      ...requestOptionsOf(options),
       ...(metadata && { metadata }),
-      // Of whoever answered. That of the run that waited is in `continues`.
+      // This is the answering caller's. The one of the run that waited is in `continues`.
       traceparent: how.options.traceparent,
       runId: id,
     },
@@ -63,31 +66,31 @@ export async function goOn(
   return { record, owner }
 }
 
-/** Which run goes on, or runs again, and with what. */
+/** Which run to continue or to run again, and how. */
 export interface AskedAgain {
   readonly id: string
   /** As for a run. */
   readonly apiKey?: string | undefined
   readonly isBackground?: boolean
   readonly keepsInput?: boolean
-  /** In place of those of the run before. */
+  /** Replaces the metadata of the earlier run. */
   readonly metadata?: RunOptions['metadata']
-  /** An idempotency key, for a run of its own. */
+  /** An idempotency key of the new run. */
   readonly key?: string | undefined
 }
 
-/** Answers to requests of a stored run, and how the run that goes on is started. */
+/** Answers to requests of a stored run, and how to start the run that continues it. */
 export interface AskedAnswers extends AskedAgain {
   readonly answers: readonly Answer[]
 }
 
-/** What came of answers: the record, and the run that goes on after the last one. */
+/** The result of answers: the record, and the next run after the last one. */
 export interface AnswerOutcome {
   readonly record: RunRecord | DecidedRun
   readonly started?: StartedRun | undefined
 }
 
-/** What asks for it, as far as it counts for the run that goes on. */
+/** Makes the function that continues a run with the facts of its caller. */
 function createGoOnFor({ host, catalogOf, runs }: GoOnParts) {
   const storedClientOf = createStoredClientOf()
   return async (
@@ -105,14 +108,14 @@ function createGoOnFor({ host, catalogOf, runs }: GoOnParts) {
   }
 }
 
-/** Whether a key of a model's provider comes with it. */
+/** Whether the caller has a key of a model's provider. */
 function hasKeyOf({ apiKey }: AskedAgain, asker: Asker): boolean {
   return hasKeys(runOptionsOf({ apiKey }, asker))
 }
 
 /**
- * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
- * Throws as `RunHost.answer` and {@link StartRun} do, and `forbidden` for what the asker may not decide.
+ * Answers requests of a waiting run. The last answer starts the next run, as a stored one; the same answers again return it.
+ * Throws as `RunHost.answer` and {@link StartRun} do, and `forbidden` for requests that the caller may not decide.
  */
 export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
 
@@ -126,7 +129,7 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
     only: readonly string[] | undefined,
   ): Promise<AnswerOutcome> => {
     const waiting = screened(parts, asker)
-    // Who may run but some answers for themselves alone.
+    // A caller that may run only some targets answers only for itself.
     const decided =
       only === undefined
         ? await runs.approvals?.decide(waiting, asked, asker, next => goOn(next, parts))
@@ -154,7 +157,7 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
   }
 }
 
-/** Where answers go, once they have been looked at, and once the run may go on. */
+/** Wraps the host, so that answers are filtered first, and the next run is admitted before the last answer. */
 function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
   const { host, runs } = parts
   const { inputFilter, admit } = runs
@@ -164,22 +167,22 @@ function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
     async answer(id, viewer, given, next, by) {
       const record = await host.get(id, viewer)
       const { kind, name, sessionId } = record
-      const saying = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
-      const { answers = given } = (await inputFilter?.({ answers: given }, saying)) ?? {}
+      const source = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
+      const { answers = given } = (await inputFilter?.({ answers: given }, source)) ?? {}
       if (isLast(answers, record)) await checkAdmitted(id, viewer, by, parts)
       return host.answer(id, viewer, answers, next, by)
     },
   }
 }
 
-/** Whether nothing is open after these answers. */
+/** Whether these answers leave no request open. */
 function isLast(answers: readonly Answer[], { requests = [] }: RunRecord): boolean {
   return requests.length > 0 && requests.every(({ id }) => answers.some(answer => answer.id === id))
 }
 
 /**
- * Throws where the run that goes on would not be admitted, as with a budget that is used up: nothing is decided then. Whoever decides for
- * another one is told nothing of that one's budget.
+ * Throws if the next run would not be admitted, as when a budget is used up. Then nothing is decided. A caller that decides for another
+ * owner does not learn about that owner's budget.
  */
 async function checkAdmitted(
   id: string,
@@ -205,11 +208,11 @@ async function checkAdmitted(
   }
 }
 
-/** Lets runs go on, and runs inputs again. */
+/** Continues runs, and runs inputs again. */
 export interface RunAgain {
   /**
-   * Lets a run go on that was interrupted, or all of whose requests are answered, for its owner, who sends the key that it needs. It
-   * goes on in the background. Throws `key_required`, and `not_resumable` for any other run.
+   * Continues a run that was interrupted, or whose requests are all answered. Its owner calls it, with the key that the run
+   * needs. The run continues in the background. Throws `key_required`, and `not_resumable` for any other run.
    */
   resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
   /** Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. */
@@ -233,7 +236,7 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
         status === 'input_required'
           ? await host.answer(id, owner, [], nextId, { hasKey })
           : await host.resume(id, owner, { next: nextId, hasKey })
-      // Its work is there once: who leaves does not end it.
+      // Its stored work exists only once, so leaving must not end it.
       if (next !== undefined)
         return goOnFor(next, next.id === nextId, { ...asked, isBackground: true }, asker)
       throw new ServableError('not_resumable', 'The run still waits for answers')

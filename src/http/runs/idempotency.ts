@@ -9,19 +9,19 @@ import type { IdempotencyKey } from '../../runs/stored/host.ts'
 import type { Target } from '../../runs/target.ts'
 import { sha256 } from '../../web/digest.ts'
 
-/** Most characters of a key. */
+/** The most characters of a key. */
 const MAX_KEY_LENGTH = 255
 
-/** What a key is good for: one client, one servable. */
+/** The scope of a key: one client, one servable. */
 export interface KeyScope {
-  /** The owner; null where there is no identity. */
+  /** The owner; null if there is no identity. */
   readonly owner: string | null
-  /** What stands for the client where there is no identity: the credentials that it sent. */
+  /** The credentials that the client sent, which identify it without an identity. */
   readonly credentials: readonly string[]
   readonly target: Pick<Target, 'kind' | 'name'>
 }
 
-/** The header's key; undefined without one. Throws `invalid_header` for an empty or overlong one. */
+/** The key of the header; undefined without one. Throws `invalid_header` for an empty or overlong one. */
 export function idempotencyKeyOf(headers: Headers): string | undefined {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
@@ -29,7 +29,7 @@ export function idempotencyKeyOf(headers: Headers): string | undefined {
   throw new ServableError('invalid_header', `\`Idempotency-Key\` must have 1 to ${MAX_KEY_LENGTH} characters`)
 }
 
-/** The digests under which a key is kept: neither the key, nor credentials, nor the body can be read from them. */
+/** Digests a key for the store. Neither the key, nor credentials, nor the body can be read from it. */
 export async function digestKey(
   key: string,
   { owner, credentials, target }: KeyScope,
@@ -44,7 +44,7 @@ export async function digestKey(
   return { id, fingerprint }
 }
 
-/** JSON with its keys in order, so that the same body is the same text. */
+/** Sorts the keys of JSON, so that the same body is the same text. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

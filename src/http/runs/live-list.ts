@@ -1,5 +1,5 @@
 /**
- * A list as it changes, as server-sent events. Any process, or any object, may change it, so it is read again and again.
+ * Streams a list and its changes as server-sent events. Any process or object may change the list, so it is polled.
  *
  * @module
  */
@@ -8,22 +8,22 @@ import { ServableError } from '../../base/errors.ts'
 import { type Reply, sseReply } from '../../web/reply.ts'
 import { counted, type PulledSource, pulled, sseMessage } from '../../web/sse.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two reads of a list. */
 export const LOOK_EVERY_MS = 2000
 
-/** Streams of one list that are open at a time. */
+/** The most streams of one list that are open at a time. */
 const MAX_STREAMS = 1000
 
-/** Looks at a list. */
+/** Reads a list and its changes. */
 export interface LiveList<E> {
-  /** The first look: an event with all that is there. */
+  /** Reads the list for the first time: an event with all entries. */
   first(): Promise<E>
-  /** What has changed since the look before. */
+  /** Returns the changes since the last read. */
   changes(): Promise<readonly E[]>
 }
 
-/** Opens a stream of a list. `tell` hears why a list cannot be read. Throws `too_many_followers`. */
-export type OpenLiveList = <E>(list: LiveList<E>, tell: (error: unknown) => void) => Reply
+/** Opens a stream of a list. `onError` gets the error of a list that cannot be read. Throws `too_many_followers`. */
+export type OpenLiveList = <E>(list: LiveList<E>, onError: (error: unknown) => void) => Reply
 
 /** Makes an {@link OpenLiveList}, which counts its streams. */
 export function createLiveList(): OpenLiveList {
@@ -32,17 +32,17 @@ export function createLiveList(): OpenLiveList {
     open++
     return () => void open--
   }
-  return (list, tell) => {
+  return (list, onError) => {
     if (open >= MAX_STREAMS) throw new ServableError('too_many_followers', 'Too many clients watch the list')
-    return sseReply(counted(pulled(sseOfList(list, tell)), count))
+    return sseReply(counted(pulled(sseOfList(list, onError)), count))
   }
 }
 
 /**
- * The events as SSE, numbered from 1. A stream always begins with all that is there, so a client that connects again has missed
+ * Writes the events as SSE, numbered from 1. A stream always begins with all entries, so a client that reconnects has missed
  * nothing. It ends if the list cannot be read.
  */
-function sseOfList<E>(list: LiveList<E>, tell: (error: unknown) => void): PulledSource {
+function sseOfList<E>(list: LiveList<E>, onError: (error: unknown) => void): PulledSource {
   const watcher = new Watcher(list)
   let id = 0
   return {
@@ -51,11 +51,11 @@ function sseOfList<E>(list: LiveList<E>, tell: (error: unknown) => void): Pulled
       const events = await watcher.next()
       return events?.map(event => sseMessage(++id, JSON.stringify(event))).join('')
     },
-    broken: error => void tell(error),
+    broken: error => void onError(error),
   }
 }
 
-/** Looks at a list for as long as it is read. */
+/** Polls a list until its reader leaves. */
 class Watcher<E> {
   readonly #list: LiveList<E>
   #hasBegun = false
@@ -66,7 +66,7 @@ class Watcher<E> {
     this.#list = list
   }
 
-  /** What has changed since the last call, at first all that is there. Undefined once the watcher has left. */
+  /** Returns the changes since the last call, or all entries at first. Undefined once the reader has left. */
   async next(): Promise<readonly E[] | undefined> {
     if (!this.#hasBegun) {
       this.#hasBegun = true

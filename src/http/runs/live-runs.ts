@@ -1,5 +1,5 @@
 /**
- * The newest page of a list of runs, as it changes.
+ * Follows the newest page of a list of runs.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import type { RunSummary } from '../../runs/stored/record.ts'
 import type { LiveList } from './live-list.ts'
 
 /**
- * What a watcher is told: first the newest page, then what changes in it. Nothing is told of a run once newer ones have pushed it out of
- * the page; it is `added` again if it comes back.
+ * The events of the newest page: first the page, then its changes. A run that newer ones have pushed out of the page gets no
+ * events; it is `added` again if it comes back.
  */
 export type RunListEvent =
   | { readonly type: 'all'; readonly runs: readonly RunSummary[]; readonly hasMore: boolean }
   | { readonly type: 'added' | 'changed'; readonly run: RunSummary }
   | { readonly type: 'removed'; readonly id: string }
 
-/** What is remembered of a run that was told: when it began, and what may change. */
-type Seen = Readonly<Record<'at' | 'story', string>>
+/** The remembered facts of a run: when it began, and the values that may change. */
+type SeenRun = Readonly<Record<'at' | 'story', string>>
 
-/** Compares one look with the next. */
+/** Compares each read of the page with the one before. */
 export class LiveRuns implements LiveList<RunListEvent> {
   readonly #look: () => Promise<RunPage>
-  /** As many runs as a page has. */
-  #seen: ReadonlyMap<string, Seen> = new Map()
+  /** The runs of the last page. */
+  #seen: ReadonlyMap<string, SeenRun> = new Map()
 
   constructor(look: () => Promise<RunPage>) {
     this.#look = look
@@ -42,12 +42,12 @@ export class LiveRuns implements LiveList<RunListEvent> {
     const [before, now] = [this.#seen, seenIn(runs)]
     this.#seen = now
     const isSame = ({ id }: RunSummary) => before.get(id)?.story === now.get(id)?.story
-    // What is older than the page may still be in the list.
+    // A run that is older than the page may still be in the list.
     const from = nextCursor === null ? Number.NEGATIVE_INFINITY : decodeCursor(nextCursor).at
     const removed = [...before].filter(([id, { at }]) => !now.has(id) && Date.parse(at) > from)
     return [
       ...removed.map(([id]) => ({ type: 'removed', id }) as const),
-      // The oldest first, as they came.
+      // Oldest first, in the order in which they began.
       ...runs
         .filter(run => !isSame(run))
         .toReversed()
@@ -56,7 +56,7 @@ export class LiveRuns implements LiveList<RunListEvent> {
   }
 }
 
-function seenIn(runs: readonly RunSummary[]): ReadonlyMap<string, Seen> {
+function seenIn(runs: readonly RunSummary[]): ReadonlyMap<string, SeenRun> {
   return new Map(
     runs.map(({ id, createdAt: at, status, updatedAt, continuedBy = '', resumable = '' }) => {
       return [id, { at, story: `${status} ${updatedAt} ${continuedBy} ${resumable}` }]

@@ -16,22 +16,22 @@ import { clientOf } from '../security/client-of.ts'
 import { idempotencyKeyOf } from './idempotency.ts'
 import type { AskedRun } from './start-run.ts'
 
-/** What reading run requests needs. */
+/** The options of reading run requests. */
 export interface RunRequestOptions {
   readonly catalog: Catalog
-  /** Most bytes of a JSON body. */
+  /** The most bytes of a JSON body. */
   readonly maxBodyBytes: number
-  /** Reads forms with files; undefined where they are off. */
+  /** Reads forms with files; undefined if they are off. */
   readonly readUpload: UploadReader | undefined
 }
 
 /** A checked request for a run. */
 export interface RunRequest extends AskedRun {
-  /** Answer at once with the run's record (RFC 7240, `respond-async`). */
+  /** Whether to answer at once with the run's record (RFC 7240, `respond-async`). */
   readonly isAsync: boolean
 }
 
-/** Reads and checks a request. An unknown name is told before the body is read. */
+/** Reads and checks a request. An unknown name fails before the body is read. */
 export async function readRunRequest(
   kind: Kind,
   request: Request,
@@ -65,7 +65,7 @@ function readRunJson(request: Request, { maxBodyBytes }: RunRequestOptions): Pro
   return readJson(request, maxBodyBytes)
 }
 
-/** The body that a form with files stands for. */
+/** Reads a form with files as a body. */
 function readForm(request: Request, state: RequestState, { readUpload }: RunRequestOptions): Promise<Upload> {
   const uploader = { client: clientOf(state), isIsolated: state.isIsolated }
   if (readUpload !== undefined) return readUpload(request, uploader)

@@ -4,14 +4,14 @@ import type { Run } from '../../runs/run.ts'
 import type { Follower } from '../../runs/stored/host.ts'
 import { pulled, type SseSource, sseMessage } from '../../web/sse.ts'
 
-/** A run as server-sent events. `encode` gives the messages of an event, or `''` for none. What it throws fails the run. */
+/** A run as server-sent events. `encode` returns the messages of an event, or `''` for none. Its error fails the run. */
 export function sseOf(run: Run, encode: (event: RunEvent) => string): SseSource {
   const tried = (event: RunEvent) => {
     try {
       return encode(event)
     } catch (error) {
       run.fail(error)
-      // Why the run failed comes next.
+      // The next event is the run's error.
       return ''
     }
   }
@@ -27,7 +27,7 @@ export function sseOf(run: Run, encode: (event: RunEvent) => string): SseSource 
   }
 }
 
-/** The SSE encoder of a run: its events as messages numbered from 1. An event that is no JSON fails the run. */
+/** Encodes a run as SSE: its events as messages numbered from 1. An event that is not JSON fails the run. */
 export function sseOfRun(run: Run): SseSource {
   let last = 0
   return sseOf(run, event => {
@@ -36,15 +36,18 @@ export function sseOfRun(run: Run): SseSource {
   })
 }
 
-/** The SSE encoder of a stored run: what its log has ready goes out as one chunk. `tell` hears why it broke off. */
-export function sseOfFollower(follower: Follower, tell: (error: unknown) => void): SseSource {
+/**
+ * Encodes a stored run as SSE: the entries that its log has ready are one chunk. `onError` gets the error of a log that cannot be
+ * read.
+ */
+export function sseOfFollower(follower: Follower, onError: (error: unknown) => void): SseSource {
   return pulled({
     cancel: () => follower.leave(),
     async next() {
       const entries = await follower.next()
       return entries?.map(({ seq, data }) => sseMessage(seq, data)).join('')
     },
-    // The log cannot be read: the stream closes without an end, and its client may come back for the rest.
-    broken: error => void tell(error),
+    // The log cannot be read: the stream closes without an end, and its client may reconnect for the rest.
+    broken: error => void onError(error),
   })
 }

@@ -1,13 +1,13 @@
 /**
  * Starts a run for a client, over any transport. It is a plain run unless it must outlive its client, has a key, or the
- * disconnect policy asks for a stored one.
+ * disconnect policy requires a stored one.
  *
  * @module
  */
 
 import type { RunEvent, RunInput, RunOptions, RunResult } from '../../agents/contract.ts'
 import { errorOf } from '../../agents/event.ts'
-import { asTold, ServableError } from '../../base/errors.ts'
+import { asLogged, ServableError } from '../../base/errors.ts'
 import { admitted } from '../../runs/admit.ts'
 import type { Conversation } from '../../runs/input.ts'
 import type { RunNotices } from '../../runs/notices.ts'
@@ -21,60 +21,61 @@ import type { Approver } from '../../runs/waiting/asking.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from '../security/client-of.ts'
 import { digestKey } from './idempotency.ts'
 
-/** Who asks for a run. */
+/** The caller that starts a run. */
 export interface Asker extends Caller, Who, Approver {
   readonly requestId?: string | undefined
   readonly traceparent?: string | undefined
-  /** How it asks: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin. */
+  /** The form of its request: `http` (the answer is JSON), `sse`, `socket`, or the name of a plugin. */
   readonly transport: string
-  /** Requests of one deployment do not share memory. */
+  /** Whether requests of one deployment share no memory. */
   readonly isIsolated: boolean
-  /** Keys of model providers, beside the one that the run's body has. */
+  /** Returns the keys of model providers, including the one in the run's body. */
   apiKeys(apiKey: string | undefined): Record<string, string> | undefined
-  /** What stands for it with an idempotency key, where nobody is identified. */
+  /** Returns what identifies the client of an idempotency key, if nobody is identified. */
   credentials(): readonly string[]
-  /** What of what it sent must stand in no log. */
+  /** Returns the secrets of the request that must not be logged. */
   readonly secrets: () => readonly string[]
 }
 
-/** A run that is asked for. */
+/** A run to start. */
 export interface AskedRun extends Conversation {
   readonly target: Target
   readonly input: RunInput
   readonly sessionId?: string | undefined
   /** The client's own id of its message. */
   readonly messageId?: string | undefined
-  /** The client's id of an earlier message of the session: its turn and all after it are deleted when this one begins. */
+  /** The client's id of an earlier message of the session. Its turn and all later ones are deleted when this one begins. */
   readonly replaces?: string | undefined
-  /** Whose it is said to be; an identity comes before it. */
+  /** The claimed user. An identity overrides it. */
   readonly userId?: string | undefined
-  /** Key of a model provider, which comes before those of headers. */
+  /** The key of a model provider, from the body. Keys in headers override it. */
   readonly apiKey?: string | undefined
   /** Further facts of the transport. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** It outlives its client. */
+  /** Whether it outlives its client. */
   readonly isBackground?: boolean
-  /** It is a stored run, and its input is kept as long as its record. */
+  /** Whether it is a stored run whose input is stored as long as its record. */
   readonly keepsInput?: boolean
-  /** Who is told of its end, beside subscribers. It is a run in the background. */
+  /** The webhook that gets its end, beside subscribers. It makes the run a background run. */
   readonly webhook?: RunWebhook | undefined
-  /** An idempotency key, and the body for which it stands. */
+  /** An idempotency key, and the body that it belongs to. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
-  /** To be called once the input is not needed any more. */
+  /** Called once the input is no longer needed. */
   readonly release?: (() => void) | undefined
 }
 
-/** What all runs of a handler have in common. */
+/** What all runs of a handler share. */
 export interface StartParts {
   readonly runs: HostSettings
   readonly host: RunHost
-  /** Why a request cannot have a stored run, if so. */
+  /** Returns why a request cannot have a stored run; undefined if it can. */
   readonly whyUnstored: (asker: Pick<Asker, 'isIsolated'>) => string | undefined
 }
 
 /**
- * Starts a run. Throws `runs_not_stored` where it cannot be stored, `idempotency_mismatch` where its key was used for another
- * body, `too_many_runs`, and what a `Permit` throws. Whoever reads a plain run cancels it by leaving; for a stored one the disconnect policy says.
+ * Starts a run. Throws `runs_not_stored` if it cannot be stored, `idempotency_mismatch` if its key was used for another body,
+ * `too_many_runs`, and the errors of `Permit`. A reader that leaves cancels a plain run; for a stored run the disconnect policy
+ * decides.
  */
 export type StartRun = (asked: AskedRun, asker: Asker) => StartedRun | Promise<StartedRun>
 
@@ -85,7 +86,7 @@ export function createStartRun(parts: StartParts): StartRun {
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
     const { target, input, isBackground = false, keepsInput, key, release } = asked
-    const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
+    const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
     const mustStore =
       isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
@@ -113,12 +114,12 @@ export function createStartRun(parts: StartParts): StartRun {
     if (permit !== undefined) checkPermit(await permit(asker), target)
     if (inputFilter === undefined) return start(asked, asker)
     const by = { target, sessionId, identity: asker.owner ?? undefined, signal: asker.signal }
-    const said = await inputFilter({ input, history }, by)
-    return start({ ...asked, input: said.input ?? input, history: said.history }, asker)
+    const filtered = await inputFilter({ input, history }, by)
+    return start({ ...asked, input: filtered.input ?? input, history: filtered.history }, asker)
   }
 }
 
-/** Who asks for a plain run. One that waits for someone is stored from then on. */
+/** The caller of a plain run. A run that waits for someone is stored from then on. */
 class PlainCaller implements Caller {
   readonly secrets: Caller['secrets']
   readonly transport: string
@@ -146,7 +147,7 @@ class PlainCaller implements Caller {
   }
 }
 
-/** What a run knows of who asks for it. */
+/** The options that a run gets from its caller. */
 export function runOptionsOf(
   {
     sessionId,
@@ -177,10 +178,10 @@ export function runOptionsOf(
 }
 
 /**
- * What a run is told of earlier turns by its client. A run that has a history has no other memory. Throws
- * `conflicting_memory` where both would be meant, and `invalid_body` for a message to replace where no session has it.
+ * The history that a run gets from its client. A run with a history has no other memory. Throws `conflicting_memory` if both
+ * would be used, and `invalid_body` for a message to replace if no session has it.
  */
-function toldOf(
+function historyOf(
   { sessionId, replaces, history, memory }: AskedRun,
   { clientSystem }: Pick<HostSettings, 'clientSystem'>,
 ): Pick<AskedRun, 'history'> {
@@ -196,7 +197,7 @@ function toldOf(
   return { history: clientSystem === 'append' ? history : history.filter(({ role }) => role !== 'system') }
 }
 
-/** How a run is asked for, if its record is to say so. */
+/** The transport for the run's record, if runs are measured. */
 export function transportOf(
   { transport }: Asker,
   { runs: { measure } }: Pick<StartParts, 'runs'>,
@@ -229,7 +230,7 @@ async function startStored(
   return new StartedRun(undefined, record, parts.host, owner, record.id === runId)
 }
 
-/** Throws `unsupported_operation` where nobody is told of runs, and as `RunNotices.admit` does. */
+/** Throws `unsupported_operation` without the plugin `webhooks`, and as `RunNotices.admit` does. */
 async function admitWebhook(
   webhook: Parameters<RunNotices['admit']>[0],
   { notices }: HostSettings,
@@ -241,11 +242,11 @@ async function admitWebhook(
 /** A run that has been started, or found by its key. */
 export class StartedRun {
   readonly id: string
-  /** The run, where it is a plain one. */
+  /** The run, if it is a plain one. */
   readonly run: Run | undefined
-  /** Its record, where it is a stored one. */
+  /** Its record, if it is a stored one. */
   readonly record: RunRecord | undefined
-  /** Whether it was started now; false where its key, or the same answers, had started it before. */
+  /** Whether it was started now; false if its key, or the same answers, had started it before. */
   readonly isNew: boolean
   readonly #host: RunHost
   readonly #owner: string | null
@@ -265,19 +266,19 @@ export class StartedRun {
     this.#owner = owner
   }
 
-  /** Its events, from the first to the one that ends it. For one reader; leaving it early is leaving the run. */
+  /** Its events, from the first to the last. For one reader. Leaving early counts as leaving the run. */
   events(): AsyncIterableIterator<RunEvent> {
     return this.run ?? new StoredEvents(this.#host.follow(this.id, this.#owner, 0))
   }
 
-  /** Waits for its end and folds its events. `signal` says that the one who waits has left. Rejects with what made it fail. */
+  /** Waits for its end and folds its events. `signal` fires when the caller has left. Rejects with the error of a failed run. */
   async result(signal: AbortSignal = new AbortController().signal): Promise<RunResult> {
     if (this.run !== undefined) return this.run.result()
     return resultOf(await this.#host.wait(this.id, this.#owner, signal))
   }
 }
 
-/** The events of a stored run. Whoever leaves is gone at once, also while it waits for the next one. */
+/** The events of a stored run. Leaving takes effect at once, even while it waits for the next event. */
 class StoredEvents implements AsyncIterableIterator<RunEvent> {
   readonly #follower: Promise<Follower>
   #batch: RunEvent[] = []
@@ -285,7 +286,7 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
 
   constructor(follower: Promise<Follower>) {
     this.#follower = follower
-    // Whoever reads is told.
+    // The reader gets the error.
     follower.catch(() => {})
   }
 
@@ -310,7 +311,7 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
     try {
       const follower = await this.#follower
       const batch = await follower.next()
-      // The log holds what the run host wrote into it.
+      // The log holds only events that the run host wrote.
       if (batch !== undefined) this.#batch = batch.map(({ data }) => JSON.parse(data) as RunEvent)
       else this.#isOver = true
     } catch (error) {
@@ -320,9 +321,9 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
   }
 }
 
-/** The result of an ended run; what made it fail is thrown again. */
+/** The result of an ended run. Throws the error of a failed one. */
 function resultOf({ result, error, status }: RunRecord): RunResult {
   if (result !== undefined) return result
   const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
-  throw asTold(errorOf({ type: 'error', code, error: message }))
+  throw asLogged(errorOf({ type: 'error', code, error: message }))
 }

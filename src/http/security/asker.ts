@@ -4,7 +4,7 @@ import { acceptsEvents } from '../runs/run-request.ts'
 import type { Asker } from '../runs/start-run.ts'
 import type { KeyReader } from './key-headers.ts'
 
-/** The asker of a request. */
+/** The caller of a request. */
 export class RequestAsker implements Asker {
   readonly #request: Request
   readonly #state: RequestState
@@ -40,7 +40,8 @@ export class RequestAsker implements Asker {
     const { part } = this.#state
     if (part !== 'router' && part !== 'runs') return part
     const { url, headers } = this.#request
-    // The routes that start a run have one for each form of the answer; those that go on with one are asked for it.
+    // The routes that start a run have a path per form of the answer. For the routes that continue one, the `accept` header
+    // decides.
     const isStream = part === 'router' ? /\/stream(\?|$)/.test(url) : acceptsEvents(headers)
     return isStream ? 'sse' : 'http'
   }

@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { isServableError, isUntold, ServableError } from '../../base/errors.ts'
+import { isServableError, ServableError, shouldLog } from '../../base/errors.ts'
 import { headerName, isObject, validate } from '../../base/validation.ts'
 import { isSame, sha256 } from '../../web/digest.ts'
 import { problemResponse } from '../../web/problem.ts'
@@ -16,8 +16,8 @@ import { type Credential, schemeNameOf, withCredential } from './credential.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 
 /**
- * Checks a token or key. Undefined and a throw refuse. If a socket's client gave it in `auth.token`, `request` is the first
- * request of the connection. It then has no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the
+ * Checks a token or key. Undefined and a throw refuse it. If a socket's client sent it in `auth.token`, `request` is the first
+ * request of the connection. It then has no headers except `authorization`, `cookie`, `origin`, `user-agent` and that of the
  * credential.
  */
 export type VerifyCredential = (
@@ -25,7 +25,7 @@ export type VerifyCredential = (
   request: Request,
 ) => Identity | undefined | Promise<Identity | undefined>
 
-/** Who may come in: a table of tokens, or a function. Exactly one of the two. */
+/** The accepted credentials: a table of tokens, or a function. Exactly one of the two. */
 export interface CredentialOptions {
   /** Identities by token; an id alone is enough. Tokens are compared in constant time. */
   readonly tokens?: Readonly<Record<string, Identity | string>>
@@ -39,10 +39,10 @@ export interface ApiKeyOptions extends CredentialOptions {
 }
 
 /**
- * Lets in requests with `Authorization: Bearer` and a known token (RFC 6750), as the identity of the token. All other requests
- * are refused, with two exceptions. Parts that tell nothing are open (`context.isOpen`): agent cards, health, the documentation
- * page without its document. Parts with an `authenticate` of their own decide themselves. A client of the event socket that
- * cannot send headers gives the token as `auth.token` at its handshake.
+ * Lets in requests with `Authorization: Bearer` and a known token (RFC 6750), with the identity of the token. It refuses all
+ * other requests, with two exceptions. Parts without anything secret are open (`context.isOpen`): agent cards, health, the
+ * documentation page without its document. Parts with an `authenticate` of their own decide themselves. A client of the event
+ * socket that cannot send headers sends the token as `auth.token` at its handshake.
  *
  * @example
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
@@ -69,7 +69,10 @@ export const BEARER: Credential = {
   write: (headers, token) => headers.set('authorization', `Bearer ${token}`),
 }
 
-/** A key in a header of its own. Throws `invalid_options` for the header of provider keys. `name` is whose option it is. */
+/**
+ * A key in a header of its own. Throws `invalid_options` for the header of provider keys. `name` is the option's owner in the
+ * error.
+ */
 export function inHeader(header = 'x-service-key', name: string): Credential {
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
     throw new ServableError(
@@ -87,7 +90,7 @@ export function inHeader(header = 'x-service-key', name: string): Credential {
 }
 
 /**
- * The same as a function, for parts with an `authenticate` of their own: `admin` and the metrics.
+ * Checks bearer tokens as a function, for parts with an `authenticate` of their own: `admin` and the metrics.
  *
  * @example
  * createHandler({ admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) } })
@@ -108,8 +111,8 @@ export function bearerIn(headers: Headers): string | undefined {
 }
 
 /**
- * Whom a part's own `authenticate` finds; its response, where it answers itself. Throws `unauthorized` where it finds nobody or
- * throws (what, the log is told), and its `ServableError`.
+ * Runs a part's own `authenticate`. Returns the identity, or its response. Throws its `ServableError`, and `unauthorized` if it
+ * returns no identity or throws another error, which is logged.
  */
 export async function identifyBy(
   authenticate: (request: Request) => unknown,
@@ -121,34 +124,37 @@ export async function identifyBy(
     answer = await authenticate(request)
   } catch (cause) {
     if (isServableError(cause)) throw cause
-    tellThrown(cause, request, context)
+    logFailure(cause, request, context)
     throw new ServableError('unauthorized', 'Not authorized', { cause })
   }
   if (isResponse(answer) || isIdentity(answer)) return answer
-  tellNone(answer, request, context)
+  logInvalidIdentity(answer, request, context)
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
-/** Checks a credential of a request. Undefined refuses. */
+/** Checks a credential of a request. Undefined refuses it. */
 export type CheckCredential = (
   credential: string,
   request: Request,
   context: Context,
 ) => Identity | undefined | Promise<Identity | undefined>
 
-/** Refuses where `verify` throws. Why, an operator reads in the log. */
+/** Refuses the credential if `verify` throws, and logs the error. */
 export function refusingThrown(verify: VerifyCredential): CheckCredential {
   return async (credential, request, context) => {
     try {
       return await verify(credential, request)
     } catch (thrown) {
-      tellThrown(thrown, request, context)
+      logFailure(thrown, request, context)
       return undefined
     }
   }
 }
 
-/** The middleware of a credential. What `verify` throws, the client is told. `watch` may change what is answered to whom it lets in. */
+/**
+ * Makes the middleware of a credential. Clients get the errors of `verify`. `watch` may change the responses to admitted
+ * requests.
+ */
 export function authenticating(
   verify: CheckCredential,
   credential: Credential,
@@ -157,7 +163,7 @@ export function authenticating(
   const middleware: Middleware = async (request, context, next) => {
     if (context.isOpen) return next()
     const given = credential.read(request.headers)
-    // Whatever wraps the context has its reasons: there nothing waits for the handshake.
+    // In a context that someone has wrapped, the decision cannot wait for the handshake.
     const mayWait = given === undefined && context instanceof RequestState
     if (mayWait && context.leaveToHandshake(middleware)) return next()
     const identity = given === undefined ? undefined : await verify(given, request, context)
@@ -165,7 +171,7 @@ export function authenticating(
       context.identity = identity
       return watch(await next(), context)
     }
-    tellNone(identity, request, context)
+    logInvalidIdentity(identity, request, context)
     const error = new ServableError('unauthorized', 'Not authorized')
     return problemResponse(error, {
       requestId: context.requestId,
@@ -176,21 +182,21 @@ export function authenticating(
   return withCredential(middleware, credential)
 }
 
-/** Tells the log of an identity whose id cannot be one. */
-function tellNone(answer: unknown, request: Request, context: Context): void {
+/** Logs an identity with an invalid id. */
+function logInvalidIdentity(answer: unknown, request: Request, context: Context): void {
   if (isObject(answer))
-    tellThrown(new TypeError(`The \`id\` of an identity ${IDENTITY_RULE}`), request, context)
+    logFailure(new TypeError(`The \`id\` of an identity ${IDENTITY_RULE}`), request, context)
 }
 
-/** Whoever cannot be let in is refused; why that is, an operator reads in the log. */
-function tellThrown(thrown: unknown, request: Request, context: Context): void {
-  if (!isUntold(thrown)) return
+/** Logs why a credential could not be checked. */
+function logFailure(thrown: unknown, request: Request, context: Context): void {
+  if (!shouldLog(thrown)) return
   if (!(context instanceof RequestState)) return
-  context.tellThrown('authenticate.failed', thrown, request, isOfToken(thrown) ? 'info' : 'error')
+  context.logThrown('authenticate.failed', thrown, request, isOfToken(thrown) ? 'info' : 'error')
 }
 
 /**
- * Whether libraries say this of the token that a client sent: it has expired, or is forged. Nothing of the service has failed then. They
+ * Whether the error is about the client's token, which has expired or is forged, and so not a failure of the service. Libraries
  * name it by a code (`ERR_JWT_EXPIRED`) or by the name of the error (`TokenExpiredError`, `JwtTokenInvalid`).
  */
 function isOfToken(thrown: unknown): boolean {
@@ -198,7 +204,7 @@ function isOfToken(thrown: unknown): boolean {
   return /JW[EST]|Token|NotBefore|NO_MATCHING/.test(`${String(name)} ${String(code)}`)
 }
 
-/** A variable that is unset becomes one of these where it is the name of a field. */
+/** The names that a field gets from an unset variable. */
 const UNSET: ReadonlySet<string> = new Set(['', 'undefined', 'null'])
 
 const TokensSchema = v.pipe(
@@ -208,7 +214,7 @@ const TokensSchema = v.pipe(
     'must have no empty or unset token: is a variable missing?',
   ),
   v.check(tokens => Object.keys(tokens).length > 0, 'must have at least one token'),
-  // Not field by field: an error must not name a token.
+  // One check for all fields: an error must not name a token.
   v.check(
     tokens => Object.values(tokens).every(isSomebody),
     `must give each token an identity, or its id, which ${IDENTITY_RULE}`,
@@ -230,7 +236,7 @@ export const ApiKeySchema: v.GenericSchema<unknown> = v.strictObject({
   header: v.optional(headerName),
 })
 
-/** What checks a credential by the options. Throws `invalid_options`. */
+/** Makes the function that checks a credential by the options. Throws `invalid_options`. */
 export function verifierOf(
   options: CredentialOptions,
   name: string,
@@ -250,7 +256,7 @@ export function verifierOf(
     )
     const given = await sha256(credential)
     let found: Identity | undefined
-    // All of them, whichever it is: how long it takes tells nothing.
+    // Compare with all of them, so that the time reveals nothing.
     for (const [digest, identity] of await digests) if (isSame(digest, given)) found = identity
     return found
   }

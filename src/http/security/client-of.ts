@@ -1,5 +1,5 @@
 /**
- * The client of a request, for places that clients share.
+ * Names the client of a request, for limits that clients share.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import { sha256 } from '../../web/digest.ts'
 import { addressKey } from '../../web/ip-address.ts'
 
-/** What is known of a client. */
+/** The known facts of a client. */
 export interface Who {
-  /** The id of its identity; null where it has none. What a request merely claims, such as a `userId`, is none. */
+  /** The id of its identity; null if it has none. A mere claim of a request, such as a `userId`, does not count. */
   readonly owner: string | null
   readonly ip: string | undefined
 }
 
-/** All who have no identity and whose address nobody knows. */
+/** The name of all clients with neither an identity nor a known address. */
 const NOBODY = 'anonymous'
 
-/** The client by its identity, else by its address; one name for all of whom neither is known. */
+/** Names the client by its identity, else by its address. Clients with neither share one name. */
 export function clientOf({ owner, ip }: Who): string {
   if (owner !== null) return `owner:${owner}`
   return ip === undefined ? NOBODY : `address:${addressKey(ip)}`
@@ -26,10 +26,10 @@ export function clientOf({ owner, ip }: Who): string {
 /** Names a client for a store. */
 export type StoredClientOf = (who: Who) => Promise<string>
 
-/** Addresses whose digests are remembered: a digest takes longer than what else there is to do for a short run. */
+/** The most addresses whose digests are remembered. A digest takes longer than the rest of a short run's start. */
 const MAX_REMEMBERED = 1000
 
-/** Makes the same for a store, which an address enters as a digest only. */
+/** Makes the naming for a store, which gets an address only as a digest. */
 export function createStoredClientOf(): StoredClientOf {
   const digests = new Map<string, string>()
   return async who => {

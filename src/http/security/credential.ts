@@ -1,38 +1,38 @@
-/** What marks ready-made authentication among the middleware. */
+/** Marks ready-made authentication among the middleware. */
 
 import { ServableError } from '../../base/errors.ts'
 import type { Middleware } from '../context.ts'
 import type { SecurityScheme } from './security-scheme.ts'
 
-/** How a credential travels, and how that is told. */
+/** How a credential is sent, and how documents describe that. */
 export interface Credential {
-  /** What a refusal asks for, as `WWW-Authenticate` has it. */
+  /** The challenge of a refusal for `WWW-Authenticate`. */
   readonly challenge: string
   /** The name of its security scheme. */
   readonly name: string
   readonly scheme: SecurityScheme
   readonly read: (headers: Headers) => string | undefined
-  /** Throws for what no header can hold. */
+  /** Throws for a value that no header can hold. */
   readonly write: (headers: Headers, credential: string) => void
-  /** Throws `invalid_options` for a handler that lacks what it needs. */
+  /** Throws `invalid_options` if a handler lacks what it needs. */
   readonly check?: ((plugins: readonly object[]) => void) | undefined
 }
 
 const CREDENTIAL = Symbol.for('servable.credential')
 
-/** Marks a middleware with what it asks for. */
+/** Marks a middleware with its credential. */
 export function withCredential(middleware: Middleware, credential: Credential): Middleware {
   return Object.assign(middleware, { [CREDENTIAL]: credential })
 }
 
-/** What a middleware asks for, if it is ready-made. */
+/** The credential of a ready-made middleware; undefined for others. */
 export function credentialOf(middleware: Middleware): Credential | undefined {
   return (middleware as { readonly [CREDENTIAL]?: Credential })[CREDENTIAL]
 }
 
 /**
- * The middleware that is asked again at the handshake of a socket, now with what the client says there: ready-made
- * authentication, and all that stands behind it and may go by the identity.
+ * The middleware that runs again at the handshake of a socket, with the client's credential: ready-made authentication, and all
+ * later middleware, which may depend on the identity.
  */
 export function askedAtHandshake(middleware: readonly Middleware[]): readonly Middleware[] {
   const first = middleware.findIndex(each => credentialOf(each) !== undefined)
@@ -40,8 +40,8 @@ export function askedAtHandshake(middleware: readonly Middleware[]): readonly Mi
 }
 
 /**
- * Throws `invalid_options` where a credential travels in the header of a provider's key: agents would be given the secret of the
- * service as that key; and where it lacks what a credential needs.
+ * Throws `invalid_options` if a credential is sent in the header of a provider's key, because agents would get the secret of the
+ * service as that key; and if the handler lacks what a credential needs.
  */
 export function checkCredentials(
   middleware: readonly Middleware[],
@@ -60,6 +60,6 @@ export function checkCredentials(
 
 /** The name of the security scheme of a header. */
 export function schemeNameOf(header: string): string {
-  // Headers are told apart where names of providers may not be.
+  // Headers ignore case, but names of schemes may not.
   return header.toLowerCase().replace(/[^\w.-]/g, '_')
 }

@@ -1,6 +1,6 @@
 /**
- * What pages make their visitors' browsers send: a page of another origin sends a request with cookies and without a preflight
- * (cross-site request forgery), and a page has its own name resolved to this machine (DNS rebinding).
+ * Refuses requests that pages make their visitors' browsers send: a page of another origin sends a request with cookies and
+ * without a preflight (cross-site request forgery), or has its own name resolved to this machine (DNS rebinding).
  *
  * @module
  */
@@ -11,17 +11,17 @@ import { askedHost, isAmong } from '../../web/host.ts'
 import { addressIn, LOOPBACK_ADDRESS } from '../../web/ip-address.ts'
 import type { RequestState, Route } from '../context.ts'
 
-/** What the check needs to know of the deployment. */
+/** The settings of the check. */
 export interface CrossSiteOptions {
-  /** Who may call across origins; undefined where nobody may. */
+  /** The origins that may call; undefined for none. */
   readonly cors: Cors | undefined
   readonly publicUrl: string | undefined
 }
 
 /**
- * Throws `cross_site_request` where a browser says that a page of another origin sent a request that changes something,
- * unless CORS lets that origin in. Requests of which no browser says anything pass, and so do those with a token in
- * `Authorization`, which no page can send without a preflight.
+ * Throws `cross_site_request` if a browser marks a request that changes something as sent by a page of another origin, unless
+ * CORS allows that origin. Requests without a browser's mark pass, and so do those with a token in `Authorization`, which no page
+ * can send without a preflight.
  */
 export function checkCrossSite(
   request: Request,
@@ -38,9 +38,9 @@ export function checkCrossSite(
 }
 
 /**
- * Whether a browser says that a page of another origin sent the request. `Sec-Fetch-Site` decides where it is there
- * (W3C Fetch Metadata, section 2.4), since the browser knows the address that it asked; else an `Origin` that is not the
- * service's own does.
+ * Whether a browser marks the request as sent by a page of another origin. If there is a `Sec-Fetch-Site`, it decides (W3C Fetch
+ * Metadata, section 2.4), since the browser knows the address that it requested. Else an `Origin` other than the service's own
+ * decides.
  */
 export function isCrossSite({ headers, url }: Request, publicUrl: string | undefined): boolean {
   const site = headers.get('sec-fetch-site')
@@ -49,22 +49,22 @@ export function isCrossSite({ headers, url }: Request, publicUrl: string | undef
   return origin !== null && origin !== publicUrl && !isSameHost(origin, url)
 }
 
-/** Safe methods change nothing (RFC 9110, section 9.2.1), but for those of the socket, which open connections. */
+/** Whether a request may change something. Safe methods do not (RFC 9110, section 9.2.1), except those that open a connection. */
 function changesSomething({ method }: Request, opensConnection: boolean): boolean {
   if (method === 'OPTIONS') return false
   return opensConnection || (method !== 'GET' && method !== 'HEAD')
 }
 
-/** Schemes may differ: behind a proxy that ends TLS, the request's is not the one that the browser asked with. */
+/** Compares hosts only: behind a proxy that ends TLS, the request's scheme is not the browser's. */
 function isSameHost(origin: string, url: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host } = new URL(origin)
-  // With the scheme of the origin, so that its default port is the same as none.
+  // Use the scheme of the origin, so that its default port equals none.
   const own = `${protocol}//${new URL(url).host}`
   return URL.canParse(own) && new URL(own).host === host
 }
 
-/** Schemes of credentials that a browser remembers, and adds by itself as it does with cookies. */
+/** Schemes of credentials that a browser remembers and adds by itself, like cookies. */
 const REMEMBERED = /^(basic|digest|negotiate|ntlm)\b/i
 
 function hasToken({ headers }: Request): boolean {
@@ -72,24 +72,24 @@ function hasToken({ headers }: Request): boolean {
   return credentials !== '' && !REMEMBERED.test(credentials)
 }
 
-/** Where any origin may call, it may without credentials: then nothing that a browser adds by itself may come along. */
+/** If any origin may call, it may only without credentials, so the request may have none that a browser adds by itself. */
 function letsIn(cors: Cors, { headers }: Request): boolean {
   if (cors.isOpen) return !headers.has('cookie') && !headers.has('authorization')
   const origin = headers.get('origin')
   return origin !== null && cors.allows(origin)
 }
 
-/** What the check of hosts needs to know of the deployment. */
+/** The settings of the check of hosts. */
 export interface HostOptions {
-  /** Hosts of the service, besides names of this machine, in lower case; undefined where any will do. */
+  /** Hosts of the service, besides names of this machine, in lower case; undefined if any host is allowed. */
   readonly allowedHosts: readonly string[] | undefined
   readonly production: boolean
 }
 
 /**
- * Throws `forbidden` where whoever is connected is on this machine and asks for a host by an unknown name: the browser takes a page
- * under that name for one of the service. An address is no name, so it passes, and every browser sends `Host`. In production
- * `trustProxy` may say that the client is elsewhere.
+ * Throws `forbidden` if the other end of the connection is on this machine and requests an unknown host name: the browser takes a
+ * page under that name for one of the service. An address is not a name, so it passes, and every browser sends `Host`. In
+ * production `trustProxy` may show that the client is elsewhere.
  */
 export function checkHost(
   request: Request,

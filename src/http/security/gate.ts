@@ -14,22 +14,22 @@ import type { Identity } from '../platform.ts'
 import { identifyBy } from './authentication.ts'
 import { isCrossSite } from './cross-site.ts'
 
-/** Says who may pass. An identity may. A response is sent as it is. Undefined or a throw refuses. */
+/** Decides who may pass. An identity passes. A response is sent unchanged. Undefined or a throw refuses. */
 export type Authenticate = (
   request: Request,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
 /**
- * Lets in whom `authenticate` finds, as `context.identity`. Without it, lets in requests of this machine alone, and tells others
- * `refusal`.
+ * Lets in the identities of `authenticate`, as `context.identity`. Without it, lets in only requests from this machine; others
+ * get `refusal`.
  */
 export function gate(authenticate: Authenticate | undefined, refusal: string): Middleware {
   return gateOf(authenticate, (request, context) => checkOwnMachine(request, context, refusal))
 }
 
 /**
- * The gate of operators' routes: without `authenticate` it lets nobody in, in production. On a machine with several users, each of
- * them would be an operator.
+ * The gate of operators' routes. In production it refuses everyone without `authenticate`: on a machine with several users, each
+ * of them would be an operator.
  */
 export function operatorsGate(
   authenticate: Authenticate | undefined,
@@ -60,17 +60,17 @@ function gateOf(
   }
 }
 
-/** Headers in which proxies name whom they pass on, or the host that was asked for. */
+/** Headers in which proxies name the client, or the requested host. */
 const PASSED_ON =
   /^(via|cdn-loop|cf-ray|(x-)?forwarded(-.*)?|x-(original|envoy|arr)-.*|[\w-]+-((client|socket)?ip(v\d)?|addr|address|host|for))$/
 
 /**
- * Throws `forbidden` unless three things hold. The request comes from this machine, of which a header is no proof. Its host name is
- * a loopback name, because another name may be resolved to this machine. No page of another origin sent it.
+ * Throws `forbidden` unless three things hold. The request comes from this machine, which no header can prove. Its host name is a
+ * loopback name, because another name may be resolved to this machine. No page of another origin sent it.
  */
 function checkOwnMachine(request: Request, context: Context, refusal: string): void {
   const { peer, unproven } = connectionOf(context)
-  // What `trustProxy` believes counts where the runtime itself tells it, and cannot know better.
+  // An address that `trustProxy` believes counts if it is the runtime's own header, since the runtime has nothing better.
   const addresses = [peer || (unproven?.header && context.ip), context.ip]
   const isHere =
     [new URL(request.url).hostname, askedHost(request).name].every(name => LOOPBACK_NAME.test(name)) &&
@@ -82,7 +82,7 @@ function checkOwnMachine(request: Request, context: Context, refusal: string): v
   throw new ServableError('forbidden', peer ? refusal : `${refusal}. ${howToKnow(unproven?.header)}`)
 }
 
-/** What to do where the address is unknown. `header` is where a server for development tells one. */
+/** What to do if the address is unknown. `header` is the one in which a development server passes an address. */
 function howToKnow(header: string | undefined): string {
   const unknown = "The client's address is unknown here"
   return header

@@ -6,7 +6,7 @@
 
 import { ANY_PROVIDER } from '../../agents/provider-key.ts'
 
-/** Where a provider's key stands in a request, and which models it is for. */
+/** Which header has a provider's key, and which models the key is for. */
 export interface ProviderConfig {
   /** Name of the request header, such as `x-openai-api-key`. */
   readonly header: string
@@ -17,17 +17,17 @@ export interface ProviderConfig {
 /** Providers by id. */
 export type Providers = Readonly<Record<string, ProviderConfig>>
 
-/** The header whose key goes to whatever provider is used. */
+/** The header whose key goes to any provider. */
 export const ANY_PROVIDER_HEADER = 'x-api-key'
 
-/** The headers that every service knows. A deployment's own rows come beside these. */
+/** The headers that every service knows. A deployment adds its own rows. */
 export const DEFAULT_PROVIDERS: Providers = {
   'provider-a': { header: 'x-provider-a-api-key', matches: ['provider-a'] },
   'provider-b': { header: 'x-provider-b-api-key', matches: ['provider-b'] },
   'provider-c': { header: 'x-provider-c-api-key', matches: ['provider-c'] },
 }
 
-/** Reads the keys of a request: those of its headers, then the one of its body. Undefined where there is none. */
+/** Reads the keys of a request: those of its headers, then the one of its body. Undefined if there are none. */
 export type KeyReader = (headers: Headers, bodyKey: string | undefined) => Record<string, string> | undefined
 
 /** Builds the reader for a table of providers. */
@@ -50,7 +50,7 @@ export function createKeyReader(providers: Providers): KeyReader {
   }
 }
 
-/** Names of all key headers: to allow in CORS, to redact in logs, to document. */
+/** The names of all key headers: to allow in CORS, to redact in logs, to document. */
 export function keyHeaders(providers: Providers): string[] {
   return [...Object.values(providers).map(provider => provider.header.toLowerCase()), ANY_PROVIDER_HEADER]
 }

@@ -1,16 +1,16 @@
-/** What is said where limits go by the client's address, and nobody knows it. */
+/** Warns that limits by address do not work because no client's address is known. */
 
 import type { Log } from '../log.ts'
 
-const TELL = Symbol.for('servable.no-address')
+const REPORT = Symbol.for('servable.no-address')
 
-/** Logs once that no address is known, and what becomes of the limits. */
+/** Makes the function that logs once that no address is known, and the effect on the limits. */
 export function createNoAddress(log: Log, effectsOf: () => readonly string[]): () => void {
-  let isTold = false
+  let isReported = false
   return () => {
-    const effects = isTold ? [] : effectsOf()
+    const effects = isReported ? [] : effectsOf()
     if (effects.length === 0) return
-    isTold = true
+    isReported = true
     log({
       level: 'warn',
       event: 'limits.no_address',
@@ -21,12 +21,12 @@ export function createNoAddress(log: Log, effectsOf: () => readonly string[]): (
   }
 }
 
-/** Lets whoever serves a handler say at the start that it knows no address. */
-export function withNoAddress<H extends object>(handler: H, tell: () => void): H {
-  return Object.assign(handler, { [TELL]: tell })
+/** Lets a server report at its start that it knows no address. */
+export function withNoAddress<H extends object>(handler: H, report: () => void): H {
+  return Object.assign(handler, { [REPORT]: report })
 }
 
-/** Says so. Does nothing for other code's handler, and for one that nobody has to tell. */
-export function tellNoAddress(handler: object): void {
-  ;(handler as { readonly [TELL]?: () => void })[TELL]?.()
+/** Reports it. Does nothing for other functions, and for a handler that needs no report. */
+export function reportNoAddress(handler: object): void {
+  ;(handler as { readonly [REPORT]?: () => void })[REPORT]?.()
 }

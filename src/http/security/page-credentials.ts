@@ -1,6 +1,6 @@
 /**
- * The credentials that a page of the service asks its reader for: the documentation and the console. Everyone can see these pages,
- * so they contain only what `WWW-Authenticate` would show: header names, and nothing else of the security schemes.
+ * The credentials that a page of the service asks its reader for: the documentation and the console. Everyone can see these
+ * pages, so they contain only what `WWW-Authenticate` would show: header names, and nothing else of the security schemes.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { SecuritySettings } from './security.ts'
 import type { SecurityScheme } from './security-scheme.ts'
 
 /** A credential that the page can send. */
-export interface Ask {
+export interface PageCredential {
   /** The header that it is sent in, in lower case. */
   readonly header: string
   /** The text before the credential in the header. */
@@ -18,8 +18,8 @@ export interface Ask {
 }
 
 /** Returns the required credentials that are sent in a header. A browser sends cookies and certificates by itself. */
-export function asksOf({ schemes, required }: SecuritySettings): Ask[] {
-  const asks = new Map<string, Ask>()
+export function asksOf({ schemes, required }: SecuritySettings): PageCredential[] {
+  const asks = new Map<string, PageCredential>()
   for (const name of required.flatMap(Object.keys)) {
     const scheme = schemes[name]
     const ask = scheme && askOf(scheme)
@@ -33,7 +33,7 @@ export function asksOf({ schemes, required }: SecuritySettings): Ask[] {
  * request. It does not if the request for the page already has such a header, which a proxy may add for known readers.
  */
 export function asksFirst(
-  asks: readonly Ask[],
+  asks: readonly PageCredential[],
   { required, isReadyMade }: SecuritySettings,
   request: Request,
 ): boolean {
@@ -43,7 +43,7 @@ export function asksFirst(
   )
 }
 
-function askOf(scheme: SecurityScheme): Ask | undefined {
+function askOf(scheme: SecurityScheme): PageCredential | undefined {
   if (scheme.type === 'apiKey') {
     const header = scheme.name.toLowerCase()
     return scheme.in === 'header' ? { header, prefix: '', label: header } : undefined

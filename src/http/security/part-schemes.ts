@@ -1,4 +1,4 @@
-/** The names of the security schemes of parts with an `authenticate` of their own. No deployment may give them to its own. */
+/** The names of the security schemes of parts with an `authenticate` of their own. Deployments may not use them for theirs. */
 export const PART_SCHEMES = {
   admin: 'admin_token',
   metrics: 'metrics_token',

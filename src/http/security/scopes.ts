@@ -7,25 +7,25 @@
 import { ServableError } from '../../base/errors.ts'
 import type { Findable } from '../router.ts'
 
-/** What a request needs. Each includes the ones before it: reading, running, and everything that an owner may do. */
-export type Scope = 'read' | 'run' | 'all'
+/** The scope of a request. Each includes the ones before it: reading, running, and everything that an owner may do. */
+export type AccessScope = 'read' | 'run' | 'all'
 
-type ByMethod = { readonly [Method in Findable['method']]?: Scope }
+type ByMethod = { readonly [Method in Findable['method']]?: AccessScope }
 
-/** A route, as far as this table is concerned. */
+/** The members of a route that the table needs. */
 interface Scoped extends Findable {
   readonly part: string
-  readonly scope?: Scope | undefined
+  readonly scope?: AccessScope | undefined
 }
 
 const READS: ByMethod = { GET: 'read' }
 const RUNS: ByMethod = { GET: 'read', POST: 'run' }
-/** Also what the routes of other plugins need that say nothing. */
+/** Also the scopes of other plugins' routes that set none. */
 export const CHANGES: Required<ByMethod> = { GET: 'read', POST: 'run', PATCH: 'all', DELETE: 'all' }
-/** Whoever asks is an administrator, by the part's own `authenticate`, or without one this machine alone. */
+/** The caller is an administrator, by the part's own `authenticate`, or on this machine without one. */
 const ADMINISTERS: ByMethod = { GET: 'all', POST: 'all', PATCH: 'all', DELETE: 'all' }
 
-/** What the routes of a part need, by their method. */
+/** The scopes of a part's routes, by their method. */
 export const SCOPES: Readonly<Record<string, ByMethod>> = {
   router: CHANGES,
   runs: RUNS,
@@ -36,7 +36,7 @@ export const SCOPES: Readonly<Record<string, ByMethod>> = {
   'chat-completions': RUNS,
   'ag-ui': RUNS,
   'ai-sdk-ui': RUNS,
-  // Protocols whose callers cancel and unsubscribe with other methods than `POST`.
+  // Protocols whose callers cancel and unsubscribe with methods other than `POST`.
   a2a: { ...RUNS, DELETE: 'run' },
   mcp: { ...RUNS, DELETE: 'run' },
   // A socket is opened to run something.
@@ -52,12 +52,12 @@ export const SCOPES: Readonly<Record<string, ByMethod>> = {
   schedules: ADMINISTERS,
 }
 
-/** What a route needs. Undefined: nobody has said that. */
-export function scopeOf({ part, method, scope }: Omit<Scoped, 'path'>): Scope | undefined {
+/** The scope that a route needs; undefined if it is not set. */
+export function scopeOf({ part, method, scope }: Omit<Scoped, 'path'>): AccessScope | undefined {
   return scope ?? (Object.hasOwn(SCOPES, part) ? SCOPES[part]?.[method] : undefined)
 }
 
-/** Throws `internal_error` for a route of which the table says nothing. */
+/** Throws `internal_error` for a route without a scope. */
 export function checkScopes(routes: readonly Scoped[]): void {
   const open = routes.find(route => scopeOf(route) === undefined)
   if (open === undefined) return

@@ -7,10 +7,10 @@
 /** Names of headers and parameters that hold credentials. */
 const SECRET_NAME = /auth|cookie|key|token|secret|passw|credential|session|signature/i
 
-/** Names that look so and hold none; their values stand in many a text. */
+/** Names that look like credentials but are not; their values occur in many texts. */
 const HARMLESS = /^(idempotency-key|sec-websocket-key|sessionid|x-amzn-trace-id)$/i
 
-/** The values of headers and of query parameters that are named like credentials, whole and in the parts that matter. */
+/** The values of headers and query parameters with names of credentials, whole and in their parts. */
 export function credentialsIn({ headers, url }: Pick<Request, 'headers' | 'url'>): string[] {
   const found: string[] = []
   for (const [name, value] of headers) {
@@ -23,20 +23,20 @@ export function credentialsIn({ headers, url }: Pick<Request, 'headers' | 'url'>
   const parameters = query === -1 ? [] : url.slice(query + 1).split('&')
   for (const parameter of parameters) {
     const [[name, value] = ['', '']] = new URLSearchParams(parameter)
-    // A text that repeats the address has it as it was sent.
+    // A text that repeats the address has the value as it was sent.
     if (isSecretName(name)) found.push(value, parameter.slice(parameter.indexOf('=') + 1))
   }
   return found.filter(({ length }) => length >= MIN_LENGTH)
 }
 
-/** What is shorter is no credential; cut out, it would only garble a text. */
+/** Shorter values are not treated as credentials, since removing them would only garble a text. */
 const MIN_LENGTH = 4
 
 function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !HARMLESS.test(name)
 }
 
-/** A value, and what it stands for where it is percent-encoded, as values of cookies often are. */
+/** A value, and its decoded form if it is percent-encoded, as cookies' values often are. */
 function asSentAndMeant(value: string): string[] {
   try {
     return [value, decodeURIComponent(value)]

@@ -36,13 +36,13 @@ export interface SecurityOptions {
   readonly security?: readonly SecurityRequirement[] | undefined
 }
 
-/** The security options with every default in place. */
+/** The security options with their defaults. */
 export interface SecuritySettings {
   /** The schemes by name. Empty if there are none. */
   readonly schemes: SecuritySchemes
   /** A request has to satisfy one of these requirements. Empty: the documents state none. */
   readonly required: readonly SecurityRequirement[]
-  /** Whether there is ready-made authentication in the middleware. Then it is known which routes it leaves open. */
+  /** Whether the middleware has ready-made authentication, so that the open routes are known. */
   readonly isReadyMade: boolean
 }
 

@@ -9,11 +9,11 @@ import type { Kind } from '../../agents/contract.ts'
 import type { Builders, BuiltInDescription, Operation, Paths, Schema, Secured } from '../../core/builders.ts'
 import { joinPath } from '../../http/router.ts'
 import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
-import { PLACES } from './cards/skills.ts'
+import { KIND_PATHS } from './cards/skills.ts'
 import type { A2ASettings } from './options.ts'
 
-/** The base path of some operations, the suffix of their ids, whose they are, and their common parameters. */
-interface Place {
+/** One base path, with the suffix of operation ids, the owner in summaries, and the common parameters. */
+interface Mount {
   readonly base: string
   readonly suffix: string
   readonly whose: string
@@ -36,13 +36,13 @@ export function describeA2A(
   }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard' | 'tenants'>,
   build: Builders,
 ): BuiltInDescription {
-  const all: Place = { base: joinPath(basePath), suffix: '', whose: 'the agents', parameters: [] }
-  const each = PLACES.map(([kind, place]): Place => {
+  const all: Mount = { base: joinPath(basePath), suffix: '', whose: 'the agents', parameters: [] }
+  const each = KIND_PATHS.map(([kind, segment]): Mount => {
     const parameters = [build.nameOf(kind)]
-    const base = joinPath(basePath, place, '{name}')
+    const base = joinPath(basePath, segment, '{name}')
     return { base, suffix: SUFFIXES[kind], whose: `one ${kind}`, parameters }
   })
-  const tenant: Place = {
+  const tenant: Mount = {
     base: joinPath(basePath, '{tenant}'),
     suffix: 'OfTenant',
     whose: 'a tenant',
@@ -50,7 +50,7 @@ export function describeA2A(
   }
   const hasRpc = all.base !== '/'
   const ofTenants = (): Paths => ({
-    // It is not open to all, as the others are.
+    // Unlike the other cards, this one is not open to everyone.
     [joinPath(tenant.base, CARD)]: { get: card('getAgentCard', tenant, build, {}) },
     ...(hasRpc && { [tenant.base]: { post: jsonRpc(tenant, build) } }),
     ...binding(tenant),
@@ -59,7 +59,7 @@ export function describeA2A(
   const scheme = extendedCard?.challenge?.split(' ', 1)[0]?.toLowerCase()
   const what = 'Token that may read the extended card (`a2a.extendedCard.authenticate`)'
   const token = extendedCard && build.token(PART_SCHEMES.card, what, scheme)
-  const binding = (place: Place) => bindingOf(place, push !== undefined, token, build)
+  const binding = (mount: Mount) => bindingOf(mount, push !== undefined, token, build)
   return {
     paths: {
       [joinPath(CARD)]: { get: card('getAgentCard', all, build) },
@@ -68,10 +68,10 @@ export function describeA2A(
       ...binding(all),
       ...Object.assign(
         {},
-        ...each.map(place => ({
-          [joinPath(place.base, CARD)]: { get: card('getAgentCard', place, build) },
-          [place.base]: { post: jsonRpc(place, build) },
-          ...binding(place),
+        ...each.map(mount => ({
+          [joinPath(mount.base, CARD)]: { get: card('getAgentCard', mount, build) },
+          [mount.base]: { post: jsonRpc(mount, build) },
+          ...binding(mount),
         })),
       ),
       ...(tenants && ofTenants()),
@@ -90,7 +90,7 @@ const ofA2A = ({ json }: Builders, what: string, example?: unknown) =>
 
 function card(
   id: string,
-  { suffix, whose, parameters }: Place,
+  { suffix, whose, parameters }: Mount,
   build: Builders,
   secured: Secured = build.open,
 ): Operation {
@@ -103,7 +103,7 @@ function card(
   })
 }
 
-function jsonRpc({ suffix, parameters }: Place, build: Builders): Operation {
+function jsonRpc({ suffix, parameters }: Mount, build: Builders): Operation {
   const { operation, answer, json, eventStream } = build
   const example = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } }
   return operation('run', `callA2A${suffix}`, 'JSON-RPC 2.0 endpoint of A2A', {
@@ -125,11 +125,17 @@ const orProblem = (what: string, schema: Schema, { answer, json, ref }: Builders
   answer(what, { ...json(schema), 'application/problem+json': { schema: ref('Problem') } })
 
 /** Makes an operation of the binding, with its own parameters, the common ones, and its body. */
-type Act = (id: string, summary: string, content: Schema, own?: readonly Schema[], body?: Schema) => Operation
+type MakeOperation = (
+  id: string,
+  summary: string,
+  content: Schema,
+  own?: readonly Schema[],
+  body?: Schema,
+) => Operation
 
 /** The HTTP+JSON binding (section 11 of A2A 1.0). */
 function bindingOf(
-  { base, suffix, parameters }: Place,
+  { base, suffix, parameters }: Mount,
   hasPush: boolean,
   token: Required<Secured> | undefined,
   build: Builders,
@@ -143,7 +149,7 @@ function bindingOf(
   )
   const at = (path: string) => joinPath(base, path)
   const of = (what: string) => ofA2A(build, what)
-  const act: Act = (id, summary, content, own = [], body) =>
+  const act: MakeOperation = (id, summary, content, own = [], body) =>
     operation('run', id + suffix, summary, {
       parameters: [...parameters, ...own],
       ...(body && { requestBody: { required: true, content: body } }),
@@ -179,7 +185,7 @@ function bindingOf(
 }
 
 /** The paths of the push notification configs of a task (section 3.1.7 of A2A 1.0 and the following ones). */
-function pushPaths(path: string, act: Act, id: readonly Schema[], build: Builders): Paths {
+function pushPaths(path: string, act: MakeOperation, id: readonly Schema[], build: Builders): Paths {
   const config = ofA2A(build, 'TaskPushNotificationConfig')
   const list = ofA2A(build, 'ListTaskPushNotificationConfigsResponse')
   const one = [...id, build.parameter('path', 'config', 'Id of the config')]

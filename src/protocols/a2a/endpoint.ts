@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, isUntold, messageOf, reportError, ServableError } from '../../base/errors.ts'
+import { isServableError, messageOf, reportError, ServableError, shouldLog } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import type { RequestState } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
@@ -15,13 +15,13 @@ import { type Reply, sseReply } from '../../web/reply.ts'
 import { counted, pulled, type StreamCount } from '../../web/sse.ts'
 import { type AgentExtension, activate } from './cards/extensions.ts'
 import type { TaskUpdate } from './model.ts'
-import type { Call, OperationName, Operations } from './operations.ts'
+import type { A2AOperations, OperationCall, OperationName } from './operations.ts'
 import type { UpdateSource } from './tasks/updates.ts'
 import type { Tenants } from './tenants.ts'
 
 /** What both bindings need. */
 export interface BindingOptions {
-  readonly operations: Operations
+  readonly operations: A2AOperations
   readonly readKeys: KeyReader
   /** Most bytes of a request's body. */
   readonly maxBodyBytes: number
@@ -37,7 +37,7 @@ export interface BindingOptions {
 }
 
 /** The protocol generation of a request. */
-export type Version = '1.0' | '0.3'
+export type ProtocolVersion = '1.0' | '0.3'
 
 const VERSION = /^(\d+)\.(\d+)(?:\.\d+)?$/
 
@@ -46,7 +46,7 @@ const VERSION = /^(\d+)\.(\d+)(?:\.\d+)?$/
  * neither is given; the method or the path then determines the version, as before 1.0. Throws `version_not_supported` for
  * any other version.
  */
-export function versionOf(request: Request): Version | undefined {
+export function versionOf(request: Request): ProtocolVersion | undefined {
   const given = request.headers.get('a2a-version') || queryOf(request.url).get('A2A-Version')
   if (!given) return undefined
   const [, major, minor] = VERSION.exec(given.trim()) ?? []
@@ -66,27 +66,27 @@ export async function readParams(request: Request, maxBytes: number): Promise<un
 }
 
 /** What a binding has read of a request. */
-export interface RequestRead extends Pick<Call, 'wire' | 'params' | 'agent'> {
+export interface RequestRead extends Pick<OperationCall, 'wire' | 'params' | 'agent'> {
   readonly operation: OperationName
 }
 
 /**
- * Makes the call of an operation from a request. Throws the error of `checkServed`, and `forbidden` for a tenant that is not the
- * caller's.
+ * Makes the call of an operation from a request. Throws the error of `checkServed`, and `forbidden` for a tenant that the caller
+ * may not use.
  */
 export async function callOf(
   request: Request,
   state: RequestState,
   { operation, ...read }: RequestRead,
   { readKeys, checkServed, extensions, tenants }: BindingOptions,
-): Promise<Call> {
+): Promise<OperationCall> {
   checkServed(state)
   const { identity } = state
   const last = request.headers.get('last-event-id')
   const namedTenant = state.params.tenant ?? tenantIn(read)
-  // The extended card asks for itself who the caller is.
-  const isAsked = operation !== 'extendedCard'
-  const tenant = isAsked ? await tenants.admit(namedTenant, { identity, state, request }) : undefined
+  // The extended card identifies the caller by itself.
+  const isAdmittedHere = operation !== 'extendedCard'
+  const tenant = isAdmittedHere ? await tenants.admit(namedTenant, { identity, state, request }) : undefined
   return {
     request,
     state,
@@ -100,7 +100,7 @@ export async function callOf(
 }
 
 /** The tenant in the parameters. Only those of 1.0 have one. */
-function tenantIn({ wire, params }: Pick<Call, 'wire' | 'params'>): unknown {
+function tenantIn({ wire, params }: Pick<OperationCall, 'wire' | 'params'>): unknown {
   return wire.version === '1.0' && isObject(params) ? params.tenant : undefined
 }
 
@@ -113,9 +113,9 @@ export interface StreamWriter {
 }
 
 /** Settings of a streamed answer. */
-export interface StreamOptions extends Pick<BindingOptions, 'production' | 'countStream'> {
+export interface UpdateStreamOptions extends Pick<BindingOptions, 'production' | 'countStream'> {
   /** Is called with the error that ends a stream early. */
-  readonly tell: (error: unknown) => void
+  readonly report: (error: unknown) => void
 }
 
 /**
@@ -125,7 +125,7 @@ export interface StreamOptions extends Pick<BindingOptions, 'production' | 'coun
 export function streamResponse(
   updates: UpdateSource,
   writer: StreamWriter,
-  { production, countStream, tell }: StreamOptions,
+  { production, countStream, report }: UpdateStreamOptions,
 ): Reply {
   const source = pulled({
     cancel: () => updates.leave(),
@@ -134,7 +134,7 @@ export function streamResponse(
       return batch?.map(({ seq, update }) => writer.update(update, seq)).join('')
     },
     broken(error) {
-      if (isUntold(error)) tell(error)
+      if (shouldLog(error)) report(error)
       return writer.failure(reportError(error, production, 'internal_error'))
     },
   })

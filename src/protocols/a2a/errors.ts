@@ -51,7 +51,7 @@ interface Row {
   readonly status: string
   /** The reason in `ErrorInfo`. */
   readonly reason?: string
-  /** Whose reason it is. Default: that of A2A, which is for the errors that A2A defines (section 11.6). */
+  /** The domain of the reason. Default: the domain of A2A, for the errors that A2A defines (section 11.6). */
   readonly domain?: string
 }
 

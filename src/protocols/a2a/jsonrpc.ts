@@ -5,8 +5,14 @@
  * @module
  */
 
-import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../../base/errors.ts'
-import type { Answer, RequestState } from '../../http/context.ts'
+import {
+  type ErrorReport,
+  isServableError,
+  reportError,
+  ServableError,
+  shouldLog,
+} from '../../base/errors.ts'
+import type { EndpointResult, RequestState } from '../../http/context.ts'
 import type { Target } from '../../runs/target.ts'
 import { requireJson } from '../../web/body.ts'
 import { discard, jsonReply } from '../../web/reply.ts'
@@ -65,7 +71,7 @@ export async function answerJsonRpc(
   state: RequestState,
   options: BindingOptions,
   agentOf: (state: RequestState) => Target | undefined,
-): Promise<Answer> {
+): Promise<EndpointResult> {
   const progress: Progress = { id: null, method: undefined }
   try {
     requireRpcJson(request)
@@ -78,14 +84,14 @@ export async function answerJsonRpc(
     return rpc.id === undefined ? noContent(response) : response
   } catch (error) {
     if (!isServableError(error)) throw error
-    if (isUntold(error)) state.tellThrown('request.failed', error, request)
+    if (shouldLog(error)) state.logThrown('request.failed', error, request)
     const report = reportError(error, options.production, 'internal_error')
     state.rpc = { ...state.rpc, code: report.code }
     return answerError(report, progress)
   }
 }
 
-function answerError(report: ErrorReport, { id, method = '' }: Progress): Answer {
+function answerError(report: ErrorReport, { id, method = '' }: Progress): EndpointResult {
   if (id === undefined && !isAnsweredWithoutId(report, method)) return new Response(null, { status: 204 })
   const body = { jsonrpc: '2.0', id: id ?? null, error: jsonRpcError(report) }
   const [wire, operation] = METHODS.get(method) ?? []
@@ -99,7 +105,7 @@ function answerError(report: ErrorReport, { id, method = '' }: Progress): Answer
 
 /**
  * Whether a request without an id gets an error answer. A notification gets no answer (JSON-RPC 2.0, section 4.1). But no
- * method of 0.3 makes sense as a notification, so a missing id is a mistake there. The client is told if its method or
+ * method of 0.3 makes sense as a notification, so a missing id is a mistake there. The client gets an error if its method or
  * parameters are wrong.
  */
 function isAnsweredWithoutId({ code }: ErrorReport, method: string): boolean {
@@ -112,7 +118,7 @@ async function perform(
   state: RequestState,
   options: BindingOptions,
   agent: Target | undefined,
-): Promise<Answer> {
+): Promise<EndpointResult> {
   versionOf(request)
   const found = METHODS.get(method)
   if (found === undefined) throw new ServableError('method_not_found', 'There is no such method')
@@ -131,12 +137,12 @@ async function perform(
       },
       failure: report => sseData({ jsonrpc: '2.0', id, error: jsonRpcError(report) }),
     },
-    { ...options, tell: error => state.tellThrown('stream.failed', error, request) },
+    { ...options, report: error => state.logThrown('stream.failed', error, request) },
   )
 }
 
 /** Drops the answer of a notification (JSON-RPC 2.0, section 4.1). */
-function noContent(answer: Answer): Answer {
+function noContent(answer: EndpointResult): EndpointResult {
   discard(answer)
   return new Response(null, { status: 204 })
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Metadata } from '../../agents/run-types.ts'
-import type { Sent } from './push/config.ts'
+import type { PushConfigInput } from './push/config.ts'
 
 /** The state of a task. */
 export type TaskState =
@@ -119,10 +119,12 @@ export interface SendRequest {
     readonly acceptedOutputModes?: readonly string[] | undefined
     /** Most messages of the history in the answer. Undefined: all. */
     readonly historyLength?: number | undefined
-    /** Answer as soon as the task exists. Otherwise the answer comes when the task has ended or waits for its client. */
+    /**
+     * Whether to answer as soon as the task exists. Otherwise the answer waits until the task has ended or waits for its client.
+     */
     readonly returnImmediately: boolean
     /** Where to send push notifications of the task. */
-    readonly pushConfig?: Sent | undefined
+    readonly pushConfig?: PushConfigInput | undefined
   }
   readonly metadata?: Metadata | undefined
 }
@@ -149,9 +151,9 @@ export interface ListRequest {
   /** Only tasks whose status changed at this time or later, in milliseconds since 1970. */
   readonly updatedAfter?: number | undefined
   readonly includeArtifacts: boolean
-  /** Whether the service has tenants: then tasks of tenants are not counted with those of none. */
+  /** Whether the service has tenants. If so, the total excludes tasks of tenants unless the request names one. */
   readonly hasTenants?: boolean | undefined
-  /** Tasks of all tenants. For those who delete them. */
+  /** Whether to list tasks of all tenants, in order to delete them. */
   readonly isOfAll?: boolean | undefined
 }
 

@@ -33,7 +33,7 @@ export interface OperationsOptions {
   readonly inputModes: readonly string[]
   /** Undefined if everyone may run everything. */
   readonly permit: Permit | undefined
-  /** Undefined if only owners answer. */
+  /** Undefined if only owners answer requests. */
   readonly approvals: Approvals | undefined
   /** Most parts of a message. */
   readonly maxParts: number
@@ -46,11 +46,11 @@ export interface OperationsOptions {
   readonly extensions: readonly AgentExtension[]
   readonly tenants: Tenants
   /** Undefined if there is no extended card. */
-  readonly extendedCard: ((call: Call) => Promise<Answer>) | undefined
+  readonly extendedCard: ((call: OperationCall) => Promise<OperationAnswer>) | undefined
 }
 
 /** One call of an operation. */
-export interface Call {
+export interface OperationCall {
   readonly request: Request
   readonly state: RequestState
   readonly wire: Wire
@@ -68,13 +68,13 @@ export interface Call {
 }
 
 /** The answer of an operation: a value, a stream of updates, or a response that other code made. */
-export type Answer =
+export type OperationAnswer =
   | { readonly value: unknown }
   | { readonly updates: UpdateSource }
   | { readonly response: Response }
 
 /** An operation. Throws a `ServableError` if the request cannot be fulfilled. */
-export type Operation = (call: Call) => Promise<Answer>
+export type A2AOperation = (call: OperationCall) => Promise<OperationAnswer>
 
 /** The name of an operation. */
 export type OperationName =
@@ -91,7 +91,7 @@ export type OperationName =
   | 'extendedCard'
 
 /** All operations by name. */
-export type Operations = Readonly<Record<OperationName, Operation>>
+export type A2AOperations = Readonly<Record<OperationName, A2AOperation>>
 
 /** The options with the parts that the operations share. */
 interface OperationParts extends OperationsOptions {
@@ -99,7 +99,7 @@ interface OperationParts extends OperationsOptions {
 }
 
 /** Makes the operations. */
-export function createOperations(given: OperationsOptions): Operations {
+export function createOperations(given: OperationsOptions): A2AOperations {
   const options = { ...given, storedClientOf: createStoredClientOf() }
   const { host } = options
   return {
@@ -132,7 +132,7 @@ export function createOperations(given: OperationsOptions): Operations {
   }
 }
 
-async function send(call: Call, options: OperationParts): Promise<Answer> {
+async function send(call: OperationCall, options: OperationParts): Promise<OperationAnswer> {
   const { wire, viewer } = call
   const request = wire.decode.send(call.params)
   const delivered = await deliver(request, call, options, true)
@@ -145,7 +145,7 @@ async function send(call: Call, options: OperationParts): Promise<Answer> {
   return { value: wire.encode.sent({ task: withHistory(task, historyLength) }) }
 }
 
-async function stream(call: Call, options: OperationParts): Promise<Answer> {
+async function stream(call: OperationCall, options: OperationParts): Promise<OperationAnswer> {
   checkStreams(options)
   const request = call.wire.decode.send(call.params)
   const updates = deliver(request, call, options, false).then(async delivered => {
@@ -158,13 +158,13 @@ async function stream(call: Call, options: OperationParts): Promise<Answer> {
 }
 
 /**
- * Follows a task. With `lastEventId` the stream continues after that update. Otherwise, and if there was no such update, it begins
- * with the task as it is now.
+ * Follows a task. With `lastEventId` the stream continues after that update. Otherwise, and if there was no such update, it
+ * begins with the task as it is now.
  */
 async function subscribe(
-  { wire, params, viewer, lastEventId }: Call,
+  { wire, params, viewer, lastEventId }: OperationCall,
   { host, hasStreams }: OperationParts,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   checkStreams({ hasStreams })
   const { id } = wire.decode.subscribe(params)
   if (lastEventId !== undefined) {
@@ -184,12 +184,15 @@ function checkStreams({ hasStreams }: Pick<OperationsOptions, 'hasStreams'>): vo
   throw new ServableError('unsupported_operation', 'Answers are not streamed here: send the message instead')
 }
 
-/** The task was deleted just now. */
+/** Throws the error for a task that was deleted just now. */
 function noneLeft(): never {
   throw taskNotFound()
 }
 
-async function list({ wire, params, viewer }: Call, options: OperationsOptions): Promise<Answer> {
+async function list(
+  { wire, params, viewer }: OperationCall,
+  options: OperationsOptions,
+): Promise<OperationAnswer> {
   const request = wire.decode.list(params)
   if (viewer.owner === null && request.contextId === undefined && !options.listAnonymous) {
     throw new ServableError('invalid_params', '`contextId` is required for requests without an identity')
@@ -200,7 +203,7 @@ async function list({ wire, params, viewer }: Call, options: OperationsOptions):
 
 async function deliver(
   request: SendRequest,
-  call: Call,
+  call: OperationCall,
   options: OperationParts,
   isWaiting: boolean,
 ): Promise<Delivered> {
@@ -246,12 +249,12 @@ async function deliver(
 }
 
 /**
- * Somebody other than the owner decides what a task asks. They are told what came of that in a bare message, and nothing of the task.
- * Undefined for the owner's own message.
+ * Delivers a decision of somebody other than the task's owner. The answer is a bare message with the outcome, and nothing of the
+ * task. Returns undefined for the owner's own message.
  */
 async function decide(
   message: Message & { readonly taskId: string },
-  { asker, viewer: { tenant } }: Call,
+  { asker, viewer: { tenant } }: OperationCall,
   { host, approvals }: OperationParts,
 ): Promise<Delivered | undefined> {
   const { taskId } = message
@@ -261,11 +264,19 @@ async function decide(
   if ((await approvals.admit?.(asking, answers, asker, taskNotFound)) !== true) return undefined
   const { owner } = asking.run
   const { messageId } = message
-  // No other words of theirs reach the agent, nor the owner.
-  const said = messageOf(answers, messageId)
+  // Only their answers reach the agent and the owner, and no other text of theirs.
+  const decision = messageOf(answers, messageId)
   const by = { isOther: true }
   const owned = { owner, tenant }
-  await host.deliver({ taskId, message: said, target: undefined, ...owned, mayWait: false, options: {}, by })
+  await host.deliver({
+    taskId,
+    message: decision,
+    target: undefined,
+    ...owned,
+    mayWait: false,
+    options: {},
+    by,
+  })
   const after = await host.asking(taskId, tenant)
   const { kind: _, name: __, ...outcome } = await approvals.decided(asking, answers, after, asker)
   return { message: { messageId: crypto.randomUUID(), role: 'agent', parts: [{ data: outcome }], taskId } }
@@ -274,15 +285,15 @@ async function decide(
 /** Sets, gets, lists or deletes push notification configs of a task. */
 async function push(
   act: PushRequest['act'],
-  { wire, params, viewer, asker, state }: Call,
+  { wire, params, viewer, asker, state }: OperationCall,
   { host, hasPush, storedClientOf, permit }: OperationParts,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   if (!hasPush) throw noPush()
-  const asked = wire.push.decode(act, params)
-  const request = asked.act === 'set' ? { ...asked, client: await storedClientOf(state) } : asked
+  const decoded = wire.push.decode(act, params)
+  const request = decoded.act === 'set' ? { ...decoded, client: await storedClientOf(state) } : decoded
   const only = act === 'set' || act === 'delete' ? await permit?.(asker) : undefined
   const configs = await host.push({ ...viewer, ...(only && { only }) }, request)
-  if (asked.act === 'list') return { value: wire.push.encodeList(asked.taskId, pageOf(configs, asked)) }
+  if (decoded.act === 'list') return { value: wire.push.encodeList(decoded.taskId, pageOf(configs, decoded)) }
   const [config] = configs
   return { value: config === undefined ? wire.push.deleted : wire.push.encode(request.taskId, config) }
 }

@@ -91,7 +91,7 @@ export interface A2AOptions {
   readonly documentationUrl?: string
   /** Address of an icon, as cards state it. Default: none. */
   readonly iconUrl?: string
-  /** Media types that messages may have (`image/*` stands for all images). Others are refused. */
+  /** Media types that messages may have (`image/*` means all images). Others are refused. */
   readonly inputModes?: readonly string[]
   /** Media types of answers, as cards state them. */
   readonly outputModes?: readonly string[]
@@ -99,7 +99,9 @@ export interface A2AOptions {
   readonly extensions?: readonly AgentExtension[]
   /** Parts of the service with agents, a card and tasks of their own. Default: none, and a request that names one is refused. */
   readonly tenants?: TenantOptions
-  /** Whether answers can be streamed. If not, cards say so, and streams are refused with `unsupported_operation`. Default: true. */
+  /**
+   * Whether answers can be streamed. If not, cards say so, and streams are refused with `unsupported_operation`. Default: true.
+   */
   readonly streaming?: boolean
   /** Lets everyone list the tasks that have no owner, without a `contextId`. Default: false. */
   readonly listAnonymous?: boolean
@@ -113,7 +115,7 @@ export interface A2AOptions {
    */
   readonly maxHistory?: number
   /**
-   * Most tasks that are kept for one owner. Past it the oldest ended task is deleted. All clients without an identity are one
+   * Most stored tasks of one owner. Past it the oldest ended task is deleted. All clients without an identity are one
    * owner: if none of their tasks has ended, the oldest that waits for its client is deleted. Default: 10,000.
    */
   readonly maxTasksPerOwner?: number

@@ -27,7 +27,7 @@ function toContentPart({ text, raw, url, data, mediaType, filename, metadata }: 
   return { type: 'file', data: content, mimeType, filename, ...facts }
 }
 
-/** What an agent gives with parts, as far as it is there. */
+/** The metadata and extensions that an agent gives with parts. Missing ones are left out. */
 export function factsOf({ metadata, extensions }: A2AFacts): A2AFacts {
   return { ...(metadata && { metadata }), ...(extensions && { extensions }) }
 }
@@ -37,16 +37,16 @@ export function toParts(parts: readonly ContentPart[]): Part[] {
   return parts.map(toPart)
 }
 
-/** What an agent says as text or parts, as parts. */
-export function partsOf(said: RunInput): Part[] {
-  return typeof said === 'string' ? [{ text: said }] : toParts(said)
+/** Converts text or parts of a run to A2A parts. */
+export function partsOf(content: RunInput): Part[] {
+  return typeof content === 'string' ? [{ text: content }] : toParts(content)
 }
 
 function toPart(part: ContentPart): Part {
   const facts = part.metadata && { metadata: part.metadata }
   if (part.type === 'text') return { text: part.text, ...facts }
   if (part.type === 'data') return { data: part.data, ...facts }
-  // No client is to follow it.
+  // A script must not reach the client as a link, so it becomes text.
   if (isScript(part.data)) return { text: part.data, ...facts }
   const mediaType = part.mimeType
   const filename = part.type === 'file' ? part.filename : undefined

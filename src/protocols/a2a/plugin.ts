@@ -30,10 +30,10 @@ import { createLocalTaskHost } from './tasks/local-task-host.ts'
 import { createTaskObject } from './tasks/object.ts'
 import { createRemoteTaskHost } from './tasks/remote-task-host.ts'
 import type { TaskHost, TaskSettings } from './tasks/task-host.ts'
-import { TASK_INDEX, TASK_KEEPER } from './tasks/task-index.ts'
+import { TASK_INDEX, TASK_SERVICE } from './tasks/task-index.ts'
 import { Tenants } from './tenants.ts'
 
-const NAME = TASK_KEEPER
+const NAME = TASK_SERVICE
 
 /** A URI that fits into a header with others: visible ASCII without commas. */
 const uri = v.pipe(v.string(), v.regex(/^[!-+\--~]{1,1000}$/, 'must be a URI without spaces and commas'))
@@ -118,8 +118,8 @@ const OptionsSchema = v.strictObject({
 export type { A2AContext } from './tasks/context.ts'
 
 /**
- * Offers agents to other agents over A2A. Throws `invalid_options`. `contextOf(a2a, context)` tells an agent what A2A knows of its
- * message.
+ * Offers agents to other agents over A2A. Throws `invalid_options`. In an agent, `contextOf(a2a, context)` returns the
+ * {@link A2AContext} of its message.
  */
 export const a2a: ((options?: A2AOptions) => Plugin) & TellsContext<A2AContext> =
   /* @__PURE__ */ Object.assign((options: A2AOptions = {}) => a2aOf(options, {}), { contextIn })
@@ -132,9 +132,9 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
     name: NAME,
     transactions: { [NAME]: TASK_INDEX },
     objectServices: {
-      run(seat, core) {
+      run(context, core) {
         const settings = settingsIn(core)
-        return createTaskObject(seat, {
+        return createTaskObject(context, {
           settings: taskSettingsOf(settings, { ...core, runs: runsInObject(core) }),
           agents: offeredBy(settings, core.catalog),
         })
@@ -144,7 +144,7 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
   })
 }
 
-/** What A2A offers. */
+/** The agents, teams and workflows that A2A offers: those of its options, or else all that the handler serves. */
 export function offeredBy(settings: Pick<A2ASettings, Named>, served: Catalog): Catalog {
   const { agents, teams, workflows } = settings
   const isNamed = agents !== undefined || teams !== undefined || workflows !== undefined
@@ -183,8 +183,8 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const { approvals } = core.runs
   if (approvals !== undefined) {
     const tenants = new Tenants(settings.tenants)
-    const tell = (error: unknown) => logThrown(core.log, { event: 'approvals.failed' }, error)
-    approvals.tasks = createAskingTasks(host, (...asked) => tenants.mayUse(...asked, tell))
+    const report = (error: unknown) => logThrown(core.log, { event: 'approvals.failed' }, error)
+    approvals.tasks = createAskingTasks(host, (...asked) => tenants.mayUse(...asked, report))
   }
   return {
     routes: a2aRoutes({

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../../base/errors.ts'
+import {
+  type ErrorReport,
+  isServableError,
+  reportError,
+  ServableError,
+  shouldLog,
+} from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
@@ -150,11 +156,11 @@ function answering(
       if ('response' in answer) return answer.response
       if ('value' in answer)
         return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })
-      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-      return streamResponse(answer.updates, writerOf(generation), { ...options, tell })
+      const report = (error: unknown) => state.logThrown('stream.failed', error, request)
+      return streamResponse(answer.updates, writerOf(generation), { ...options, report })
     } catch (error) {
       if (!isServableError(error)) throw error
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (shouldLog(error)) state.logThrown('request.failed', error, request)
       return answerError(errorOf(reportError(error, options.production, 'internal_error')), type)
     }
   }

@@ -18,7 +18,7 @@ import type { StreamCount } from '../../web/sse.ts'
 import { cardRoutes } from './cards/card-routes.ts'
 import { createCards } from './cards/cards.ts'
 import { createExtendedCard } from './cards/extended-card.ts'
-import { findSkill, PLACES, skillId, skillsIn } from './cards/skills.ts'
+import { findSkill, KIND_PATHS, skillId, skillsIn } from './cards/skills.ts'
 import type { BindingOptions } from './endpoint.ts'
 import { answerJsonRpc } from './jsonrpc.ts'
 import { createOperations } from './operations.ts'
@@ -108,7 +108,7 @@ export function a2aRoutes({
     },
     ...restRoutes(base, options, agentOf),
   ]
-  // At the root, a path of one segment would be those of all other routes.
+  // At the root, a path of one segment would match all other routes.
   const isRoot = joinPath(basePath) === '/'
   const below = (): Route[] => {
     const tenant = joinPath(basePath, ':tenant')
@@ -118,7 +118,7 @@ export function a2aRoutes({
   }
   return [
     ...cardRoutes({ settings, publicUrl, cards, tenants }),
-    ...PLACES.flatMap(([kind, place]) => endpoint(joinPath(basePath, place, ':agent'), named(kind))),
+    ...KIND_PATHS.flatMap(([kind, segment]) => endpoint(joinPath(basePath, segment, ':agent'), named(kind))),
     ...endpoint(basePath, ofAll),
     ...below(),
   ]

@@ -13,8 +13,8 @@ import type { CardText } from './cards/card.ts'
 /** Options of tenants. */
 export interface TenantOptions {
   /**
-   * Says whether a user may use a tenant. Asked for each request that names one, for 10 seconds at most. Anything but `true`
-   * refuses with `forbidden`. The identity is undefined for a client without one.
+   * Decides whether a user may use a tenant. Is called for each request that names one, and may take 10 seconds. Anything but
+   * `true` refuses with `forbidden`. The identity is undefined for a client without one.
    */
   readonly authorize: (identity: Identity | undefined, tenant: string) => boolean | Promise<boolean>
   /** Ids of the tenant's skills: `support`, `team/desk`, `workflow/onboard`. Default: all that A2A offers. */
@@ -29,12 +29,12 @@ export interface TenantOptions {
 const MAX_NAME = 200
 
 /** Milliseconds that a function of the options may take. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
-/** How sessions of a tenant begin, so that no other conversation of the same user has their names. */
+/** The prefix of a tenant's session ids, so that no other session of the same user has such an id. */
 const SESSIONS = 'tenant:'
 
-/** Who names a tenant, and in which request. */
+/** The caller that names a tenant, and the request. */
 export interface TenantAsker {
   readonly identity: Identity | undefined
   readonly state: RequestState
@@ -55,8 +55,8 @@ export class Tenants {
   }
 
   /**
-   * The tenant of a request. Undefined if it names none. Throws `invalid_params`, and `forbidden` whether the tenant exists or
-   * not.
+   * Returns the tenant of a request, or undefined if the request names none. Throws `invalid_params`, and `forbidden` whether
+   * the tenant exists or not.
    */
   async admit(given: unknown, asker: TenantAsker): Promise<string | undefined> {
     const options = this.#options
@@ -72,33 +72,33 @@ export class Tenants {
       throw new ServableError('invalid_params', text)
     }
     const { identity, state, request } = asker
-    const tell = (error: unknown) => state.tellThrown('request.failed', error, request)
-    if (await this.#authorizes(options, given, identity, tell)) return given
+    const report = (error: unknown) => state.logThrown('request.failed', error, request)
+    if (await this.#authorizes(options, given, identity, report)) return given
     throw new ServableError('forbidden', 'You may not use this tenant')
   }
 
-  /** Whether somebody may use the tenant of a task. `tell` gets what the function of the options throws. */
+  /** Whether somebody may use the tenant of a task. `report` gets the error that the function of the options throws. */
   async mayUse(
     identity: Identity | undefined,
     tenant: string | undefined,
-    tell: (error: unknown) => void,
+    report: (error: unknown) => void,
   ): Promise<boolean> {
     if (tenant === undefined) return true
-    return this.#options !== undefined && this.#authorizes(this.#options, tenant, identity, tell)
+    return this.#options !== undefined && this.#authorizes(this.#options, tenant, identity, report)
   }
 
   async #authorizes(
     { authorize }: TenantOptions,
     tenant: string,
     identity: Identity | undefined,
-    tell: (error: unknown) => void,
+    report: (error: unknown) => void,
   ): Promise<boolean> {
     try {
       const asked = async () => authorize(identity, tenant)
-      return (await within(PATIENCE_MS, '`a2a.tenants.authorize`', asked)) === true
+      return (await within(TIMEOUT_MS, '`a2a.tenants.authorize`', asked)) === true
     } catch (error) {
       if (isServableError(error)) throw error
-      tell(error)
+      report(error)
       return false
     }
   }
@@ -107,37 +107,37 @@ export class Tenants {
   async skillsOf(tenant: string | undefined): Promise<ReadonlySet<string> | undefined> {
     const { agents } = this.#options ?? {}
     if (tenant === undefined || agents === undefined) return undefined
-    const ids: unknown = await within(PATIENCE_MS, '`a2a.tenants.agents`', async () => agents(tenant))
+    const ids: unknown = await within(TIMEOUT_MS, '`a2a.tenants.agents`', async () => agents(tenant))
     if (Array.isArray(ids)) return new Set(ids)
     throw new ServableError('internal_error', '`a2a.tenants.agents` must return an array of names')
   }
 
-  /** What the tenant's card says instead. */
+  /** The fields in which the tenant's card differs. */
   async textOf(tenant: string | undefined): Promise<unknown> {
     const { card } = this.#options ?? {}
     if (tenant === undefined || card === undefined) return {}
-    return within(PATIENCE_MS, '`a2a.tenants.card`', async () => card(tenant))
+    return within(TIMEOUT_MS, '`a2a.tenants.card`', async () => card(tenant))
   }
 
-  /** Throws `invalid_params` for a context of no tenant that could pass for one of a tenant. */
+  /** Throws `invalid_params` for a context without a tenant whose id begins like a session id of a tenant. */
   checkContext(contextId: string | undefined): void {
     if (!this.isOn || contextId?.startsWith(SESSIONS) !== true) return
     throw new ServableError('invalid_params', `\`contextId\` must not begin with \`${SESSIONS}\``)
   }
 }
 
-/** A context: of which tenant, and its id. */
+/** The id of a context, and its tenant. */
 export interface ContextKey {
   readonly tenant?: string | undefined
   readonly contextId: string
 }
 
-/** The session of a context: its id, and of a tenant's the tenant too. */
+/** The session id of a context: the context id, with the tenant's name before it if there is a tenant. */
 export function sessionOf({ tenant, contextId }: ContextKey): string {
   return tenant === undefined ? contextId : `${SESSIONS}${encodeURIComponent(tenant)}/${contextId}`
 }
 
-/** The contexts that a session may be of. */
+/** The contexts that a session id may belong to. */
 export function contextsOf(sessionId: string): readonly ContextKey[] {
   const [, tenant, contextId = ''] = /^tenant:([^/]*)\/(.*)$/s.exec(sessionId) ?? []
   const own = { contextId: sessionId }

@@ -1,6 +1,7 @@
 /**
- * What a client of AG-UI answers: interrupts by `resume`, and calls by messages of tools. The ids of interrupts and of messages begin
- * with the id of the run that said them, so that it is found again. Whose it is counts, and never what a client says.
+ * Reads the answers of AG-UI clients. They answer interrupts with `resume`, and calls with messages of tools. The ids of
+ * interrupts and of messages begin with the id of their run, so that the run is found. The owner of that run decides who may
+ * answer it.
  *
  * @module
  */
@@ -12,50 +13,53 @@ import type { RunHost, Viewer } from '../../runs/stored/host.ts'
 import type { Target } from '../../runs/target.ts'
 import { AnswersSchema } from '../../runs/waiting/answers.ts'
 import { givenIn } from '../encoders/history.ts'
-import type { Message, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
+import type { AgUiMessage, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
 import { lastUserOf } from './messages.ts'
 
-/** Answers to a run that waits. */
-export interface Answers {
+/** Answers to a waiting run. */
+export interface InterruptAnswers {
   /** The id of the run. */
   readonly id: string
-  /** None where a question is cancelled: then the run does not go on. */
+  /** Empty if the client cancelled a question. The run does not continue then. */
   readonly answers: readonly Answer[]
-  readonly known: Known
-  /** Arguments that were edited, by the ids of their calls. */
+  /** The calls and results that the client has. */
+  readonly known: KnownCalls
+  /** Edited arguments, by the ids of their calls. */
   readonly edited: ReadonlyMap<string, unknown>
 }
 
-/** What a client has of a run that goes on: calls, and their results. */
-export interface Known {
+/** The ids of the calls, and of the results, that the client has of the run that continues. */
+export interface KnownCalls {
   readonly calls?: ReadonlySet<string>
   readonly results?: ReadonlySet<string>
 }
 
-/** An id of what a run says. */
+/** Makes the id of a message of a run. */
 export function idIn(runId: string, rest: string | number): string {
   return `${runId}/${rest}`
 }
 
-/** The run that said what has this id. */
+/** The id of the run whose message has this id. */
 function runOf(id: string): string {
   return id.split('/', 1)[0] ?? ''
 }
 
 /**
- * The answers of a client; undefined where it asks for a new run. Throws `run_not_found` and `request_not_found` for what nobody asked
- * this client, `already_answered` for calls that wait no more, and `invalid_body` for an answer that does not fit.
+ * Returns the answers of a client, or undefined if it asks for a new run. Throws `run_not_found` and `request_not_found` if there
+ * is no such request for this client, `already_answered` for calls that no longer wait, and `invalid_body` for an answer that
+ * does not fit.
  */
 export async function answersOf(
   { messages, resume }: RunAgentInput,
   { kind, name }: Target,
   host: Pick<RunHost, 'get'>,
   viewer: Viewer,
-): Promise<Answers | undefined> {
+): Promise<InterruptAnswers | undefined> {
   const last = messages.at(-1)
-  const said = resume[0]?.interruptId ?? (last?.role === 'tool' ? saidIn(messages, last) : undefined)
-  if (said === undefined) return undefined
-  const id = runOf(said)
+  const messageId =
+    resume[0]?.interruptId ?? (last?.role === 'tool' ? messageIdOf(messages, last) : undefined)
+  if (messageId === undefined) return undefined
+  const id = runOf(messageId)
   const record = await host.get(id, viewer)
   if (record.kind !== kind || record.name !== name) {
     throw new ServableError('request_not_found', 'Another agent asked this')
@@ -91,15 +95,15 @@ function editedIn(answers: readonly Answer[], requests: readonly InputRequest[])
 }
 
 /** The id of the message with the call that has this result. */
-function saidIn(messages: readonly Message[], result: ToolMessage): string {
+function messageIdOf(messages: readonly AgUiMessage[], result: ToolMessage): string {
   const message = messages.findLast(
     each => each.role === 'assistant' && each.toolCalls?.some(({ id }) => id === result.toolCallId),
   )
-  // A result of no call answers nothing: no run has its id.
+  // A result without a call answers nothing, because no run has its id.
   return message?.id ?? result.toolCallId
 }
 
-/** The answers to interrupts; undefined for one that has none. */
+/** The answers to interrupts. Undefined for a cancelled question. */
 function resumed(resume: readonly ResumeEntry[], requests: readonly InputRequest[]): unknown[] {
   return resume.map(({ interruptId: id, status, payload }, index) => {
     const request = requests.find(each => each.id === id)
@@ -109,7 +113,7 @@ function resumed(resume: readonly ResumeEntry[], requests: readonly InputRequest
   })
 }
 
-/** The answers that messages of tools are: results of client tools, and decisions on calls that `resume` does not answer. */
+/** The answers in messages of tools: results of client tools, and decisions on calls that `resume` does not answer. */
 function called(results: readonly ToolMessage[], requests: readonly InputRequest[]): unknown[] {
   const byCall = new Map(requests.map(request => [request.toolCallId, request]))
   return results.flatMap(({ toolCallId, content, error }) => {
@@ -145,7 +149,7 @@ function decisionOf(value: unknown, path: string) {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Whether a value says yes or no. */
+/** Whether a value is a decision. */
 function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
   const { approved, decision } = Object(value) as Fields

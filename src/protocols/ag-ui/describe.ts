@@ -2,7 +2,7 @@ import { KINDS } from '../../agents/registry.ts'
 import type { Builders, BuiltInDescription } from '../../core/builders.ts'
 import { RunAgentInputSchema } from './input.ts'
 
-/** Tells of the routes. */
+/** Describes the routes for the OpenAPI document. */
 export function describeAgUi(build: Builders): BuiltInDescription {
   const { at, operation, answer, json, eventStream, nameOf, ref, object, text } = build
   const paths = KINDS.map(kind => [

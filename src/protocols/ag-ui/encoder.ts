@@ -1,5 +1,6 @@
 /**
- * A run as events of AG-UI. All clients check their order: what is open is closed before the end, and an id is open once.
+ * Encodes a run as events of AG-UI. All clients check the order of events: everything is closed before the end, and no id is open
+ * twice.
  *
  * @module
  */
@@ -12,75 +13,75 @@ import type {
   RunEvent,
   StepEvent,
 } from '../../agents/contract.ts'
-import { lastWordsOf } from '../../agents/work/last-words.ts'
+import { endMessageOf } from '../../agents/end-message.ts'
 import { isObject } from '../../base/validation.ts'
 import { sseData } from '../../web/sse.ts'
 import type { Encoder } from '../encoders/encoder.ts'
-import { ToldText } from '../encoders/told-text.ts'
-import { idIn, type Known } from './answers.ts'
+import { SentText } from '../encoders/sent-text.ts'
+import { idIn, type KnownCalls } from './answers.ts'
 import { finished } from './finish.ts'
-import { type Named, Subagents, type Tag } from './subagents.ts'
+import { type RunNames, Subagents, type Tag } from './subagents.ts'
 import { trim } from './trim.ts'
 
-/** Which run is told, and to whom. */
-export interface AgUiRun extends Named, Known {
-  /** The client speaks 1.0: it knows subagents, which members of a team and agents of a workflow are, and all outcomes. */
+/** The run to encode, and what its client has and supports. */
+export interface AgUiRun extends RunNames, KnownCalls {
+  /** Whether the client supports 1.0: subagents, for members of a team and agents of a workflow, and all outcomes. */
   readonly isVersion1?: boolean
-  /** The run may say the event `resumed`. */
+  /** Whether the run may emit the event `resumed`. */
   readonly mayResume?: boolean
 }
 
 /** The id of the artifact that is the state of an agent. */
 const STATE = 'state'
 
-/** Text or thinking that goes on. */
+/** Open text or thinking. */
 interface Block {
   readonly isText: boolean
   readonly id: string
-  /** All of a message before its delta. */
+  /** The JSON of a delta's event, up to the delta itself. */
   readonly before: string
 }
 
-/** Who speaks, and where: a block at a time is open of each. */
+/** An agent, and the step or call that it is in. Each has at most one open block. */
 interface Source {
   readonly at: EventFacts
   readonly tag: Tag
   block?: Block | undefined
-  /** The message that calls of tools belong to, until one of them has a result. */
+  /** The message that tool calls belong to, until one of them has a result. */
   message?: string | undefined
 }
 
-interface Call {
+interface OpenCall {
   readonly source: Source
   readonly message: string | undefined
-  readonly args: ToldText | undefined
+  readonly args: SentText | undefined
   hasArgs: boolean
-  /** The client knows all of its arguments. */
+  /** Whether the client has all of its arguments. */
   isReady: boolean
 }
 
-interface Step {
+interface OpenStep {
   readonly source: Source
   readonly key: string
-  /** As the client knows it: no other open step has this name. */
+  /** The name for the client. No other open step has it. */
   readonly name: string
 }
 
-/** See the module's head. */
+/** Encodes the events of one run. */
 export class AgUiEncoder implements Encoder {
   readonly #run: AgUiRun
-  readonly #text: ToldText | undefined
+  readonly #text: SentText | undefined
   readonly #sources = new Map<string, Source>()
-  readonly #calls = new Map<string, Call>()
-  readonly #steps = new Map<string, Step>()
+  readonly #calls = new Map<string, OpenCall>()
+  readonly #steps = new Map<string, OpenStep>()
   readonly #subagents: Subagents | undefined
   #ids = 0
   #out = ''
 
   constructor(run: AgUiRun) {
     this.#run = run
-    if (run.mayResume) this.#text = new ToldText()
-    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#tell(event))
+    if (run.mayResume) this.#text = new SentText()
+    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#send(event))
   }
 
   encode(event: RunEvent): string {
@@ -89,19 +90,19 @@ export class AgUiEncoder implements Encoder {
     return this.#out
   }
 
-  /** What cannot be JSON throws before anything has changed. */
+  /** Throws for an event that cannot be JSON, before anything has changed. */
   #add(event: RunEvent): void {
     switch (event.type) {
       case 'text':
-        return this.#say(event, event.text, true)
+        return this.#delta(event, event.text, true)
       case 'thinking':
-        return this.#say(event, event.text, false)
+        return this.#delta(event, event.text, false)
       case 'message':
         return this.#message(event, event.parts)
       case 'tool_call_start':
         return this.#begin(event, event.toolCall.id, event.toolCall.name)
       case 'tool_call_delta':
-        return this.#argue(event.toolCallId, event.argumentsDelta)
+        return this.#argsDelta(event.toolCallId, event.argumentsDelta)
       case 'tool_call_ready':
         return this.#ready(event.toolCallId, event.args)
       case 'tool_call_end':
@@ -111,22 +112,22 @@ export class AgUiEncoder implements Encoder {
       case 'artifact':
         return this.#artifact(event)
       case 'resumed':
-        return this.#again()
+        return this.#resume()
       case 'finish': {
-        const words = lastWordsOf(event)
+        const words = endMessageOf(event)
         if (words !== undefined) this.#message({}, words.parts)
         return this.#finish(event)
       }
       case 'error': {
         const { error: message, code } = event
         this.#closeAll(message)
-        return this.#tell({ type: 'RUN_ERROR', message, code })
+        return this.#send({ type: 'RUN_ERROR', message, code })
       }
       case 'model_call':
     }
   }
 
-  #tell(event: object): void {
+  #send(event: object): void {
     this.#out += sseData(event)
   }
 
@@ -134,23 +135,23 @@ export class AgUiEncoder implements Encoder {
     return idIn(this.#run.runId, ++this.#ids)
   }
 
-  #say(at: EventFacts, said: string, isText: boolean): void {
-    const text = isText && this.#text ? this.#text.add(said) : said
+  #delta(at: EventFacts, piece: string, isText: boolean): void {
+    const text = isText && this.#text ? this.#text.add(piece) : piece
     if (text === '') return
     const source = this.#sourceOf(at)
     if (source.block?.isText !== isText) this.#open(source, isText)
     this.#out += `${source.block?.before}${JSON.stringify(text)}}\n\n`
   }
 
-  /** A message of its own. */
+  /** Sends the parts as a message of its own. */
   #message(event: EventFacts, parts: readonly ContentPart[]): void {
     const others = parts.filter(({ type }) => type !== 'text')
-    const told = others.length === 0 ? '' : custom('message', { parts: others })
+    const otherParts = others.length === 0 ? '' : custom('message', { parts: others })
     const source = this.#sourceOf(event)
     this.#close(source)
-    for (const part of parts) if (part.type === 'text') this.#say(event, part.text, true)
+    for (const part of parts) if (part.type === 'text') this.#delta(event, part.text, true)
     this.#close(source)
-    this.#out += told
+    this.#out += otherParts
   }
 
   #sourceOf({ agent, parentId }: EventFacts): Source {
@@ -165,11 +166,11 @@ export class AgUiEncoder implements Encoder {
   }
 
   #tagAt(at: EventFacts): Tag {
-    const placeOf = (id: string) => {
+    const enclosingOf = (id: string) => {
       const call = this.#calls.get(id)
       return call ? { ...call.source.at, isCall: true } : this.#steps.get(id)?.source.at
     }
-    return this.#subagents?.at(at, placeOf) ?? {}
+    return this.#subagents?.at(at, enclosingOf) ?? {}
   }
 
   #open(source: Source, isText: boolean): void {
@@ -179,10 +180,10 @@ export class AgUiEncoder implements Encoder {
     if (isText) {
       source.message = messageId
       const name = at.agent
-      this.#tell({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', name, ...tag })
+      this.#send({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', name, ...tag })
     } else {
-      this.#tell({ type: 'REASONING_START', messageId, ...tag })
-      this.#tell({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...tag })
+      this.#send({ type: 'REASONING_START', messageId, ...tag })
+      this.#send({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...tag })
     }
     const type = isText ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
     const before = `data: {"type":"${type}","messageId":${JSON.stringify(messageId)},"delta":`
@@ -193,13 +194,13 @@ export class AgUiEncoder implements Encoder {
     if (source.block === undefined) return
     const { isText, id: messageId } = source.block
     source.block = undefined
-    if (isText) return this.#tell({ type: 'TEXT_MESSAGE_END', messageId })
-    this.#tell({ type: 'REASONING_MESSAGE_END', messageId })
-    this.#tell({ type: 'REASONING_END', messageId })
+    if (isText) return this.#send({ type: 'TEXT_MESSAGE_END', messageId })
+    this.#send({ type: 'REASONING_MESSAGE_END', messageId })
+    this.#send({ type: 'REASONING_END', messageId })
   }
 
   #begin(event: EventFacts, toolCallId: string, toolCallName: string): void {
-    // It begins again after the event `resumed`.
+    // The call begins again after the event `resumed`.
     if (this.#calls.has(toolCallId)) return
     const isKnown = this.#run.calls?.has(toolCallId) === true
     const source = this.#sourceOf(event)
@@ -207,33 +208,33 @@ export class AgUiEncoder implements Encoder {
       this.#close(source)
       source.message ??= this.#nextId()
       const parentMessageId = source.message
-      this.#tell({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId, ...source.tag })
+      this.#send({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId, ...source.tag })
     }
     this.#calls.set(toolCallId, {
       source,
       message: source.message,
-      args: this.#run.mayResume ? new ToldText() : undefined,
+      args: this.#run.mayResume ? new SentText() : undefined,
       hasArgs: false,
       isReady: isKnown,
     })
     trim(this.#calls, (_, oldest) => this.#drop(oldest))
   }
 
-  #argue(toolCallId: string, said: string): void {
+  #argsDelta(toolCallId: string, piece: string): void {
     const call = this.#calls.get(toolCallId)
     if (call === undefined || call.isReady) return
-    const delta = call.args ? call.args.add(said) : said
+    const delta = call.args ? call.args.add(piece) : piece
     if (delta === '') return
     call.hasArgs = true
-    this.#tell({ type: 'TOOL_CALL_ARGS', toolCallId, delta })
+    this.#send({ type: 'TOOL_CALL_ARGS', toolCallId, delta })
   }
 
   #ready(toolCallId: string, args: unknown): void {
     const call = this.#calls.get(toolCallId)
     if (call === undefined || call.isReady) return
-    if (!call.hasArgs && args !== undefined) this.#argue(toolCallId, textOf(args))
+    if (!call.hasArgs && args !== undefined) this.#argsDelta(toolCallId, textOf(args))
     call.isReady = true
-    this.#tell({ type: 'TOOL_CALL_END', toolCallId })
+    this.#send({ type: 'TOOL_CALL_END', toolCallId })
   }
 
   #result(toolCallId: string, content: string, error: string | undefined): void {
@@ -244,21 +245,21 @@ export class AgUiEncoder implements Encoder {
     if (source.message === message) source.message = undefined
     if (this.#run.results?.has(toolCallId)) return
     const messageId = this.#nextId()
-    this.#tell({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool', ...source.tag })
+    this.#send({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool', ...source.tag })
   }
 
-  /** A call is over, and what was said inside of it. */
+  /** Closes a call, and everything inside of it. */
   #drop(toolCallId: string, error?: string): void {
     this.#leave(toolCallId, error)
     this.#ready(toolCallId, undefined)
     this.#calls.delete(toolCallId)
   }
 
-  /** What is said inside of a step or a call is over. */
-  #leave(place: string, error?: string): void {
-    const left = this.#subagents?.inside(place) ?? []
+  /** Closes everything inside of a step or a call. */
+  #leave(parentId: string, error?: string): void {
+    const left = this.#subagents?.inside(parentId) ?? []
     for (const [key, source] of this.#sources) {
-      if (source.at.parentId !== place && !left.includes(source.tag.subagentRunId)) continue
+      if (source.at.parentId !== parentId && !left.includes(source.tag.subagentRunId)) continue
       this.#close(source)
       this.#sources.delete(key)
     }
@@ -280,18 +281,18 @@ export class AgUiEncoder implements Encoder {
     this.#close(source)
     const step = { source, key, name: this.#freeName(name) }
     this.#steps.set(key, step)
-    this.#tell({ type: 'STEP_STARTED', stepName: step.name, ...source.tag })
+    this.#send({ type: 'STEP_STARTED', stepName: step.name, ...source.tag })
     trim(this.#steps, oldest => this.#endStep(oldest))
   }
 
-  #endStep({ key, name: stepName, source }: Step, error?: string): void {
+  #endStep({ key, name: stepName, source }: OpenStep, error?: string): void {
     this.#leave(key, error)
     this.#steps.delete(key)
     const metadata = error === undefined ? error : { servable: { error } }
-    this.#tell({ type: 'STEP_FINISHED', stepName, ...source.tag, metadata })
+    this.#send({ type: 'STEP_FINISHED', stepName, ...source.tag, metadata })
   }
 
-  /** Clients know steps by name alone. */
+  /** Returns a name that no open step has, because clients identify steps only by name. */
   #freeName(name: string): string {
     const taken = new Set(Array.from(this.#steps.values(), step => step.name))
     let free = name
@@ -308,26 +309,26 @@ export class AgUiEncoder implements Encoder {
       custom('artifact', artifact)
   }
 
-  /** All that was said comes again: text, and what has no end. */
-  #again(): void {
-    this.#closeSaid()
+  /** Prepares for the repeated text and arguments of a run that resumes. */
+  #resume(): void {
+    this.#closeSources()
     this.#text?.resume()
     for (const call of this.#calls.values()) call.args?.resume()
   }
 
   #finish(event: FinishEvent): void {
-    const told = sseData(finished(event, this.#run))
+    const end = sseData(finished(event, this.#run))
     this.#closeAll(undefined, event.requests !== undefined)
-    this.#out += told
+    this.#out += end
   }
 
   #closeAll(error: string | undefined, isWaiting?: boolean): void {
     for (const toolCallId of this.#calls.keys()) this.#ready(toolCallId, undefined)
-    this.#closeSaid(error, isWaiting)
+    this.#closeSources(error, isWaiting)
   }
 
   /** Closes text, steps and subagents. */
-  #closeSaid(error?: string, isWaiting?: boolean): void {
+  #closeSources(error?: string, isWaiting?: boolean): void {
     for (const source of this.#sources.values()) this.#close(source)
     this.#sources.clear()
     this.#subagents?.finish(undefined, error, isWaiting)
@@ -343,7 +344,7 @@ function custom(name: string, value: object): string {
   return sseData({ type: 'CUSTOM', name: `servable.${name}`, value })
 }
 
-/** The changes of a state; undefined where they are none. */
+/** The events for changes of a state. Undefined if the values are not JSON Patches. */
 function deltasOf(patches: readonly unknown[]): string | undefined {
   if (!patches.every(isPatch)) return undefined
   return patches.map(delta => sseData({ type: 'STATE_DELTA', delta })).join('')

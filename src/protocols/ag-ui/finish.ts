@@ -1,20 +1,20 @@
 /**
- * The end of a run as AG-UI tells it: `RUN_FINISHED`.
+ * The end of a run in AG-UI: `RUN_FINISHED`.
  *
  * @module
  */
 
 import type { FinishEvent, InputRequest, ModelUsage, Usage } from '../../agents/contract.ts'
 import { isObject } from '../../base/validation.ts'
-import type { Named } from './subagents.ts'
+import type { RunNames } from './subagents.ts'
 
-/** To whom the end is told. */
-interface Listener extends Pick<Named, 'client'> {
+/** What the end depends on: the client's ids and version. */
+interface ClientFacts extends Pick<RunNames, 'client'> {
   readonly isVersion1?: boolean
 }
 
-/** The last event of a run that did not fail. It has no `null`: clients refuse it where a field may be left out. */
-export function finished(event: FinishEvent, { client, isVersion1 }: Listener): object {
+/** The last event of a run that did not fail. It has no `null`, because clients refuse it in optional fields. */
+export function finished(event: FinishEvent, { client, isVersion1 }: ClientFacts): object {
   const { finishReason, usage, structured } = event
   return {
     type: 'RUN_FINISHED',
@@ -26,7 +26,7 @@ export function finished(event: FinishEvent, { client, isVersion1 }: Listener): 
   }
 }
 
-/** How a run ended. It may wait: for interrupts, and for calls of tools that the client runs. */
+/** How a run ended. It may wait for interrupts, and for calls of tools that the client runs. */
 function outcomeOf({ finishReason, requests = [] }: FinishEvent, isVersion1 = false): object | undefined {
   const interrupts = requests.filter(({ kind }) => kind !== 'client_tool').map(toInterrupt)
   if (interrupts.length > 0) return { type: 'interrupt', interrupts }
@@ -59,7 +59,7 @@ function schemaOf(schema: unknown): object | undefined {
   return isObject(schema) ? schema : undefined
 }
 
-/** The tokens of each model, where they are told. */
+/** The tokens of each model, or those of the whole run. */
 function usageOf({ models = [], ...usage }: Usage): object[] {
   const each: readonly ModelUsage[] = models.length > 0 ? models : [usage]
   return each.map(({ model, promptTokens, completionTokens, totalTokens }) => ({
@@ -70,7 +70,7 @@ function usageOf({ models = [], ...usage }: Usage): object[] {
   }))
 }
 
-/** Clients take whole numbers from 0 on. */
+/** Clients accept only whole numbers of 0 or more. */
 function tokens(count: number): number {
   return Math.max(0, Math.trunc(count)) || 0
 }

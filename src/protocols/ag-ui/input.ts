@@ -1,5 +1,5 @@
 /**
- * What a client of AG-UI sends: `RunAgentInput`, of 0.x and of 1.0.
+ * The body that clients of AG-UI send: `RunAgentInput`, of 0.x and of 1.0.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { isObject, list, validate } from '../../base/validation.ts'
 import { MAX_PARTS } from '../../runs/input.ts'
 import { idText } from '../encoders/conversation.ts'
 
-// What text must be beyond that is checked with the run.
+// The run checks its texts again, more strictly.
 
-/** Messages of one conversation, tools, pieces of context, and answers. */
+/** Most messages, tools, pieces of context and answers of one body. */
 const MAX_MESSAGES = 10_000
 const MAX_TOOLS = 128
 const MAX_CONTEXT = 1000
@@ -43,7 +43,7 @@ const PartSchema = v.variant('type', [
 ])
 
 /** A file of a message. Of 0.x it is `binary`. */
-export type FilePart =
+export type AgUiFilePart =
   | {
       type: 'image' | 'audio' | 'video' | 'document'
       source: { type: 'data' | 'url' | 'file'; value: string; mimeType?: string | undefined }
@@ -57,33 +57,38 @@ export type FilePart =
       filename?: string | undefined
     }
 
-/** What a user or a tool said. */
-export type Content = string | ({ type: 'text'; text: string } | FilePart)[]
+/** The content of a message of a user or a tool. */
+export type AgUiContent = string | ({ type: 'text'; text: string } | AgUiFilePart)[]
 
-const content: v.GenericSchema<unknown, Content> = v.union(
+const content: v.GenericSchema<unknown, AgUiContent> = v.union(
   [text, list(PartSchema, MAX_PARTS)],
   'must be text or an array of parts',
 )
 
 /** A call of a tool. */
-export interface Call {
+export interface AgUiToolCall {
   id: string
   function: { name: string; arguments: string }
 }
 
-/** What a tool gave. */
+/** The result of a tool. */
 export interface ToolMessage {
   role: 'tool'
   id: string
   toolCallId: string
-  content: Content
+  content: AgUiContent
   error?: string | null | undefined
 }
 
-/** A message of a conversation. What an agent thought is not read. */
-export type Message =
-  | { role: 'user'; id: string; content: Content }
-  | { role: 'assistant'; id: string; content?: string | null | undefined; toolCalls?: Call[] | undefined }
+/** A message of a conversation. The content of reasoning is not read. */
+export type AgUiMessage =
+  | { role: 'user'; id: string; content: AgUiContent }
+  | {
+      role: 'assistant'
+      id: string
+      content?: string | null | undefined
+      toolCalls?: AgUiToolCall[] | undefined
+    }
   | ToolMessage
   | { role: 'system' | 'developer'; id: string; content: string }
   | { role: 'reasoning' | 'activity'; id: string }
@@ -92,7 +97,7 @@ const CallSchema = v.object({ id: text, function: v.object({ name: text, argumen
 
 const id = idText
 
-const MessageSchema: v.GenericSchema<unknown, Message> = v.variant('role', [
+const MessageSchema: v.GenericSchema<unknown, AgUiMessage> = v.variant('role', [
   v.object({ role: v.literal('user'), id, content }),
   v.object({
     role: v.literal('assistant'),
@@ -130,7 +135,7 @@ export interface RunAgentInput {
   runId: string
   /** Clients of 0.x send none. */
   protocolVersion?: string | undefined
-  messages: Message[]
+  messages: AgUiMessage[]
   tools: { name: string; description?: string | undefined; parameters?: unknown }[]
   context: { description: string; value: string }[]
   state?: unknown

@@ -1,5 +1,5 @@
 /**
- * Messages of AG-UI as a conversation of this service.
+ * Converts messages of AG-UI to a conversation of this service.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { isObject, misfit } from '../../base/validation.ts'
 import type { EditedConversation } from '../encoders/edits.ts'
 import { answeredOnly, parsed } from '../encoders/history.ts'
 import { partsOfFile } from '../encoders/parts.ts'
-import type { Call, Content, Message, RunAgentInput } from './input.ts'
+import type { AgUiContent, AgUiMessage, AgUiToolCall, RunAgentInput } from './input.ts'
 
-/** What a client says: its newest message of a user, and what came before that. Throws `invalid_body` where there is none. */
+/** The newest user message of a client, and the messages before it. Throws `invalid_body` if there is no user message. */
 export function conversationOf({ threadId, messages, tools }: RunAgentInput): EditedConversation {
   const at = lastUserOf(messages)
   const message = messages[at]
@@ -26,8 +26,8 @@ export function conversationOf({ threadId, messages, tools }: RunAgentInput): Ed
   }
 }
 
-/** The place of the newest message of a user; -1 where there is none. */
-export function lastUserOf(messages: readonly Message[]): number {
+/** The position of the newest message of a user, or -1 if there is none. */
+export function lastUserOf(messages: readonly AgUiMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'user')
 }
 
@@ -36,9 +36,11 @@ function toClientTool({ name, description, parameters }: RunAgentInput['tools'][
   return { name, description, parameters: isSchema ? parameters : undefined }
 }
 
-/** The messages of a client as it sent them, whose calls have the arguments with which they run. */
+/** The messages of a client as it sent them, but with the edited arguments of their calls. */
 export function editedMessages(body: unknown, edited: ReadonlyMap<string, unknown>): unknown[] {
-  const { messages } = body as { readonly messages: readonly { readonly toolCalls?: readonly Call[] }[] }
+  const { messages } = body as {
+    readonly messages: readonly { readonly toolCalls?: readonly AgUiToolCall[] }[]
+  }
   return messages.map(message => {
     if (!message.toolCalls?.some(({ id }) => edited.has(id))) return message
     const toolCalls = message.toolCalls.map(call => {
@@ -49,12 +51,12 @@ export function editedMessages(body: unknown, edited: ReadonlyMap<string, unknow
   })
 }
 
-/** What was said, but for what models refuse. */
-function historyOf(messages: readonly Message[]): HistoryMessage[] {
+/** The earlier messages, without those that models refuse. */
+function historyOf(messages: readonly AgUiMessage[]): HistoryMessage[] {
   return answeredOnly(messages.flatMap(toHistory))
 }
 
-function toHistory(message: Message): HistoryMessage | [] {
+function toHistory(message: AgUiMessage): HistoryMessage | [] {
   switch (message.role) {
     case 'user':
       return { role: 'user', content: inputOf(message.content) }
@@ -71,12 +73,14 @@ function toHistory(message: Message): HistoryMessage | [] {
   }
 }
 
-function toCall({ id: toolCallId, function: { name: toolName, arguments: args } }: Call) {
+function toCall({ id: toolCallId, function: { name: toolName, arguments: args } }: AgUiToolCall) {
   return { toolCallId, toolName, args: parsed(args) }
 }
 
-/** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. So is an empty one. */
-function inputOf(content: Content): RunInput {
+/**
+ * The content of a user message. Empty files are left out, and files that are handles of a provider, which cannot be read here.
+ */
+function inputOf(content: AgUiContent): RunInput {
   if (typeof content === 'string') return content
   return content.flatMap((part): ContentPart[] => {
     if (part.type === 'text') return [part]

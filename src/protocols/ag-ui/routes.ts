@@ -14,7 +14,7 @@ import { RequestAsker } from '../../http/security/asker.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { Reply, sseReply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, sseData } from '../../web/sse.ts'
-import { askedBy } from '../encoders/edits.ts'
+import { askedRunInSession } from '../encoders/edits.ts'
 import { after, encoded } from '../encoders/encoder.ts'
 import { answersOf } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
@@ -40,7 +40,7 @@ function answer(kind: Kind, core: Core): Endpoint {
     const body = await readJson(request, maxBodyBytes)
     const input = parseInput(body)
     const asker = new RequestAsker(request, state, readKeys)
-    const { threadId, runId: named, protocolVersion, state: told, context, forwardedProps } = input
+    const { threadId, runId: named, protocolVersion, state: clientState, context, forwardedProps } = input
     const client = { threadId, runId: named }
     const isVersion1 = protocolVersion !== undefined
     let head = sseData({
@@ -56,8 +56,8 @@ function answer(kind: Kind, core: Core): Endpoint {
     const given = await answersOf(input, target, host, state.owner)
     let started: StartedRun | undefined
     if (given === undefined) {
-      const asked = await askedBy(conversationOf(input), target, core, state)
-      const agui = { runId: named, state: told, context, forwardedProps }
+      const asked = await askedRunInSession(conversationOf(input), target, core, state)
+      const agui = { runId: named, state: clientState, context, forwardedProps }
       started = await core.start({ ...asked, metadata: { agui } }, asker)
     } else {
       const { id, answers, edited } = given

@@ -1,6 +1,6 @@
 /**
- * What a page answers: approvals, and the outputs of the tools that it runs. Questions are calls of such a tool. They are parts of
- * the assistant's message, which the page sends back.
+ * Reads the answers of a page: approvals, and the outputs of the tools that the page runs. Questions are calls of such a tool.
+ * The answers are parts of the assistant's message, which the page sends back.
  *
  * @module
  */
@@ -11,25 +11,25 @@ import { isObject, validate } from '../../base/validation.ts'
 import { AnswersSchema } from '../../runs/waiting/answers.ts'
 import type { UiMessage, UiPart } from './messages.ts'
 
-/** What may be the id of a run. */
+/** Matches the ids of runs. */
 const RUN_ID = /^[\da-f-]{36}$/
 
 /**
- * The run that waits. The metadata of the message tells it; where a page has lost that, the ids of approvals begin with it, and a
- * message has the id of its first run. Throws `run_not_found`.
+ * The id of the waiting run. It is in the metadata of the message. If a page has lost the metadata, it is the beginning of the
+ * ids of approvals, or the id of the message, which is that of its first run. Throws `run_not_found`.
  */
 export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
   const ofRequest = parts.findLast(isDecided)?.approval
   const [asked] = isObject(ofRequest) ? String(ofRequest.id).split('/', 1) : []
-  const told = isObject(metadata) ? metadata.runId : undefined
-  const found = [told, asked, id].find(each => typeof each === 'string' && RUN_ID.test(each))
+  const named = isObject(metadata) ? metadata.runId : undefined
+  const found = [named, asked, id].find(each => typeof each === 'string' && RUN_ID.test(each))
   if (found !== undefined) return String(found)
   throw new ServableError('run_not_found', 'The message is none of a run that waits')
 }
 
 /**
- * The answers to requests that a message has. What else it says is no permission: a call has the input that was kept. Throws
- * `request_not_found` for none, and `invalid_body`.
+ * The answers to requests in a message. Nothing else in the message counts: a call runs with its stored input. Throws
+ * `request_not_found` if there are no answers, and `invalid_body`.
  */
 export function answersIn({ parts }: UiMessage, requests: readonly InputRequest[]): Answer[] {
   const answers = requests.flatMap(

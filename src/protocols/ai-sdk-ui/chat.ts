@@ -1,5 +1,5 @@
 /**
- * The chats of a service: starts the run of a message, goes on with answers, and finds the run that a chat has at work.
+ * The chats of a service: starts the run of a message, continues a run with answers, and finds the run that a chat has at work.
  *
  * @module
  */
@@ -13,36 +13,37 @@ import { checkPermitOf } from '../../runs/permit.ts'
 import type { RunRecord, RunSummary } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
 import type { SseSource } from '../../web/sse.ts'
-import { askedBy } from '../encoders/edits.ts'
-import { encoded, ofLogs } from '../encoders/encoder.ts'
+import { askedRunInSession } from '../encoders/edits.ts'
+import { encoded, encodedLogs } from '../encoders/encoder.ts'
 import { answersIn, waitingRunOf } from './answers.ts'
-import { type ChatBody, historyOf, inputOf, newestOf, type UiMessage } from './messages.ts'
+import { historyOf, inputOf, newestOf, type UiChatBody, type UiMessage } from './messages.ts'
 import { MessageStream } from './stream.ts'
 
-/** Runs that go on from each other in one message, which are told again. */
+/** Most runs of one message that are sent again. */
 const MAX_CHAIN = 100
 
-/** Pages of a list that are read for a run at work, and runs of a page. */
+/** Most pages of a list that are read to find a run at work. */
 const MAX_PAGES = 10
+/** Runs of a page. */
 const PAGE = 100
 
-/** A stream, or all of it, and the run that it is of. */
-export interface Told {
+/** The answer to a chat: the id of the run, and its stream or whole text. */
+export interface ChatAnswer {
   readonly runId: string
   readonly source: SseSource | string
 }
 
 /** A request of a page, for one servable. */
-export interface Asking {
+export interface ChatRequest {
   readonly target: Target
   readonly request: Request
   readonly state: RequestState
 }
 
-/** See the module's head. */
+/** Answers, reconnects and stops chats. */
 export class Chats {
   readonly #core: Core
-  /** Runs outlive their page. */
+  /** Whether runs outlive their page. */
   readonly #resume: boolean
 
   constructor(core: Core, resume: boolean) {
@@ -50,24 +51,24 @@ export class Chats {
     this.#resume = resume
   }
 
-  /** Answers the newest message: the user's starts a run, the assistant's has answers, with which a run goes on. */
-  tell(chat: ChatBody, asking: Asking): Promise<Told> {
+  /** Answers the newest message. A user message starts a run. An assistant message has answers, which continue a run. */
+  answer(chat: UiChatBody, asking: ChatRequest): Promise<ChatAnswer> {
     const newest = newestOf(chat)
-    return newest.role === 'user' ? this.#start(chat, newest, asking) : this.#goOn(newest, asking)
+    return newest.role === 'user' ? this.#start(chat, newest, asking) : this.#continue(newest, asking)
   }
 
-  /** The run that a chat has at work, from the beginning of its message. */
-  async again(chatId: string, { target, request, state }: Asking): Promise<Told | undefined> {
+  /** The stream of the run that a chat has at work, from the beginning of its message. Undefined if no run is at work. */
+  async reconnect(chatId: string, { target, request, state }: ChatRequest): Promise<ChatAnswer | undefined> {
     const [running] = await this.#running(chatId, target, state, 1)
     if (running === undefined) return undefined
     const chain = await this.#chainOf(running, state)
     const { id: runId } = running
     const stream = new MessageStream({ id: chain[0] ?? runId, runId, isStored: true })
-    return { runId, source: await ofLogs(chain, stream, this.#core, request, state) }
+    return { runId, source: await encodedLogs(chain, stream, this.#core, request, state) }
   }
 
   /** Cancels the runs that a chat has at work. */
-  async stop(chatId: string, { target, state }: Asking): Promise<void> {
+  async stop(chatId: string, { target, state }: ChatRequest): Promise<void> {
     await checkPermitOf(this.#core.runs.permit, state, () => target)
     for (const { id } of await this.#running(chatId, target, state, PAGE)) {
       await this.#core.host.cancel(id, state.owner).catch(error => {
@@ -76,10 +77,14 @@ export class Chats {
     }
   }
 
-  async #start(chat: ChatBody, newest: UiMessage, { target, request, state }: Asking): Promise<Told> {
+  async #start(
+    chat: UiChatBody,
+    newest: UiMessage,
+    { target, request, state }: ChatRequest,
+  ): Promise<ChatAnswer> {
     const before = chat.messages.slice(0, -1)
     const isAgain = chat.trigger === 'regenerate-message' || chat.messageId === newest.id
-    const asked = await askedBy(
+    const asked = await askedRunInSession(
       {
         thread: chat.id,
         input: inputOf(newest),
@@ -94,20 +99,20 @@ export class Chats {
       state,
     )
     const started = await this.#core.start(
-      // A run that outlives its page is found by the id of its chat.
+      // The id of the chat later finds a run that outlives its page.
       { ...asked, ...(this.#resume && { sessionId: chat.id, isBackground: true }) },
       new RequestAsker(request, state, this.#core.readKeys),
     )
     const { id, record } = started
     const message = { id, runId: id, isStored: record !== undefined }
-    return this.#told(id, encoded(started, new MessageStream(message), this.#core, request, state), state)
+    return this.#answerOf(id, encoded(started, new MessageStream(message), this.#core, request, state), state)
   }
 
-  async #goOn(message: UiMessage, { target, request, state }: Asking): Promise<Told> {
+  async #continue(message: UiMessage, { target, request, state }: ChatRequest): Promise<ChatAnswer> {
     const { host, answer, readKeys } = this.#core
     const id = waitingRunOf(message)
     const waiting = await host.get(id, state.owner)
-    // What another agent has asked is answered there.
+    // Requests of another agent are answered at that agent.
     const isOfTarget = waiting.kind === target.kind && waiting.name === target.name
     const asked = isOfTarget ? requestsOf(waiting) : []
     const answers = answersIn(message, asked)
@@ -118,7 +123,7 @@ export class Chats {
       ...{ answered: asked, given: answers },
     })
     if (started !== undefined)
-      return this.#told(started.id, encoded(started, stream, this.#core, request, state), state)
+      return this.#answerOf(started.id, encoded(started, stream, this.#core, request, state), state)
     // Some requests are still open.
     const { requests = [] } = record
     return {
@@ -127,7 +132,7 @@ export class Chats {
     }
   }
 
-  async #told(runId: string, source: Promise<SseSource>, state: RequestState): Promise<Told> {
+  async #answerOf(runId: string, source: Promise<SseSource>, state: RequestState): Promise<ChatAnswer> {
     state.started(runId)
     return { runId, source: await source }
   }
@@ -162,7 +167,7 @@ export class Chats {
   }
 }
 
-/** What a run has asked, also what was answered by now. */
+/** All requests of a run, answered ones too. */
 function requestsOf({ requests, result }: RunRecord): readonly InputRequest[] {
   return result?.requests ?? requests ?? []
 }

@@ -3,7 +3,7 @@ import { KINDS } from '../../agents/registry.ts'
 import type { Builders, BuiltInDescription, OperationParts, Paths } from '../../core/builders.ts'
 import { ChatSchema } from './messages.ts'
 
-/** Tells of the routes. */
+/** Describes the routes for the OpenAPI document. */
 export function describeChats(build: Builders): BuiltInDescription {
   return {
     paths: Object.assign({}, ...[...KINDS, undefined].map(kind => pathsOf(build, kind))),
@@ -11,7 +11,7 @@ export function describeChats(build: Builders): BuiltInDescription {
   }
 }
 
-/** The routes of a kind, or of the one that no path names. */
+/** The routes of a kind, or those of `{prefix}/chat`. */
 function pathsOf(build: Builders, kind: Kind | undefined): Paths {
   const { at, parameter, answer, json, ref, text } = build
   const path = at(kind === undefined ? 'chat' : `${kind}s/{name}/chat`)

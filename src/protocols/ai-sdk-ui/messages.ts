@@ -1,6 +1,6 @@
 /**
- * The messages of a page, as the AI SDK sends them (`UIMessage`). Parts that are not known are left out, and empty files: the page
- * would send them again with each message.
+ * The messages of a page, as the AI SDK sends them (`UIMessage`). Unknown parts and empty files are left out without an error,
+ * because the page sends them again with each message.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { isObject, list, validate } from '../../base/validation.ts'
 import { idText } from '../encoders/conversation.ts'
 import { partsOfFile } from '../encoders/parts.ts'
 
-/** Messages of a chat, and parts of one message. */
+/** Most messages of a chat, and most parts of one message. */
 const MAX_MESSAGES = 10_000
 const MAX_PARTS = 10_000
 
-/** A part of a message: what is known of it depends on its type. */
+/** A part of a message. Its members depend on its type. */
 export type UiPart = Readonly<Record<string, unknown>>
 
 /** A message of a page. */
@@ -28,12 +28,12 @@ export interface UiMessage {
   readonly parts: readonly UiPart[]
 }
 
-/** What a page asks. */
-export interface ChatBody {
-  /** Of the chat. */
+/** The body of a page's request. */
+export interface UiChatBody {
+  /** The id of the chat. */
   readonly id: string
   readonly trigger?: string | undefined
-  /** The message that is edited, answered again or gone on with. */
+  /** The message that is edited, answered again or continued. */
   readonly messageId?: string | undefined
   readonly messages: readonly UiMessage[]
   readonly clientTools?: unknown
@@ -46,8 +46,8 @@ const MessageSchema: v.GenericSchema<unknown, UiMessage> = v.object({
   parts: list(v.custom<UiPart>(isObject, 'must be an object'), MAX_PARTS),
 })
 
-/** The body of a chat. */
-export const ChatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
+/** The schema of the body. */
+export const ChatSchema: v.GenericSchema<unknown, UiChatBody> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object({
     id: idText,
@@ -59,44 +59,44 @@ export const ChatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
 )
 
 /** Checks a body. Throws `invalid_body` that names what is wrong. */
-export function parseChat(value: unknown): ChatBody {
+export function parseChat(value: unknown): UiChatBody {
   return validate(ChatSchema, value, 'invalid_body', 'body')
 }
 
-/** What the user says. */
+/** The content of a user message. */
 export function inputOf({ parts }: UiMessage): RunInput {
-  const said = parts.flatMap(contentOf)
-  const [first] = said
-  return said.length === 1 && first?.type === 'text' ? first.text : said
+  const content = parts.flatMap(contentOf)
+  const [first] = content
+  return content.length === 1 && first?.type === 'text' ? first.text : content
 }
 
-/** Earlier messages, oldest first. Of calls those with results are told. */
+/** Earlier messages, oldest first. Calls without results are left out. */
 export function historyOf(messages: readonly UiMessage[]): HistoryMessage[] {
   return messages.flatMap(message => {
-    if (message.role === 'assistant') return saidBy(message)
+    if (message.role === 'assistant') return assistantHistory(message)
     const { role } = message
     const content = inputOf(message)
     return content.length === 0 ? [] : [{ role, content }]
   })
 }
 
-/** An assistant's message, a step at a time: a model is told the results of a step before what it said next. */
-function saidBy({ parts }: UiMessage): HistoryMessage[] {
-  const told: HistoryMessage[] = []
-  let step = new Step()
+/** An assistant's message as several, one for each step. The results of a step come before the content of the next one. */
+function assistantHistory({ parts }: UiMessage): HistoryMessage[] {
+  const history: HistoryMessage[] = []
+  let step = new MessageStep()
   for (const part of parts) {
     if (part.type === 'step-start') {
-      told.push(...step.messages())
-      step = new Step()
+      history.push(...step.messages())
+      step = new MessageStep()
     } else step.add(part)
   }
-  return [...told, ...step.messages()]
+  return [...history, ...step.messages()]
 }
 
 /** A step of an assistant's message. */
-class Step {
+class MessageStep {
   readonly #content: ContentPart[] = []
-  /** By their ids: a step has a call once. */
+  /** By their ids. A step has each call once. */
   readonly #calls = new Map<string, HistoryToolCall>()
   readonly #results: HistoryMessage[] = []
 
@@ -115,16 +115,16 @@ class Step {
   messages(): HistoryMessage[] {
     const content = this.#content
     if (content.length === 0 && this.#calls.size === 0) return []
-    const said = {
+    const message = {
       role: 'assistant' as const,
       ...(content.length > 0 && { content }),
       ...(this.#calls.size > 0 && { toolCalls: [...this.#calls.values()] }),
     }
-    return [said, ...this.#results]
+    return [message, ...this.#results]
   }
 }
 
-/** The call that a part is: of a tool that the page knows, or of any other. */
+/** The call in a part, of a tool that the page knows or of any other. Undefined if the part is no call. */
 export function callOf(part: UiPart): HistoryToolCall | undefined {
   const { type, toolCallId, input } = part
   if (typeof type !== 'string' || typeof toolCallId !== 'string' || toolCallId === '') return undefined
@@ -142,14 +142,14 @@ function contentOf(part: UiPart): ContentPart[] {
   return partsOfFile(dataIn(url), mediaType, name)
 }
 
-/** The base64 of a `data:` URL; any other URL as it is. */
+/** The base64 of a `data:` URL. Any other URL is returned as it is. */
 function dataIn(url: string): string {
   const comma = url.indexOf(',')
   return url.startsWith('data:') && url.slice(0, comma).endsWith(';base64') ? url.slice(comma + 1) : url
 }
 
 /** The newest message of a chat. */
-export function newestOf({ messages }: ChatBody): UiMessage {
+export function newestOf({ messages }: UiChatBody): UiMessage {
   const message = messages.at(-1)
   if (message !== undefined && message.role !== 'system') return message
   throw new ServableError('invalid_body', '`messages`: the last one must be of the user or of the assistant')

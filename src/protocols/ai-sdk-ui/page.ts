@@ -1,5 +1,5 @@
 /**
- * What a page with `useChat` needs beside it: the entry `servable/ai-sdk-ui/page`.
+ * Types and functions for a page with `useChat`: the entry `servable/ai-sdk-ui/page`.
  *
  * @module
  */
@@ -34,23 +34,26 @@ export type ChatMessage<
 /** Without a name: any. */
 type Named<All, Name extends keyof All> = [Name] extends [never] ? unknown : All[Name]
 
-/** What is known of an answer as a whole. */
+/** The metadata of an answer. */
 export type ChatMetadata = {
-  /** The newest of its runs. */
+  /** The id of the answer's newest run. */
   readonly runId: string
   readonly finishReason?: FinishReason
   readonly usage?: Usage
-  /** What the answer waits for. */
+  /** The requests that the answer waits for. */
   readonly requests?: readonly InputRequest[]
   /** The code of the error, once the newest run has failed. */
   readonly errorCode?: string
 }
 
-/** The parts of an answer with data: `data-step`, `data-artifact`, `data-structured`, and `data-message` for data that it says. */
+/**
+ * The parts of an answer with data: `data-step`, `data-artifact`, `data-structured`, and `data-message` for data parts of
+ * messages.
+ */
 export type ChatData<Structured = object> = {
-  /** A step as it stands. `text` is what it said last. */
+  /** The current state of a step. `text` is its newest text. */
   readonly step: Pick<StepEvent, 'name' | 'status' | 'text' | 'durationMs' | 'error'>
-  /** What has come of an artifact. Its files are parts `file`. */
+  /** The artifact so far. Its files are parts `file`. */
   readonly artifact: {
     readonly artifactId: string
     readonly name?: string
@@ -60,7 +63,7 @@ export type ChatData<Structured = object> = {
   readonly message: unknown
 }
 
-/** How a chat is asked to stop. */
+/** Options of the request to stop a chat. */
 export interface StopOptions {
   /** Default: the global one. */
   readonly fetch?: typeof fetch
@@ -69,8 +72,9 @@ export interface StopOptions {
 }
 
 /**
- * Stops the answer of a chat. `stop()` of `useChat` only leaves it, and a service with `resume` goes on with it then. `api` is that of
- * the transport, `id` the chat's. Resolves once it has stopped, also where nothing is at work. Rejects with the service's words.
+ * Stops the answer of a chat. `stop()` of `useChat` only closes the stream, and a service with `resume` then continues the
+ * answer. `api` is that of the transport, `id` the chat's. Resolves once the answer has stopped, or if none is at work. Rejects
+ * with the text of the service's error.
  *
  * @example
  * await stopChat('/api/agents/helper/chat', chat.id)
@@ -81,18 +85,18 @@ export async function stopChat(
   { fetch: send = fetch, ...options }: StopOptions = {},
 ): Promise<void> {
   const response = await send(`${api}/${encodeURIComponent(id)}/stop`, { ...options, method: 'POST' })
-  const words = await response.text()
+  const text = await response.text()
   if (response.ok || response.headers.get('x-error-code') === 'run_not_found') return
-  throw new Error(words || `The service answered ${response.status}`)
+  throw new Error(text || `The service answered ${response.status}`)
 }
 
-/** A message of a session: text, files and what is asked. It is one of any `ChatMessage`. */
+/** A message of a session: text, files and requests. It fits any `ChatMessage`. */
 export type KeptMessage = UIMessage<ChatMetadata, Nothing, Nothing>
 
 /**
- * The turns of a session, newest first, as messages for `useChat`, oldest first. The answer of a run at work is left out:
- * `resume: true` of `useChat` has it told. Calls of tools are left out as well, but for what the newest run waits for: the `requests` of
- * its record.
+ * Converts the turns of a session, newest first, to messages for `useChat`, oldest first. The answer of a run at work is left
+ * out: `resume: true` of `useChat` streams it. Calls of tools are left out too, except the `requests` that the newest run waits
+ * for.
  *
  * @example
  * const { turns } = await client.sessions.messages('helper', id)
@@ -123,7 +127,7 @@ export function messagesOf(turns: readonly Turn[], requests: readonly InputReque
   return messages.filter(message => !left.has(message))
 }
 
-/** A request, as the stream of the answer told it. */
+/** A request, as the stream of the answer sends it. */
 function callOf({ id, kind, toolCallId = id, toolName, args, message, schema }: InputRequest): Part {
   const state = 'input-available'
   const call = {
@@ -134,13 +138,13 @@ function callOf({ id, kind, toolCallId = id, toolName, args, message, schema }: 
     question: { type: 'tool-question', toolCallId: id, state, input: { message, schema } },
     client_tool: { type: `tool-${toolName}`, toolCallId, state, input: args },
   }[kind]
-  // Version 5 knows no approvals.
+  // Version 5 has no approvals.
   return call as object as Part
 }
 
 type Part = KeptMessage['parts'][number]
 
-/** What was said in a turn. */
+/** The user message of a turn. */
 function askedIn({ input, messageId }: Turn, first: string): KeptMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
   return { id: messageId ?? `${first}:user`, role: 'user', parts: parts.flatMap(partOf) }
@@ -155,5 +159,5 @@ function partOf(part: ContentPart): Part[] {
   return [{ type: 'file', mediaType, url, ...(filename && { filename }) }]
 }
 
-/** A URL, or the address of a file of a run; anything else is base64, which has no hyphen. */
+/** Matches a URL, or the address of a run's file. Anything else is base64, which has no hyphen. */
 const ADDRESS = /^([a-z][\w+.-]*:|\/.{0,200}runs\/\w{8}-)/i

@@ -12,15 +12,15 @@ import { stateFor } from '../../core/no-state.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { Chats } from './chat.ts'
 import { describeChats } from './describe.ts'
-import { chatRoutes, NAME, type Named } from './routes.ts'
+import { chatRoutes, NAME, type NamedServable } from './routes.ts'
 
-/** How chats are served. */
+/** Options of chats. */
 export interface AiSdkUiOptions {
-  /** Which one `{prefix}/chat` is with. A text is the name of an agent. Default: the only one that is served. */
-  readonly agent?: string | Named | undefined
+  /** The servable of `{prefix}/chat`. A string is the name of an agent. Default: the only servable of the handler. */
+  readonly agent?: string | NamedServable | undefined
   /**
-   * Runs outlive their page: a page that comes back reads the answer from its beginning (`useChat` with `resume`), and `stopChat`
-   * stops it. It needs a state. Default: false, and whoever leaves stops the run.
+   * Whether runs outlive their page. If so, a page that reconnects reads the answer from its beginning (`useChat` with `resume`),
+   * and `stopChat` stops the answer. It needs a state. Default: false, so a page that disconnects stops its run.
    */
   readonly resume?: boolean | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * `POST …/chat`, `GET …/chat/:id/stream` and `POST …/chat/:id/stop`, for agents, teams, workflows and the one of `{prefix}/chat`.
+ * `POST …/chat`, `GET …/chat/:id/stream` and `POST …/chat/:id/stop`, for agents, teams, workflows and `{prefix}/chat`.
  *
  * @module
  */
@@ -16,14 +16,14 @@ import { readJson, requireJson } from '../../web/body.ts'
 import { Reply, type ReplyHeaders } from '../../web/reply.ts'
 import { counted, SSE_HEADERS } from '../../web/sse.ts'
 import { idText } from '../encoders/conversation.ts'
-import type { Chats, Told } from './chat.ts'
+import type { ChatAnswer, Chats } from './chat.ts'
 import { parseChat } from './messages.ts'
 
 /** The plugin's name. */
 export const NAME = 'ai-sdk-ui'
 
-/** Which servable a chat without a name is with. */
-export interface Named {
+/** The servable of chats without a name in their path. */
+export interface NamedServable {
   readonly kind: Kind
   readonly name: string
 }
@@ -34,7 +34,7 @@ const HEADERS: ReplyHeaders = { ...SSE_HEADERS, 'x-vercel-ai-ui-message-stream':
 type Find = (state: RequestState) => Target
 
 /** Makes the routes. */
-export function chatRoutes(core: Core, chats: Chats, named: Named | undefined): Route[] {
+export function chatRoutes(core: Core, chats: Chats, named: NamedServable | undefined): Route[] {
   const { prefix, catalog } = core
   return [
     ...KINDS.flatMap(kind =>
@@ -54,7 +54,7 @@ function routesAt(path: string, { maxBodyBytes, openStream }: Core, chats: Chats
     toError,
     endpoint,
   })
-  const stream = ({ runId, source }: Told): Reply =>
+  const stream = ({ runId, source }: ChatAnswer): Reply =>
     new Reply(typeof source === 'string' ? source : counted(source, openStream), {
       headers: { ...HEADERS, 'x-run-id': runId },
     })
@@ -63,11 +63,11 @@ function routesAt(path: string, { maxBodyBytes, openStream }: Core, chats: Chats
       const target = find(state)
       requireJson(request)
       const chat = parseChat(await readJson(request, maxBodyBytes))
-      return stream(await chats.tell(chat, { target, request, state }))
+      return stream(await chats.answer(chat, { target, request, state }))
     }),
     route('GET', '/:chatId/stream', async (request, state) => {
-      const told = await chats.again(chatIdIn(state), { target: find(state), request, state })
-      return told === undefined ? new Reply(null, { status: 204, headers: NO_STORE }) : stream(told)
+      const answer = await chats.reconnect(chatIdIn(state), { target: find(state), request, state })
+      return answer === undefined ? new Reply(null, { status: 204, headers: NO_STORE }) : stream(answer)
     }),
     route('POST', '/:chatId/stop', async (request, state) => {
       await chats.stop(chatIdIn(state), { target: find(state), request, state })
@@ -82,8 +82,8 @@ function chatIdIn({ params }: RequestState): string {
   return validate(idText, params.chatId, 'invalid_path', 'chatId')
 }
 
-/** The servable of chats without a name: the one that the options name, else the only one. */
-function findNamed({ catalog }: Core, named: Named | undefined): Target {
+/** The servable of chats without a name in their path: the one of the options, else the only one. */
+function findNamed({ catalog }: Core, named: NamedServable | undefined): Target {
   if (named !== undefined) return catalog.resolve(named.kind, named.name)
   const [only, ...others] = KINDS.flatMap(kind => catalog.entries(kind).map(({ name }) => ({ kind, name })))
   if (only !== undefined && others.length === 0) return catalog.resolve(only.kind, only.name)
@@ -93,9 +93,9 @@ function findNamed({ catalog }: Core, named: Named | undefined): Target {
   )
 }
 
-/** The page shows the text of an error as it is (`DefaultChatTransport`); the code is in a header. */
+/** Makes the body the text of the error, because the page shows it as it is (`DefaultChatTransport`). The code is in a header. */
 async function toError(problem: Response): Promise<Response> {
-  // Middleware may have made it.
+  // Middleware may have made the response, without these members.
   const { detail, code } = Object(await problem.json().catch(() => undefined))
   const headers = new Headers(problem.headers)
   headers.delete('content-length')

@@ -1,6 +1,6 @@
 /**
- * The UI message stream of the AI SDK, as the clients of its versions 5, 6 and 7 read it. The first of them take no field that
- * they do not know, so only what all of them know is told.
+ * The UI message stream of the AI SDK, for clients of its versions 5, 6 and 7. The earliest of them refuse unknown fields, so
+ * only fields that all of them know are sent.
  *
  * @module
  */
@@ -16,92 +16,93 @@ import type {
   RunEvent,
   StepEvent,
 } from '../../agents/contract.ts'
-import { lastWordsOf } from '../../agents/work/last-words.ts'
+import { endMessageOf } from '../../agents/end-message.ts'
 import { canonicalJson } from '../../base/canonical-json.ts'
 import { sseData } from '../../web/sse.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { ANY, urlOf } from '../encoders/parts.ts'
-import { ToldText } from '../encoders/told-text.ts'
+import { SentText } from '../encoders/sent-text.ts'
 import { GatheredArtifact } from './artifact.ts'
 
-/** Which message a run says, and to whom. */
-export interface Message {
-  /** Id of the message: of the first run that says something of it. */
+/** The message that a run streams, and what the page has of it. */
+export interface StreamedMessage {
+  /** Id of the message: that of the first run of it. */
   readonly id: string
   readonly runId: string
-  /** The run is a stored one, which may go on after a crash and say its text again. */
+  /** Whether the run is stored. A stored run may continue after a crash and repeat its text. */
   readonly isStored: boolean
-  /** What was answered for this run: the page has these calls. */
+  /** The requests that were answered before this run. The page has their calls. */
   readonly answered?: readonly InputRequest[] | undefined
-  /** The answers of the page itself. */
+  /** The answers that the page itself gave. */
   readonly given?: readonly Answer[] | undefined
 }
 
-/** The tool whose calls are questions: the page gives the answer as its output. */
+/** The tool whose calls are questions. The page gives the answer as its output. */
 export const QUESTION = 'question'
 
-/** The page does not know the tools of the service, and does not run them. */
+/** Marks calls of the service's tools, which the page neither knows nor runs. */
 const OF_SERVICE = { dynamic: true, providerExecuted: true } as const
 
 const DONE = 'data: [DONE]\n\n'
 
-type Spoken = 'text' | 'reasoning'
+type TextKind = 'text' | 'reasoning'
 
-/** Who says something: the run, or a member inside of it. Several speak at a time, each in a part of its own. */
+/** The run, or a member inside of it. Several may write at the same time, each into a part of its own. */
 interface Speaker {
-  readonly told: Partial<Record<Spoken, ToldText>>
-  /** Its part that is not over. */
-  part: { readonly type: Spoken; readonly id: string } | undefined
+  readonly sent: Partial<Record<TextKind, SentText>>
+  /** Its open part. */
+  part: { readonly type: TextKind; readonly id: string } | undefined
 }
 
 /** A call of a tool, without an end. */
-interface Call {
+interface OpenCall {
   readonly toolName: string | undefined
   readonly isOfPage: boolean
   isReady: boolean
-  /** The page has it: it waited, and the run makes it again. */
+  /** Whether the page has the call. It waited for an answer, and the run makes it again. */
   readonly isAnswered?: true
-  /** The arguments with which the page has it. */
+  /** The arguments that the page has. */
   asked?: unknown
-  /** The page has the result: it gave that itself. */
+  /** Whether the page has the result, because it gave the result itself. */
   readonly hasResult?: boolean
 }
 
 /** Encodes the runs of one message. */
 export class MessageStream implements Encoder {
-  readonly #message: Message
+  readonly #message: StreamedMessage
   readonly #speakers = new Map<string, Speaker>()
-  /** Those with a part that is not over. */
+  /** The speakers with an open part. */
   readonly #speaking = new Set<Speaker>()
-  readonly #calls = new Map<string, Call>()
+  readonly #calls = new Map<string, OpenCall>()
   readonly #artifacts = new Map<string, GatheredArtifact>()
   #parts = 0
   #hasBegun = false
   #isInStep = false
-  /** Calls that have their result in this step, and calls that wait for theirs. */
+  /** Whether a call has got its result in this step. */
   #hasResult = false
+  /** How many calls have no result yet. */
   #atWork = 0
 
-  constructor(message: Message) {
+  constructor(message: StreamedMessage) {
     this.#message = message
-    this.#take(message.answered ?? [], message.given)
+    this.#noteAnswered(message.answered ?? [], message.given)
   }
 
   encode(event: RunEvent): string {
-    const told = this.#encode(event)
-    return this.#hasBegun ? told : this.#start() + told
+    const chunks = this.#encode(event)
+    return this.#hasBegun ? chunks : this.#start() + chunks
   }
 
   /**
-   * The end of a run that another one goes on from, in the same message. Its questions are left out: they have their answers, which
-   * nobody tells again.
+   * Encodes the end of a run that another one continues in the same message. Its questions are left out, because their answers
+   * are not sent again.
    */
-  goesOn({ requests = [] }: FinishEvent): string {
+  continued({ requests = [] }: FinishEvent): string {
     const before = this.#hasBegun ? '' : this.#start()
     const calls = requests.filter(({ kind }) => kind !== 'question')
-    const told = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
-    this.#take(calls)
-    return told
+    const chunks = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
+    this.#noteAnswered(calls)
+    return chunks
   }
 
   #start(): string {
@@ -113,13 +114,13 @@ export class MessageStream implements Encoder {
   #encode(event: RunEvent): string {
     switch (event.type) {
       case 'text':
-        return this.#say('text', event.text, event)
+        return this.#delta('text', event.text, event)
       case 'thinking':
-        return this.#say('reasoning', event.text, event)
+        return this.#delta('reasoning', event.text, event)
       case 'tool_call_start':
         return this.#begin(event.toolCall, event.isClientTool, event)
       case 'tool_call_delta':
-        return this.#argue(event.toolCallId, event.argumentsDelta)
+        return this.#argsDelta(event.toolCallId, event.argumentsDelta)
       case 'tool_call_ready':
         return this.#ready(event.toolCallId, event.args)
       case 'tool_call_end':
@@ -133,7 +134,7 @@ export class MessageStream implements Encoder {
       case 'resumed':
         return this.#resume()
       case 'finish':
-        return this.#partsOf(lastWordsOf(event)) + this.#finish(event)
+        return this.#partsOf(endMessageOf(event)) + this.#finish(event)
       case 'error':
         return this.#fail(event.error, event.code)
       default:
@@ -141,13 +142,13 @@ export class MessageStream implements Encoder {
     }
   }
 
-  #say(type: Spoken, text: string, facts: EventFacts): string {
+  #delta(type: TextKind, text: string, facts: EventFacts): string {
     const speaker = this.#speakerOf(facts)
-    const told = this.#toldBy(speaker, type)
-    const fresh = told === undefined ? text : told.add(text)
+    const sent = this.#sentBy(speaker, type)
+    const fresh = sent === undefined ? text : sent.add(text)
     if (fresh === '') return ''
     let before = ''
-    if (speaker.part?.type !== type || told?.isOther || this.#isOver) {
+    if (speaker.part?.type !== type || sent?.isOther || this.#isOver) {
       before = this.#close(speaker) + this.#next()
       speaker.part = { type, id: `${type}-${++this.#parts}` }
       this.#speaking.add(speaker)
@@ -156,17 +157,17 @@ export class MessageStream implements Encoder {
     return `${before}data: {"type":"${type}-delta","id":"${speaker.part.id}","delta":${JSON.stringify(fresh)}}\n\n`
   }
 
-  /** What a speaker has said; only of a run that may say it again. */
-  #toldBy({ told }: Speaker, type: Spoken): ToldText | undefined {
-    if (this.#message.isStored) told[type] ??= new ToldText()
-    return told[type]
+  /** The text that a speaker has sent. Undefined for a run that never repeats text. */
+  #sentBy({ sent }: Speaker, type: TextKind): SentText | undefined {
+    if (this.#message.isStored) sent[type] ??= new SentText()
+    return sent[type]
   }
 
   #speakerOf({ agent = '', parentId = '' }: EventFacts): Speaker {
     const key = agent === '' && parentId === '' ? '' : JSON.stringify([agent, parentId])
     let speaker = this.#speakers.get(key)
     if (speaker === undefined) {
-      speaker = { told: {}, part: undefined }
+      speaker = { sent: {}, part: undefined }
       this.#speakers.set(key, speaker)
     }
     return speaker
@@ -185,48 +186,48 @@ export class MessageStream implements Encoder {
     return before + sseData({ type: 'tool-input-start', toolCallId, toolName, ...kindOf(isOfPage) })
   }
 
-  #argue(toolCallId: string, inputTextDelta: string): string {
+  #argsDelta(toolCallId: string, inputTextDelta: string): string {
     if (this.#calls.get(toolCallId)?.isReady !== false) return ''
     return sseData({ type: 'tool-input-delta', toolCallId, inputTextDelta })
   }
 
   #ready(toolCallId: string, input: unknown = {}): string {
     const call = this.#calls.get(toolCallId)
-    // What was edited before it was approved takes the place of what the page has.
+    // Arguments that were edited with the approval replace those that the page has.
     if (call === undefined || (call.isReady && !isEdited(call, input))) return ''
     const { toolName, isOfPage } = call
-    const told = sseData({
+    const chunks = sseData({
       type: 'tool-input-available',
       ...{ toolCallId, toolName, ...kindOf(isOfPage), input },
     })
     call.isReady = true
     call.asked = input
-    return told
+    return chunks
   }
 
   #end(event: Extract<RunEvent, { type: 'tool_call_end' }>): string {
     const { toolCallId } = event
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return ''
-    const told = call.hasResult ? '' : outputOf(event, call)
+    const chunks = call.hasResult ? '' : outputOf(event, call)
     const ready = call.isReady ? '' : this.#ready(toolCallId)
     this.#calls.delete(toolCallId)
     if (!call.isAnswered) this.#atWork--
     this.#hasResult = true
-    return ready + told
+    return ready + chunks
   }
 
   #artifact(event: ArtifactEvent & EventFacts): string {
     const { artifactId, append, lastChunk } = event
     const artifact = (append && this.#artifacts.get(artifactId)) || new GatheredArtifact(event)
     const files = event.parts.map(part => (isFile(part) ? fileOf(part) : '')).join('')
-    const told = files + artifactOf(artifact.add(event))
+    const chunks = files + artifactOf(artifact.add(event))
     if (lastChunk) this.#artifacts.delete(artifactId)
     else this.#artifacts.set(artifactId, artifact)
-    return told && this.#apart(event, told)
+    return chunks && this.#apart(event, chunks)
   }
 
-  /** A part of a message. Its text is a part of its own. */
+  /** Encodes the parts of a message. Each text is a part of its own. */
   #partsOf(event: (MessageEvent & EventFacts) | undefined): string {
     return event === undefined ? '' : event.parts.map(part => this.#part(part, event)).join('')
   }
@@ -235,14 +236,14 @@ export class MessageStream implements Encoder {
     if (part.type === 'data') return this.#apart(facts, dataOf('message', part.data))
     if (isFile(part)) return this.#apart(facts, fileOf(part))
     const speaker = this.#speakerOf(facts)
-    return this.#close(speaker) + this.#say('text', part.text, facts) + this.#close(speaker)
+    return this.#close(speaker) + this.#delta('text', part.text, facts) + this.#close(speaker)
   }
 
-  /** What was complete stays; what was not begins again. */
+  /** Prepares for the repeated events of a run that resumes. Complete calls stay, and open calls begin again. */
   #resume(): string {
-    for (const { told } of this.#speakers.values()) {
-      told.text?.resume()
-      told.reasoning?.resume()
+    for (const { sent } of this.#speakers.values()) {
+      sent.text?.resume()
+      sent.reasoning?.resume()
     }
     for (const [id, call] of this.#calls) if (!call.isAnswered) this.#calls.delete(id)
     this.#atWork = 0
@@ -251,15 +252,15 @@ export class MessageStream implements Encoder {
 
   #finish({ finishReason, requests = [], structured, usage }: FinishEvent): string {
     const data = structured == null ? '' : dataOf('structured', structured)
-    const said = this.#closeAll() + this.#rest(data) + this.#askAll(requests) + this.#finishStep()
+    const before = this.#closeAll() + this.#rest(data) + this.#askAll(requests) + this.#finishStep()
     const messageMetadata = {
       finishReason,
       ...(usage && { usage }),
-      // What was asked before is answered.
+      // Replaces the requests of the earlier run, which are answered.
       ...((requests.length > 0 || this.#message.answered) && { requests }),
     }
-    if (finishReason !== 'cancelled') return said + sseData({ type: 'finish', messageMetadata }) + DONE
-    return said + sseData({ type: 'message-metadata', messageMetadata }) + sseData({ type: 'abort' }) + DONE
+    if (finishReason !== 'cancelled') return before + sseData({ type: 'finish', messageMetadata }) + DONE
+    return before + sseData({ type: 'message-metadata', messageMetadata }) + sseData({ type: 'abort' }) + DONE
   }
 
   #fail(errorText: string, errorCode: string): string {
@@ -267,10 +268,10 @@ export class MessageStream implements Encoder {
     return this.#closeAll() + this.#rest() + about + sseData({ type: 'error', errorText }) + DONE
   }
 
-  /** What was not told of the artifacts, and what comes last. */
+  /** The parts of artifacts that were not sent, and `last`. */
   #rest(last = ''): string {
-    const told = [...this.#artifacts.values()].map(artifact => artifactOf(artifact.rest())).join('') + last
-    return told && this.#content(told)
+    const chunks = [...this.#artifacts.values()].map(artifact => artifactOf(artifact.rest())).join('') + last
+    return chunks && this.#content(chunks)
   }
 
   #askAll(requests: readonly InputRequest[]): string {
@@ -284,13 +285,13 @@ export class MessageStream implements Encoder {
     }
     const isOfPage = kind === 'client_tool'
     const begun = this.#calls.has(toolCallId) ? '' : this.#begin({ id: toolCallId, name: toolName }, isOfPage)
-    const told = begun + this.#ready(toolCallId, args)
-    if (isOfPage) return told
-    return told + sseData({ type: 'tool-approval-request', approvalId: id, toolCallId })
+    const chunks = begun + this.#ready(toolCallId, args)
+    if (isOfPage) return chunks
+    return chunks + sseData({ type: 'tool-approval-request', approvalId: id, toolCallId })
   }
 
-  /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[], given: readonly Answer[] = []): void {
+  /** Notes the answered calls. The run that continues makes them again. */
+  #noteAnswered(requests: readonly InputRequest[], given: readonly Answer[] = []): void {
     for (const { id, kind, toolCallId = id, toolName, args: asked } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
@@ -302,19 +303,19 @@ export class MessageStream implements Encoder {
     this.#atWork = 0
   }
 
-  /** Tells what ends what its speaker says. */
-  #apart(facts: EventFacts, told: string): string {
-    return this.#close(this.#speakerOf(facts)) + this.#content(told)
+  /** Adds content that ends the open part of its speaker. */
+  #apart(facts: EventFacts, chunks: string): string {
+    return this.#close(this.#speakerOf(facts)) + this.#content(chunks)
   }
 
-  /** Everything is part of a step. */
-  #content(told: string): string {
-    if (this.#isInStep) return told
+  /** Starts a step before the content if none is open. */
+  #content(chunks: string): string {
+    if (this.#isInStep) return chunks
     this.#isInStep = true
-    return sseData({ type: 'start-step' }) + told
+    return sseData({ type: 'start-step' }) + chunks
   }
 
-  /** What is said or called after results is of another step. */
+  /** Starts the next step if this one has results and no open calls. */
   #next(): string {
     return (this.#isOver ? this.#closeAll() + this.#finishStep() : '') + this.#content('')
   }
@@ -324,16 +325,16 @@ export class MessageStream implements Encoder {
   }
 
   #finishStep(): string {
-    const told = this.#isInStep ? sseData({ type: 'finish-step' }) : ''
+    const chunks = this.#isInStep ? sseData({ type: 'finish-step' }) : ''
     this.#isInStep = false
     this.#hasResult = false
-    return told
+    return chunks
   }
 
   #closeAll(): string {
-    let told = ''
-    for (const speaker of this.#speaking) told += this.#close(speaker)
-    return told
+    let chunks = ''
+    for (const speaker of this.#speaking) chunks += this.#close(speaker)
+    return chunks
   }
 
   #close(speaker: Speaker): string {
@@ -345,7 +346,7 @@ export class MessageStream implements Encoder {
   }
 }
 
-function isEdited({ isAnswered, asked }: Call, input: unknown): boolean {
+function isEdited({ isAnswered, asked }: OpenCall, input: unknown): boolean {
   return isAnswered === true && canonicalJson(input) !== canonicalJson(asked ?? {})
 }
 
@@ -355,7 +356,7 @@ function kindOf(isOfPage: boolean): Partial<typeof OF_SERVICE> {
 
 function outputOf(
   { toolCallId, result = null, error, code }: Extract<RunEvent, { type: 'tool_call_end' }>,
-  { isOfPage, isAnswered }: Call,
+  { isOfPage, isAnswered }: OpenCall,
 ): string {
   if (error === undefined)
     return sseData({ type: 'tool-output-available', toolCallId, output: result, ...kindOf(isOfPage) })
@@ -363,7 +364,7 @@ function outputOf(
   return sseData({ type: 'tool-output-error', toolCallId, errorText: error, ...kindOf(isOfPage) })
 }
 
-/** A part with data. One with an id takes the place of the one before it. */
+/** A part with data. It replaces an earlier part with the same id. */
 function dataOf(name: string, data: unknown, id?: string): string {
   return sseData({ type: `data-${name}`, ...(id !== undefined && { id }), data })
 }

@@ -1,5 +1,5 @@
 /**
- * A conversation of which a client tells all each time.
+ * Conversations of protocols whose clients send the whole conversation with each request.
  *
  * @module
  */
@@ -11,34 +11,37 @@ import type { AskedRun } from '../../http/runs/start-run.ts'
 import { parseConversation, RunInputSchema } from '../../runs/input.ts'
 import type { Target } from '../../runs/target.ts'
 
-/** What a client tells. */
-export interface Conversation {
-  /** The newest message of the user, and the client's id of it. Undefined: what was said before holds it. */
+/** A conversation as a client sends it. */
+export interface ClientConversation {
+  /** The newest message of the user. Undefined: the history contains it. */
   readonly input: RunInput | undefined
+  /** The client's id of that message. */
   readonly messageId?: string | undefined
-  /** What was said before, oldest first; asked for where the client remembers. */
+  /** Returns the earlier messages, oldest first. Is called only if the client remembers the conversation. */
   readonly history: () => readonly HistoryMessage[]
-  /** Checked here. */
+  /** The tools of the client. They are checked here. */
   readonly clientTools?: unknown
 }
 
-/** Messages of a history, and its characters as JSON: the oldest ones are left out, as a session's are. */
+/** Most messages of a history. The oldest are left out, as in sessions. */
 const MAX_MESSAGES = 1000
+/** Most characters of a history as JSON. */
 const MAX_LENGTH = 1024 * 1024
 
 /**
- * The run that a conversation asks for. Its history is told unless the service remembers (`isKept`). Throws `invalid_body`.
+ * The run that a conversation asks for. It has the client's history, unless the service remembers it (`isKept`). Throws
+ * `invalid_body`.
  */
-export function toldBy(
-  { input, messageId, history, clientTools }: Conversation,
+export function askedRunOf(
+  { input, messageId, history, clientTools }: ClientConversation,
   target: Target,
   isKept = false,
 ): AskedRun {
-  const told = isKept ? [] : history()
-  const at = input === undefined ? told.findLastIndex(({ role }) => role === 'user') : -1
-  const newest = told[at]
+  const messages = isKept ? [] : history()
+  const at = input === undefined ? messages.findLastIndex(({ role }) => role === 'user') : -1
+  const newest = messages[at]
   const asked = input ?? (newest?.role === 'user' ? newest.content : '')
-  const before = told.filter((_, index) => index !== at)
+  const before = messages.filter((_, index) => index !== at)
   return {
     ...{ target, input: validate(RunInputSchema, asked, 'invalid_body', 'message'), messageId },
     ...parseConversation({
@@ -55,7 +58,7 @@ export const idText: v.GenericSchema<string> = v.pipe(
   v.maxLength(500, 'must have at most 500 characters'),
 )
 
-/** The newest messages that fit; what answers a call goes with it. */
+/** The newest messages within the limits. A result is left out with its call. */
 function fitting(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
   let length = 0
   let first = history.length

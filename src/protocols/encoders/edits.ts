@@ -1,6 +1,6 @@
 /**
- * Who remembers a conversation: the service, for a caller with an identity, where sessions are kept; else the client. What the service
- * has may be edited.
+ * Conversations that clients may edit. The service remembers the conversation of a caller with an identity if it stores sessions.
+ * Otherwise the client remembers it. Clients may replace messages that the service remembers.
  *
  * @module
  */
@@ -12,23 +12,23 @@ import type { Core } from '../../core/built-in.ts'
 import type { RequestState } from '../../http/context.ts'
 import type { AskedRun } from '../../http/runs/start-run.ts'
 import type { Target } from '../../runs/target.ts'
-import { type Conversation, toldBy } from './conversation.ts'
+import { askedRunOf, type ClientConversation } from './conversation.ts'
 
-/** What a client tells. */
-export interface EditedConversation extends Conversation {
-  /** Its id of the conversation. */
+/** A conversation as a client sends it, with its edit. */
+export interface EditedConversation extends ClientConversation {
+  /** The client's id of the conversation. */
   readonly thread: string
   /**
-   * The message takes the place of the one with its id, and what came after that is forgotten. `must`: it is there, unless it would be
-   * the next one after `before`; `may`: it may be there. Default: it is a new one.
+   * Whether the message replaces the one with its id. All messages after that are deleted. `must`: the session must have such a
+   * message, unless the message is the next one after `before`. `may`: the session may have one. Default: the message is new.
    */
   readonly replaces?: 'must' | 'may' | undefined
-  /** The client's id of the user's message before it. */
+  /** The client's id of the user message before this one. */
   readonly before?: string | undefined
 }
 
-/** The run that a conversation asks for. Throws `invalid_body`, and `session_changed` for a message that must be there. */
-export async function askedBy(
+/** The run that a conversation asks for. Throws `invalid_body`, and `session_changed` if the message to replace is missing. */
+export async function askedRunInSession(
   conversation: EditedConversation,
   target: Target,
   core: Pick<Core, 'runs' | 'whyUnstored'>,
@@ -36,37 +36,37 @@ export async function askedBy(
 ): Promise<AskedRun> {
   const { thread: sessionId } = conversation
   const session = sessionIn(sessionId, target, core, state)
-  const asked = toldBy(conversation, target, session !== undefined)
+  const asked = askedRunOf(conversation, target, session !== undefined)
   return session ? { ...asked, sessionId, replaces: await replacedBy(session, conversation) } : asked
 }
 
-/** A session, and what keeps it. */
-interface Session {
+/** The key of a session, and the storage that has it. */
+interface StoredSession {
   readonly key: SessionKey
-  readonly keeper: SessionStorage
+  readonly storage: SessionStorage
 }
 
-/** The session of a caller with an identity, where sessions are kept. */
+/** The session of a caller with an identity. Undefined if the service stores no sessions. */
 function sessionIn(
   sessionId: string,
   target: Target,
   { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
-): Session | undefined {
+): StoredSession | undefined {
   const { memory } = runs
   const { identity } = state
   if (!identity || whyUnstored(state)) return undefined
   const key = sessionOf(memory, target, { sessionId, identity: identity.id })
-  return key && memory?.sessions && { key, keeper: memory.sessions }
+  return key && memory?.sessions && { key, storage: memory.sessions }
 }
 
-/** Which message is to be replaced, if any. It is looked for again when it is. */
+/** The id of the message to replace, if any. The run checks again that it exists. */
 async function replacedBy(
-  { key, keeper }: Session,
+  { key, storage }: StoredSession,
   { messageId, replaces, before }: EditedConversation,
 ): Promise<string | undefined> {
   if (replaces === undefined) return undefined
-  const turns = await keeper.turns(key)
+  const turns = await storage.turns(key)
   const turn = turns.find(each => idOf(each) === messageId)
   if (turn !== undefined) return turn.messageId ?? turn.runId
   const last = turns.findLast(({ continuedFrom }) => continuedFrom === undefined)
@@ -75,7 +75,7 @@ async function replacedBy(
   throw new ServableError('session_changed', 'The session has no such message')
 }
 
-/** How pages name the message of a turn: one that has no id is known by its run. */
+/** The id that pages give the message of a turn. Without an own id, it is made from the id of the run. */
 function idOf({ messageId, runId }: Turn): string {
   return messageId ?? `${runId}:user`
 }

@@ -1,5 +1,5 @@
 /**
- * What the encoders of other protocols share: a run as server-sent events in the words of a protocol.
+ * Writes runs as server-sent events of other protocols. Each protocol has its own encoder.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import type { StartedRun } from '../../http/runs/start-run.ts'
 import { pulled, type SseSource } from '../../web/sse.ts'
 
 /**
- * Encodes one run. It is deterministic: the same events give the same text again, so a stored run can be told again from its log.
- * What it makes of an event that is no JSON throws, and changes nothing of its own.
+ * Encodes one run. It is deterministic: the same events give the same text again, so a stored run can be sent again from its log.
+ * It throws for an event that cannot be JSON, and its state does not change then.
  */
 export interface Encoder {
-  /** The messages of an event as server-sent events, in their order; empty for none. The last one has the end of the stream. */
+  /** Returns the server-sent events of one event of the run, or empty text for none. Those of the last event end the stream. */
   encode(event: RunEvent): string
-  /** The end of a run that the next one goes on from. */
-  goesOn?(event: FinishEvent): string
+  /** Returns the server-sent events of the end of a run that another run continues. */
+  continued?(event: FinishEvent): string
 }
 
-/** A run that was started, in the words of an encoder. Whoever leaves a plain run cancels it. */
+/** The stream of a started run. Cancelling the stream cancels a run that is not stored. */
 export async function encoded(
   { id, run }: StartedRun,
   encoder: Encoder,
@@ -30,15 +30,15 @@ export async function encoded(
   request: Request,
   state: RequestState,
 ): Promise<SseSource> {
-  if (run === undefined) return ofLogs([id], encoder, core, request, state)
+  if (run === undefined) return encodedLogs([id], encoder, core, request, state)
   return sseOf(run, event => encoder.encode(event))
 }
 
 /**
- * The logs of runs that go on from each other, as one stream; the end of each but the last is told by `goesOn`. Where the first cannot
- * be followed, it rejects.
+ * The logs of runs that continue each other, as one stream. `continued` encodes the end of each but the last. Rejects if the
+ * first run cannot be followed.
  */
-export async function ofLogs(
+export async function encodedLogs(
   ids: readonly string[],
   encoder: Encoder,
   { host }: Pick<Core, 'host'>,
@@ -50,7 +50,7 @@ export async function ofLogs(
   let follower = await follow(ids[at])
   let isOver = false
   const encode = (event: RunEvent) =>
-    event.type === 'finish' && at < ids.length - 1 ? encoder.goesOn?.(event) : encoder.encode(event)
+    event.type === 'finish' && at < ids.length - 1 ? encoder.continued?.(event) : encoder.encode(event)
   const cancel = () => {
     isOver = true
     follower.leave()
@@ -71,26 +71,26 @@ export async function ofLogs(
       return text || undefined
     },
     broken(error) {
-      state.tellThrown('stream.failed', error, request)
+      state.logThrown('stream.failed', error, request)
       return encoder.encode(BROKEN)
     },
   })
 }
 
-/** A text, and then what a source gives. */
+/** A source that sends a text, and then the content of another source. */
 export function after(text: string, source: SseSource): SseSource {
-  let isTold = false
+  let isSent = false
   return {
     cancel: () => source.cancel(),
     read(take) {
-      const goesOn = isTold || take(text)
-      isTold = true
-      if (goesOn) source.read(take)
+      const takesMore = isSent || take(text)
+      isSent = true
+      if (takesMore) source.read(take)
     },
   }
 }
 
-/** What the client of a stream is told whose log cannot be read. */
+/** The event that a client gets if the log of the run cannot be read. */
 const BROKEN = {
   type: 'error',
   code: 'state_unavailable',

@@ -1,5 +1,5 @@
 /**
- * Earlier messages as clients of other protocols tell them.
+ * Earlier messages, as clients of other protocols send them.
  *
  * @module
  */
@@ -8,28 +8,28 @@ import type { ContentPart, HistoryMessage, RunInput } from '../../agents/contrac
 import { parseJson } from '../../web/json.ts'
 
 /**
- * Without calls that have no result, results of no call, and messages that say nothing; results come next to their calls: models
- * refuse all else.
+ * Returns the messages without calls that have no result, results that have no call, and empty messages. Each result follows its
+ * call. Models refuse anything else.
  */
 export function answeredOnly(messages: readonly HistoryMessage[]): HistoryMessage[] {
   const results = new Map<string, HistoryMessage>()
-  // Of two results the first counts.
+  // If a call has two results, the first counts.
   for (const each of messages.toReversed()) if (each.role === 'tool') results.set(each.toolCallId, each)
   return messages.flatMap((message): HistoryMessage | HistoryMessage[] => {
     if (message.role === 'tool') return []
-    // Nobody else has calls.
-    const { toolCalls: all = [], ...said } = message as Extract<HistoryMessage, { role: 'assistant' }>
+    // Only messages of assistants have calls.
+    const { toolCalls: all = [], ...rest } = message as Extract<HistoryMessage, { role: 'assistant' }>
     const given: HistoryMessage[] = []
     const toolCalls = all.filter(({ toolCallId, toolName }) => {
       const result = results.get(toolCallId)
       return result && results.delete(toolCallId) && given.push({ ...result, toolName } as HistoryMessage)
     })
-    if (toolCalls.length > 0) return [{ ...said, toolCalls }, ...given]
-    return said.content?.length ? said : []
+    if (toolCalls.length > 0) return [{ ...rest, toolCalls }, ...given]
+    return rest.content?.length ? rest : []
   })
 }
 
-/** JSON that a body has as text, within the bounds of the body itself; the text where it is none. */
+/** Parses JSON that a body has as text, within the limits of bodies. Returns the text itself if it is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return parseJson(text)
@@ -38,13 +38,13 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** What a tool gave or a page says, which clients of text carry as JSON. */
+/** The value of a tool's result or a decision. Clients that send only text send it as JSON. */
 export function givenIn(content: unknown): unknown {
   if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
   return parsed(content)
 }
 
-/** What a user says: as text where it is nothing else. */
+/** The parts of a user's message as an input: a string if it is a single text. */
 export function inputOf(parts: readonly ContentPart[]): RunInput {
   const [first] = parts
   if (first === undefined) return ''

@@ -1,5 +1,5 @@
 /**
- * What is served, by names that protocols know: a bare name, or a kind and a name.
+ * The names of servables in other protocols: a bare name, or a kind and a name.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { KINDS } from '../../agents/registry.ts'
 import type { Catalog } from '../../http/catalog.ts'
 import type { Target } from '../../runs/target.ts'
 
-/** The servable of a bare name, an agent before all others, or of a kind and a name: `team/desk`. */
+/** Returns the servable of a bare name, agents first, or of a kind and a name: `team/desk`. */
 export function findNamed(catalog: Catalog, id: string): Target | undefined {
   return KINDS.map(kind => {
     const prefix = `${kind}/`
@@ -17,7 +17,7 @@ export function findNamed(catalog: Catalog, id: string): Target | undefined {
   }).find(target => target)
 }
 
-/** The names of all: bare ones, and with the kind where another kind has the name before. */
+/** The names of all servables. A name that another kind already has gets its kind as a prefix. */
 export function namesOf(catalog: Catalog): string[] {
   const served = (kind: Kind) =>
     catalog

@@ -1,5 +1,5 @@
 /**
- * Files of messages, as the protocols of pages name them: a media type and a URL or base64.
+ * Files of messages in the protocols of pages: a media type, and a URL or base64.
  *
  * @module
  */
@@ -7,8 +7,8 @@
 import type { ContentPart } from '../../agents/contract.ts'
 
 /**
- * The part of a file: an image, audio, or any other; none of an empty one. `data` is base64 or a URL. A media type may have parameters,
- * or be none.
+ * The part of a file: an image, audio, or any other file. Empty for an empty file. `data` is base64 or a URL. A media type may
+ * have parameters, or be invalid.
  */
 export function partsOfFile(data: string, mediaType: string, filename?: string): ContentPart[] {
   if (data === '') return []
@@ -18,10 +18,10 @@ export function partsOfFile(data: string, mediaType: string, filename?: string):
   return [{ type: 'file', data, mimeType, ...(filename !== undefined && { filename }) }]
 }
 
-/** The media type of a file of which nothing is known. */
+/** The media type of a file of unknown type. */
 export const ANY = 'application/octet-stream'
 
-/** The URL of a file: a `data:` URL where it is base64. */
+/** The URL of a file: a `data:` URL if the data is base64. */
 export function urlOf(data: string, mimeType: string): string {
   return ADDRESS.test(data) ? data : `data:${mimeType};base64,${data}`
 }
@@ -31,5 +31,5 @@ export function isAddress(data: string): boolean {
   return ADDRESS.test(data)
 }
 
-/** A URL, or the address of a file of a run without an origin: base64 has no hyphen. */
+/** Matches a URL, or the address of a run's file without an origin. Base64 has no hyphen. */
 const ADDRESS = /^([a-z][\w+.-]*:|\/.{0,200}runs\/\w{8}-)/i

@@ -1,5 +1,5 @@
 /**
- * What a run asks, for clients that read text.
+ * The requests of runs as text, for clients that read only text.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export function questionOf({ kind, message, toolName, args }: InputRequest): str
   return `${kind === 'approval' ? 'Approve' : 'Run'} \`${toolName}\`: ${shown}`
 }
 
-/** The question that a text answers: the only open one, where it takes text. Text never approves. */
+/** The question that a text answers: the only open one, if it accepts text. Text never approves. */
 export function askedForText(open: readonly InputRequest[]): InputRequest | undefined {
   const [question, ...others] = open.filter(({ kind }) => kind === 'question')
   const { schema } = question ?? {}

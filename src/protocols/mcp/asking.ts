@@ -1,5 +1,5 @@
 /**
- * What runs ask, as forms that a client shows to a person (MCP, elicitation), and what comes back.
+ * Requests of runs as forms that a client shows to a person (MCP, elicitation), and the answers to these forms.
  *
  * @module
  */
@@ -14,35 +14,37 @@ export function showsForms({ elicitation }: Fields): boolean {
   return isObject(elicitation) && ('form' in elicitation || !('url' in elicitation))
 }
 
-/** The name of a request in its run: the same whenever a run asks the same. */
+/** The key of a request in its run. It is the same whenever a run asks the same. */
 export function keyOf({ id }: InputRequest): string {
   return id.slice(id.indexOf('/') + 1)
 }
 
-/** What to show, by the names of the requests. `said` is what the run has said before. */
-export function formsOf(requests: readonly InputRequest[], said = ''): Readonly<Record<string, object>> {
-  return Object.fromEntries(requests.map((request, at) => [keyOf(request), formOf(request, at ? '' : said)]))
+/** The forms of requests, by the keys of the requests. `preceding` is the text of the run so far. */
+export function formsOf(requests: readonly InputRequest[], preceding = ''): Readonly<Record<string, object>> {
+  return Object.fromEntries(
+    requests.map((request, at) => [keyOf(request), formOf(request, at ? '' : preceding)]),
+  )
 }
 
-/** Most characters of what was said before a question. */
-const MAX_SAID = 2000
+/** Most characters of the run's text before a question. */
+const MAX_PRECEDING = 2000
 
-function formOf(request: InputRequest, said: string): object {
-  const message = `${said.slice(-MAX_SAID)}${said && '\n\n'}${questionOf(request)}`
+function formOf(request: InputRequest, preceding: string): object {
+  const message = `${preceding.slice(-MAX_PRECEDING)}${preceding && '\n\n'}${questionOf(request)}`
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: schemaOf(request) },
   }
 }
 
-/** The form of an approval: a client that accepts a form by itself has not approved. */
+/** The form of an approval. The decision is a field, so a client that accepts forms by itself does not approve. */
 const APPROVAL = {
   type: 'object',
   properties: { decision: { type: 'string', enum: ['approve', 'deny'] }, reason: { type: 'string' } },
   required: ['decision'],
 }
 
-/** Whatever is no form is asked for as text. */
+/** The schema of a request's form. A schema that no form can have becomes one text field. */
 function schemaOf({ kind, schema }: InputRequest): object {
   if (kind === 'approval') return APPROVAL
   if (isForm(schema)) {
@@ -53,7 +55,7 @@ function schemaOf({ kind, schema }: InputRequest): object {
   return { type: 'object', properties: { answer }, required: ['answer'] }
 }
 
-/** Whether a schema is an object of fields: forms have no deeper ones. */
+/** Whether a schema is an object of plain fields. Forms have no nested fields. */
 function isForm(schema: unknown): schema is { readonly properties: Fields } {
   const { type, properties } = Object(schema) as Fields
   return type === 'object' && isObject(properties) && Object.values(properties).every(fieldOf)
@@ -62,7 +64,7 @@ function isForm(schema: unknown): schema is { readonly properties: Fields } {
 /** The formats that forms have (MCP, elicitation, requested schema). The run itself checks the others. */
 const FORMATS = /^(email|uri|date|date-time)$/
 
-/** A field as clients take it; undefined for what is none. */
+/** A field as clients accept it. Undefined if the schema is no field of a form. */
 function fieldOf(schema: unknown): Fields | undefined {
   const { format, ...field } = Object(schema) as Fields
   const { type, items } = field
@@ -74,7 +76,7 @@ function fieldOf(schema: unknown): Fields | undefined {
   return shown && FORMATS.test(String(format)) ? { ...shown, format } : shown
 }
 
-/** Texts to choose from: some libraries do not say that they are texts. */
+/** A choice among texts, with its type, which some libraries leave out. Undefined for any other schema. */
 function choiceOf(schema: unknown): Fields | undefined {
   const { type = 'string', enum: texts, anyOf = texts } = Object(schema) as Fields
   const isText = (value: unknown) => typeof (Object(value).const ?? value) === 'string'
@@ -82,17 +84,17 @@ function choiceOf(schema: unknown): Fields | undefined {
   return isChoice ? { ...Object(schema), type } : undefined
 }
 
-/** What people have answered. */
-export interface Given {
+/** The answers that people gave in forms. */
+export interface FormAnswers {
   readonly answers: readonly Answer[]
-  /** Somebody does not answer: the run cannot go on. */
+  /** Whether somebody refused to answer. The run cannot continue then. */
   readonly isRefused: boolean
 }
 
 const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
 
-/** The answers to what is open. What was not asked is ignored. Throws `invalid_body`. */
-export function givenTo(open: readonly InputRequest[], responses: unknown): Given {
+/** The answers to open requests. Answers to anything else are ignored. Throws `invalid_body`. */
+export function answersTo(open: readonly InputRequest[], responses: unknown): FormAnswers {
   if (!isObject(responses)) throw misfit('inputResponses', 'must be an object')
   const answers: Answer[] = []
   let isRefused = false

@@ -1,6 +1,6 @@
 /**
- * Who may call: the endpoint as a protected resource of OAuth 2 (MCP, authorization; RFC 9728). The tokens are someone else's: the
- * deployment checks them, and nothing passes them on.
+ * Protects the endpoint as a resource of OAuth 2 (MCP, authorization; RFC 9728). Other servers issue the tokens. The deployment
+ * checks them, and nothing passes them on.
  *
  * @module
  */
@@ -16,23 +16,23 @@ import { jsonReply } from '../../web/reply.ts'
 import { isResponse } from '../../web/response.ts'
 import type { Guard, McpAuth } from './request.ts'
 
-/** Whoever has a token. */
+/** The identity of a token's owner. */
 export interface TokenOwner extends Identity {
-  /** For whom the token was made (`aud`, RFC 9068, section 2.2). It must have the resource. */
+  /** The resources that the token is for (`aud`, RFC 9068, section 2.2). They must include this endpoint. */
   readonly audience: string | readonly string[]
 }
 
 /** How the endpoint is protected. */
 export interface McpAuthOptions {
-  /** The addresses of the servers that give tokens. */
+  /** The addresses of the servers that issue tokens. */
   readonly authorizationServers: readonly string[]
-  /** The address of the endpoint, for which tokens are made. Default: `publicUrl` with the path. */
+  /** The address of the endpoint, which is the audience of tokens. Default: `publicUrl` with the path. */
   readonly resource?: string | undefined
   /** The scopes that every call needs. Default: none. */
   readonly scopes?: readonly string[] | undefined
   /**
-   * Finds whoever has a token, and for whom it was made; undefined refuses it. Default: the middleware of the handler decides who
-   * calls, and checks the audience.
+   * Returns the owner of a token, with the audience of the token. Undefined refuses the token. Default: the middleware of the
+   * handler identifies the caller, and checks the audience.
    */
   readonly verify?:
     | ((token: string, request: Request) => TokenOwner | undefined | Promise<TokenOwner | undefined>)
@@ -51,8 +51,8 @@ const OptionsSchema = v.strictObject({
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /**
- * Protects the endpoint, and tells clients where they get tokens. Throws `invalid_options`, also where nobody knows the address of the
- * endpoint.
+ * Protects the endpoint, and publishes where clients get tokens. Throws `invalid_options`, also if neither `resource` nor the
+ * handler's `publicUrl` gives the address of the endpoint.
  */
 export function mcpAuth(options: McpAuthOptions): McpAuth {
   checkOptions('mcpAuth', OptionsSchema, options)

@@ -1,14 +1,14 @@
 /**
- * `tools/call`: a call is a run.
+ * `tools/call`: starts a run for a call, or continues one, and answers with its result.
  *
  * @module
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../../agents/contract.ts'
-import { isServableError, isUntold, reportError } from '../../base/errors.ts'
+import { isServableError, reportError, shouldLog } from '../../base/errors.ts'
 import { isObject, misfit } from '../../base/validation.ts'
 import { deferred, later } from '../../base/wake.ts'
-import type { Answer } from '../../http/context.ts'
+import type { EndpointResult } from '../../http/context.ts'
 import { ignoring } from '../../http/runs/ignoring.ts'
 import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
@@ -16,23 +16,23 @@ import type { RunRecord } from '../../runs/stored/record.ts'
 import { jsonReply, sseReply } from '../../web/reply.ts'
 import { counted } from '../../web/sse.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
-import { formsOf, givenTo, showsForms } from './asking.ts'
+import { answersTo, formsOf, showsForms } from './asking.ts'
 import { lastOf } from './chain.ts'
 import { failed, textResult } from './content.ts'
 import { endOf } from './end.ts'
 import { checkHeader, checkParamHeaders, metaOf } from './era.ts'
 import { askedOf, type Offered } from './offer.ts'
 import { streamOf, within } from './progress.ts'
-import { type Outcome, Reading } from './reading.ts'
-import type { CallParts, McpRequest } from './request.ts'
+import type { CallContext, McpRequest } from './request.ts'
 import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { type CallOutcome, RunReader } from './run-reader.ts'
 import { isHandle } from './seal.ts'
 
 /** Milliseconds after which an answer becomes a stream. */
 const SOON_MS = 1000
 
-/** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
-export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
+/** Answers a call. Throws an {@link RpcError}, and the errors of `Core.start` and `Core.answer`. */
+export async function callTool(rpc: McpRequest, parts: CallContext): Promise<EndpointResult> {
   const { capabilities, request, params } = rpc
   const { name } = params
   const args = params.arguments ?? {}
@@ -45,36 +45,36 @@ export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answe
   if (!isObject(args)) throw new RpcError(INVALID_PARAMS, '`arguments` must be an object', 200)
   if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
   const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
-  return new Call({ ...rpc, tool, args, isTask }, parts).answer()
+  return new CallHandler({ ...rpc, tool, args, isTask }, parts).answer()
 }
 
-/** A call of a tool. */
-interface Called extends McpRequest {
+/** A call of a tool, checked. */
+interface CallRequest extends McpRequest {
   readonly tool: Offered
   readonly args: Fields
-  /** It becomes a task if it takes long. */
+  /** Whether the call becomes a task if it takes long. */
   readonly isTask: boolean
 }
 
-class Call {
-  readonly #called: Called
-  readonly #parts: CallParts
+class CallHandler {
+  readonly #called: CallRequest
+  readonly #parts: CallContext
   readonly #asker: RequestAsker
   readonly #owner: string | null
-  #reading: Reading | undefined
-  /** The run at work is a plain one. */
+  #reading: RunReader | undefined
+  /** Whether the run at work is a plain one, which is not stored. */
   #isPlain = false
-  /** What the client is asked on its stream. */
+  /** Requests to the client that its stream has not sent yet. */
   readonly #asked: object[] = []
-  /** It is asked now: only a stream can. */
+  /** Resolves when the service asks the client, which needs a stream. */
   readonly #isAsked = deferred<undefined>()
-  /** The run does not end by itself when the client leaves. */
+  /** Whether this call must cancel the run when the client disconnects, because the run would not end by itself. */
   #outlives: boolean
   #isOver = false
-  /** The client is gone, or does not want it any more. */
+  /** Whether the client has disconnected or cancelled the call. */
   #hasLeft = false
 
-  constructor(called: Called, parts: CallParts) {
+  constructor(called: CallRequest, parts: CallContext) {
     const { request, state, isTask } = called
     this.#called = called
     this.#parts = parts
@@ -83,7 +83,7 @@ class Call {
     this.#outlives = isTask
   }
 
-  async answer(): Promise<Answer> {
+  async answer(): Promise<EndpointResult> {
     const { id, request, state, tool, isTask, params } = this.#called
     const { core, tasks, sessions } = this.#parts
     const started = await this.#begin()
@@ -92,16 +92,16 @@ class Call {
     const task =
       isTask && started.record ? tasks?.created(started.record, { core, owner: this.#owner }) : undefined
     if (task && tool.taskSupport === 'required') {
-      // Nobody would ever know of it.
+      // The client would never learn the id of the task.
       if (request.signal.aborted) await this.#end(started.id)
       return this.#reply(this.#message(task))
     }
     const { progressToken } = metaOf(params)
     const token = isId(progressToken) ? progressToken : undefined
-    const reading = new Reading(started, {
-      goOn: this.#goOn,
+    const reading = new RunReader(started, {
+      continueRun: this.#continueRun,
       maxLength: core.runs.maxLength,
-      tellsMoves: token !== undefined,
+      tracksChanges: token !== undefined,
     })
     this.#reading = reading
     this.#isPlain = started.run !== undefined
@@ -110,7 +110,7 @@ class Call {
       this.#isOver = true
       untrack()
     })
-    // A plain run hears of its caller by itself.
+    // A plain run ends by itself when its caller disconnects.
     if (started.run === undefined) onAbort(request.signal, this.#leave)
     if (!this.#takesStream) return this.#reply(await last)
     const soon = Promise.race([last, this.#isAsked.promise])
@@ -129,7 +129,7 @@ class Call {
     return runId === undefined ? {} : { 'x-run-id': runId }
   }
 
-  #reply(message: object): Answer {
+  #reply(message: object): EndpointResult {
     return jsonReply(message, { headers: this.#headers })
   }
 
@@ -139,7 +139,7 @@ class Call {
   }
 
   /** The last message of the answer: the result, the task, or an error. */
-  async #last(reading: Reading, task: object | undefined): Promise<object> {
+  async #last(reading: RunReader, task: object | undefined): Promise<object> {
     const { tasks, core } = this.#parts
     const { id, state, request } = this.#called
     try {
@@ -149,8 +149,8 @@ class Call {
       return this.#message(task ?? {})
     } catch (error) {
       if (error instanceof RpcError) return rpcError(id, error)
-      if (isUntold(error) && !this.#hasLeft) state.tellThrown('request.failed', error, request)
-      // It goes on, and can be looked at.
+      if (shouldLog(error) && !this.#hasLeft) state.logThrown('request.failed', error, request)
+      // The task continues, and the client can read it.
       if (task) return this.#message(task)
       const { code, message } = reportError(error, core.production, 'internal_error')
       return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
@@ -165,7 +165,7 @@ class Call {
     if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
   }
 
-  /** The client does not want it any more: a stored run ends, whatever leaving means to it, and its log tells of that. */
+  /** Cancels the call for the client. A stored run ends in any case, and its log has the end. */
   readonly #cancel = (): void => {
     if (this.#isPlain || !this.#reading) return this.#leave()
     this.#hasLeft = true
@@ -176,11 +176,11 @@ class Call {
   async #end(runId: string): Promise<void> {
     const { state, request } = this.#called
     await this.#parts.core.host.cancel(runId, this.#owner).catch(error => {
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (shouldLog(error)) state.logThrown('request.failed', error, request)
     })
   }
 
-  /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
+  /** Starts a run, or continues the waiting one. Returns a result if the waiting run still waits. */
   async #begin(): Promise<StartedRun | object> {
     const { params, tool, args, isTask } = this.#called
     const { core, seal } = this.#parts
@@ -200,22 +200,22 @@ class Call {
     if (runId === undefined && requestState !== undefined) throw misfit('requestState', 'is not of this call')
     const record = runId && (await this.#lastOf(runId).catch(ignoring('run_not_found')))
     if (!record) return failed(GONE)
-    const given = this.#givenTo(record)
+    const given = this.#answersTo(record)
     if (given.isRefused) {
       await core.host.cancel(record.id, this.#owner)
       return failed(REFUSED)
     }
-    const started = given.answers.length > 0 ? await this.#goOnWith(record.id, given.answers) : undefined
+    const started = given.answers.length > 0 ? await this.#continueWith(record.id, given.answers) : undefined
     if (started !== undefined) return started
     if (record.status !== 'input_required') return new StartedRun(undefined, record, core.host, this.#owner)
     return this.#ask(record.id, '')
   }
 
-  /** What the client has answered of what is open. */
-  #givenTo({ requests = [] }: RunRecord): { answers: readonly RunAnswer[]; isRefused?: boolean } {
+  /** The client's answers to the open requests of a run. */
+  #answersTo({ requests = [] }: RunRecord): { answers: readonly RunAnswer[]; isRefused?: boolean } {
     const { params, args } = this.#called
     const { inputResponses, requestState } = params
-    if (inputResponses !== undefined) return givenTo(requests, inputResponses)
+    if (inputResponses !== undefined) return answersTo(requests, inputResponses)
     const question = requestState === undefined ? askedForText(requests) : undefined
     return { answers: question ? [{ id: question.id, value: args.input }] : [] }
   }
@@ -225,18 +225,18 @@ class Call {
     return lastOf(host, await host.get(runId, this.#owner), this.#owner)
   }
 
-  async #goOnWith(id: string, answers: readonly RunAnswer[]): Promise<StartedRun | undefined> {
+  async #continueWith(id: string, answers: readonly RunAnswer[]): Promise<StartedRun | undefined> {
     const asked = { id, answers, isBackground: this.#called.isTask }
     return (await this.#parts.core.answer(asked, this.#asker)).started
   }
 
-  /** What goes on after a run that waits, in this same call. */
-  readonly #goOn = async (
+  /** Continues a waiting run in this same call. Returns undefined if the client cannot be asked here. */
+  readonly #continueRun = async (
     requests: readonly InputRequest[],
     runId: string,
   ): Promise<StartedRun | undefined> => {
     const next = await this.#next(requests, runId)
-    // The client may have left while it began.
+    // The client may have disconnected while the run began.
     if (next && this.#hasLeft && this.#outlives) await this.#end(next.id)
     this.#isPlain = false
     return next
@@ -245,11 +245,12 @@ class Call {
   async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
     const { params, request, capabilities } = this.#called
     const { inputResponses, requestState } = params
-    // Questions may be answered before they are asked. What a person approves they must have seen.
+    // Questions may be answered in advance. Approvals may not: a person must have seen what they approve.
     if (inputResponses !== undefined && requestState === undefined) {
-      const { answers } = givenTo(requests, inputResponses)
+      const { answers } = answersTo(requests, inputResponses)
       const isAsked = (answer: RunAnswer) => 'value' in answer
-      if (answers.length === requests.length && answers.every(isAsked)) return this.#goOnWith(runId, answers)
+      if (answers.length === requests.length && answers.every(isAsked))
+        return this.#continueWith(runId, answers)
     }
     const reading = this.#reading
     if (capabilities || !reading || !this.#takesStream || !this.#parts.sessions.showForms(request))
@@ -257,11 +258,11 @@ class Call {
     return this.#askOnStream(requests, runId, reading)
   }
 
-  /** Asks the client in the middle of its stream, and waits until it has answered with a message of its own. */
+  /** Asks the client on its open stream, and waits until its answers have arrived in requests of their own. */
   async #askOnStream(
     requests: readonly InputRequest[],
     runId: string,
-    reading: Reading,
+    reading: RunReader,
   ): Promise<StartedRun | undefined> {
     const { seal, core } = this.#parts
     this.#outlives = true
@@ -270,21 +271,21 @@ class Call {
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
     this.#isAsked.resolve(undefined)
     reading.wake()
-    for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
+    for (let wait = MIN_POLL_MS; ; wait = Math.min(wait * 1.2, MAX_POLL_MS)) {
       const record = await this.#lastOf(runId).catch(ignoring('state_unavailable'))
       if (record && record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
-      if ((record && record.status !== 'input_required') || reading.hasLeft) return undefined
+      if ((record && record.status !== 'input_required') || reading.isClosed) return undefined
       await later(wait)
     }
   }
 
-  async #resultOf(outcome: Outcome, runId: string): Promise<object> {
+  async #resultOf(outcome: CallOutcome, runId: string): Promise<object> {
     const isWaiting = 'result' in outcome && outcome.result.requests
     return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
   }
 
-  /** Asks whoever calls: with forms where its client shows them, else in words. */
-  async #ask(runId: string, said: string): Promise<object> {
+  /** Asks the caller: with forms if its client shows them, else as text. */
+  async #ask(runId: string, preceding: string): Promise<object> {
     const { tool, capabilities } = this.#called
     const { seal, core } = this.#parts
     const { status, requests = [] } = await core.host.get(runId, this.#owner)
@@ -295,13 +296,17 @@ class Call {
     }
     const handle = await seal.close(runId, { owner: this.#owner, tool: tool.name })
     if (capabilities && showsForms(capabilities))
-      return { resultType: 'input_required', inputRequests: formsOf(requests, said), requestState: handle }
+      return {
+        resultType: 'input_required',
+        inputRequests: formsOf(requests, preceding),
+        requestState: handle,
+      }
     const answers = askedForText(requests) ? 'with the answer as `input`' : 'once a person has approved'
     const how =
       tool.input === undefined
         ? `To go on, call \`${tool.name}\` again ${answers}, with \`sessionId\` \`${handle}\``
         : ''
-    return textResult([said, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
+    return textResult([preceding, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
   }
 }
 
@@ -314,6 +319,7 @@ const GONE = 'What waited for this answer is gone: begin again, without `session
 
 const REFUSED = 'Nobody has answered: the run was cancelled'
 
-/** Milliseconds between two looks for an answer: at first, and at most. */
-const MIN_LOOK_MS = 250
-const MAX_LOOK_MS = 2000
+/** Milliseconds between the first two polls for an answer. */
+const MIN_POLL_MS = 250
+/** Most milliseconds between two polls. */
+const MAX_POLL_MS = 2000

@@ -2,10 +2,10 @@ import { ignoring } from '../../http/runs/ignoring.ts'
 import type { RunHost, Viewer } from '../../runs/stored/host.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
 
-/** Most runs that go on from each other and are one call. */
+/** Most runs that continue each other in one call. */
 const MAX_CHAIN = 100
 
-/** The last of the runs that go on from a run, as far as it has begun. */
+/** The newest of the runs that continue a run. It is the run itself if none has begun. */
 export async function lastOf(
   host: Pick<RunHost, 'get'>,
   first: RunRecord,

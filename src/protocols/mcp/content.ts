@@ -1,5 +1,5 @@
 /**
- * The result of a run as the result of a tool (MCP, tools, tool result).
+ * Converts the result of a run to the result of a tool (MCP, tools, tool result).
  *
  * @module
  */
@@ -16,26 +16,26 @@ export interface ToolResult {
   readonly isError?: true
 }
 
-/** A text as the whole of a result. */
+/** A result that is one text. */
 export function textResult(text: string): ToolResult {
   return { content: [textBlock(text)] }
 }
 
-/** A failure that the model of the client may mend, or tell of. */
+/** A failure that the client's model may correct or report. */
 export function failed(text: string): ToolResult {
   return { ...textResult(text), isError: true }
 }
 
-/** The member of `structured` that holds what a tool has returned, where a run is no more than its call. */
+/** The member of `structured` with the value that a tool returned, in a run that only calls this tool. */
 export const RETURNED = 'servable/returned'
 
-/** What a run has said, and what it has made. `base` is the address of the service, for files that it stores. */
+/** The text or structured output of a run, and its artifacts. `base` is the address of the service, for files that it stores. */
 export function resultOf({ text, structured, artifacts = [], runId }: RunResult, base: string): ToolResult {
   if (structured && RETURNED in structured) return returned(structured[RETURNED])
   const made = artifacts.flatMap(({ parts }) => parts)
   return {
     content: [
-      // What is said beside the structured output is left out, as in every answer of it.
+      // Text beside structured output is left out, as in all other transports.
       ...(structured ? [textBlock(JSON.stringify(structured))] : text ? [textBlock(text)] : []),
       ...made.map((part, at) => blockOf(part, `urn:servable:run:${runId}:${at}`, base)),
     ],
@@ -43,7 +43,7 @@ export function resultOf({ text, structured, artifacts = [], runId }: RunResult,
   }
 }
 
-/** What a tool has returned: content of MCP as it is, text, or JSON. Of the call it decides nothing else. */
+/** The value that a tool returned: content of MCP as it is, text, or JSON. Other members of a result are ignored. */
 function returned(value: unknown): ToolResult {
   if (typeof value === 'string') return textResult(value)
   if (isContent(value)) return { content: value }
@@ -60,7 +60,7 @@ function returned(value: unknown): ToolResult {
   }
 }
 
-/** The texts that each type of block has. */
+/** The text members that each type of block must have. */
 const BLOCKS: ReadonlyMap<unknown, string> = new Map([
   ['text', 'text'],
   ['image', 'data mimeType'],
@@ -72,7 +72,7 @@ function isContent(value: unknown): value is object[] {
   return Array.isArray(value) && value.length > 0 && value.every(isBlock)
 }
 
-/** A client refuses a result with any other block. */
+/** Whether a value is a valid block. A client refuses a result with any other block. */
 function isBlock(block: unknown): boolean {
   const { type, resource } = Object(block) as Fields
   if (type === 'resource') return hasTexts(resource, 'uri text') || hasTexts(resource, 'uri blob')

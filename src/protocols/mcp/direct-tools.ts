@@ -1,6 +1,6 @@
 /**
- * Tools that clients of MCP call without an agent: those of toolkits, and those of connected tool servers. Each call is a run of its
- * own, so that it has an owner, limits, metrics and approvals as any run has.
+ * Tools that clients of MCP call without an agent: those of toolkits, and those of connected tool servers. Each call is a run of
+ * its own, so it has an owner, limits, metrics and approvals like any run.
  *
  * @module
  */
@@ -25,24 +25,24 @@ import {
   toolName,
 } from './offer.ts'
 
-/** What of a `ToolServerManager` is used. */
+/** The methods of a `ToolServerManager` that are used here. */
 export interface ToolManager {
   tool(name: string): Tool
   tools(): Promise<readonly Tool[]>
 }
 
-/** Which tools are offered. */
+/** The tools to offer. */
 export interface DirectToolsOptions {
   readonly toolkits?: readonly Toolkit[] | undefined
   /** A `ToolServerManager`: all tools of its connected servers are offered, by names such as `server_tool`. */
   readonly toolServers?: ToolManager | undefined
-  /** The names of those that are offered: `multiply`, `github.search`. Default: all. */
+  /** The names of the tools to offer: `multiply`, `github.search`. Default: all. */
   readonly only?: readonly string[] | undefined
-  /** Default: `optional`. */
+  /** Whether calls may become tasks. Default: `optional`. */
   readonly taskSupport?: TaskSupport | undefined
 }
 
-/** Direct tools, as the plugin uses them. */
+/** Direct tools for the plugin. */
 export interface DirectTools {
   catalog(scope: 'mcp'): Catalog
   offeredBy(catalog: Catalog): MoreTools
@@ -74,16 +74,16 @@ export function directTools(options: DirectToolsOptions): DirectTools {
   })
   return {
     catalog(scope) {
-      const kept = createCatalog({ agents, registry: undefined, scope })
+      const own = createCatalog({ agents, registry: undefined, scope })
       const find: Catalog['find'] = (kind, name) => {
-        const found = kept.find(kind, name)
+        const found = own.find(kind, name)
         if (found || !toolServers || kind !== 'agent' || !name.includes('.')) return found
         return { kind, name, servable: agentOf(toolServers.tool(name)), scope }
       }
       return {
-        ...kept,
+        ...own,
         find,
-        resolve: (kind, name) => find(kind, name) ?? kept.resolve(kind, name),
+        resolve: (kind, name) => find(kind, name) ?? own.resolve(kind, name),
       }
     },
     offeredBy: catalog => ({
@@ -96,7 +96,7 @@ export function directTools(options: DirectToolsOptions): DirectTools {
   }
 }
 
-/** An agent that does nothing but call a tool. */
+/** An agent that only calls one tool. */
 function agentOf(tool: Tool): ServableAgent {
   return new Agent({
     name: tool.name,

@@ -1,11 +1,11 @@
 /**
- * The one endpoint: reads a message, finds out of which era it is, and answers it.
+ * The endpoint: reads a message, determines its era, and answers it.
  *
  * @module
  */
 
-import { isServableError, isUntold, messageOf, ServableError } from '../../base/errors.ts'
-import type { Answer, Endpoint, RequestState } from '../../http/context.ts'
+import { isServableError, messageOf, ServableError, shouldLog } from '../../base/errors.ts'
+import type { Endpoint, EndpointResult, RequestState } from '../../http/context.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import { readJson, requireJson } from '../../web/body.ts'
@@ -13,26 +13,26 @@ import { askedHost, isAmong } from '../../web/host.ts'
 import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../../web/ip-address.ts'
 import { problemResponse } from '../../web/problem.ts'
 import { jsonReply } from '../../web/reply.ts'
-import { givenTo } from './asking.ts'
+import { answersTo } from './asking.ts'
 import { callTool } from './call.ts'
 import { capabilitiesOf, LEGACY, MODERN, own } from './era.ts'
 import { specOf } from './offer.ts'
-import type { CallParts, Guard, McpRequest, Method } from './request.ts'
+import type { CallContext, Guard, McpRequest, Method } from './request.ts'
 import {
   errorReply,
   type Id,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
-  type Message,
   messageIn,
   problemError,
   RpcError,
+  type RpcMessage,
 } from './rpc.ts'
 import { SESSION } from './sessions.ts'
 
 /** What the endpoint needs. */
-export interface EndpointParts extends CallParts {
-  /** What the service says of itself. */
+export interface EndpointParts extends CallContext {
+  /** The name and version that clients show of the service. */
   readonly info: { readonly name: string; readonly version: string; readonly title?: string | undefined }
   readonly instructions: string | undefined
   readonly allowedHosts: readonly string[] | undefined
@@ -42,7 +42,7 @@ export interface EndpointParts extends CallParts {
 /** Tools of one page of a list. */
 const MAX_PAGE = 500
 
-/** Milliseconds for which a client may keep what it was told of the service and of its tools. */
+/** Milliseconds for which a client may cache the description of the service and the list of its tools. */
 const TTL_MS = 60_000
 
 /** Makes the endpoint. */
@@ -61,7 +61,7 @@ export function mcpEndpoint(parts: EndpointParts): Endpoint {
     } catch (error) {
       state.rpc = { ...state.rpc, code: isServableError(error) ? error.code : 'invalid_request' }
       if (error instanceof RpcError) return errorReply(id, error)
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (shouldLog(error)) state.logThrown('request.failed', error, request)
       const { production } = core
       const secrets = Object.values(core.readKeys(request.headers, undefined) ?? {})
       const problem = problemResponse(error, { requestId: state.requestId, production, secrets })
@@ -71,16 +71,16 @@ export function mcpEndpoint(parts: EndpointParts): Endpoint {
   }
 }
 
-/** Throws `parse_error` for what is no JSON. */
+/** Throws `parse_error` for a body that is not JSON. */
 function asUnparsed(cause: unknown): never {
   if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
   throw new ServableError('parse_error', messageOf(cause), { cause })
 }
 
 /**
- * Throws `forbidden` for a host that is not the service's own: a page may have had its own name resolved to this machine (DNS
- * rebinding). Where no hosts are named, that is what a page of this machine, or outside production any page, asks for by a name that
- * is not a loopback name. Programs send no `Origin`.
+ * Throws `forbidden` for a host that is not the service's own, because a page may let its own name resolve to this machine (DNS
+ * rebinding). Without `allowedHosts`, this refuses pages on this machine, and outside production any page, that use a name which
+ * is not a loopback name. Requests of programs have no `Origin`, so they pass.
  */
 function checkHost(
   request: Request,
@@ -97,15 +97,15 @@ function checkHost(
   throw new ServableError('forbidden', `The host \`${asked.name}\` must be in \`mcp.allowedHosts\``)
 }
 
-const accepted = (): Answer => new Response(null, { status: 202 })
+const accepted = (): EndpointResult => new Response(null, { status: 202 })
 
 async function answerMessage(
-  message: Message,
+  message: RpcMessage,
   request: Request,
   state: RequestState,
   parts: EndpointParts,
   methods: ReadonlyMap<string, Method>,
-): Promise<Answer> {
+): Promise<EndpointResult> {
   const { id, method, params } = message
   if (method === undefined) return takeResponse(message, request, state, parts)
   if (id === undefined) {
@@ -139,18 +139,18 @@ async function answerMessage(
   return jsonReply({ jsonrpc: '2.0', id, result }, { headers })
 }
 
-/** The answer of a client to what it was asked on a stream: its id names the run, and what the run has asked. */
+/** Takes the answer of a client to a request on a stream. The id of the answer names the run and its request. */
 async function takeResponse(
-  { id, result }: Message,
+  { id, result }: RpcMessage,
   request: Request,
   state: RequestState,
   { core, seal }: EndpointParts,
-): Promise<Answer> {
+): Promise<EndpointResult> {
   const [, handle = '', key = ''] = /^([^/]+)\/(.*)$/s.exec(String(id)) ?? []
   const runId = await seal.open(handle, { owner: state.owner, tool: '' })
   if (runId === undefined) return accepted()
   const { requests = [], ...record } = await core.host.get(runId, state.owner)
-  const { answers, isRefused } = givenTo(requests, { [key]: result ?? { action: 'cancel' } })
+  const { answers, isRefused } = answersTo(requests, { [key]: result ?? { action: 'cancel' } })
   if (isRefused) {
     await checkPermitOf(core.runs.permit, state, () => record)
     await core.host.cancel(runId, state.owner)
@@ -162,7 +162,7 @@ async function takeResponse(
   return accepted()
 }
 
-/** What each method does, by era and name. */
+/** The methods, by era and name. */
 function methodsOf({ info, instructions, offer, tasks }: EndpointParts): ReadonlyMap<string, Method> {
   const list = async ({ params: { cursor = '0' } }: McpRequest) => {
     const all = await offer.list()
@@ -175,7 +175,7 @@ function methodsOf({ info, instructions, offer, tasks }: EndpointParts): Readonl
       ...(next < all.length && { nextCursor: String(next) }),
     }
   }
-  const kept = ({ state }: McpRequest) => ({
+  const caching = ({ state }: McpRequest) => ({
     ttlMs: TTL_MS,
     cacheScope: state.identity ? 'private' : 'public',
   })
@@ -186,10 +186,10 @@ function methodsOf({ info, instructions, offer, tasks }: EndpointParts): Readonl
         supportedVersions: [MODERN],
         capabilities: { tools: {}, ...(tasks && { extensions: tasks.extensions }) },
         instructions,
-        ...kept(rpc),
+        ...caching(rpc),
       }),
     ],
-    ['modern tools/list', async rpc => ({ ...(await list(rpc)), ...kept(rpc) })],
+    ['modern tools/list', async rpc => ({ ...(await list(rpc)), ...caching(rpc) })],
     ...Object.entries(tasks?.methods ?? {}).map(([name, method]) => [`modern ${name}`, method] as const),
     [
       'legacy initialize',

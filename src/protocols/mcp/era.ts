@@ -1,6 +1,6 @@
 /**
- * The two eras of MCP on one endpoint: revision 2026-07-28, of which each request says all that it needs, and the revisions before
- * it, which begin with `initialize`.
+ * The two eras of MCP on one endpoint: revision 2026-07-28, whose requests contain everything that they need, and the revisions
+ * before it, whose sessions begin with `initialize`.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import {
   type Fields,
   HEADER_MISMATCH,
   INVALID_PARAMS,
-  type Message,
   RpcError,
+  type RpcMessage,
   UNSUPPORTED_VERSION,
 } from './rpc.ts'
 
-/** The revision without a beginning. */
+/** The revision without `initialize`. */
 export const MODERN = '2026-07-28'
 
 /** The revisions before it, newest first. */
@@ -24,25 +24,25 @@ export const LEGACY: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-2
 
 const PREFIX = 'io.modelcontextprotocol/'
 
-/** A name of the protocol's own in `_meta`. */
+/** Makes a name of the protocol's own in `_meta`. */
 export const own = (name: string): string => PREFIX + name
 
-/** What a client says beside the parameters of a request. */
+/** The `_meta` of a request's parameters. */
 export function metaOf({ _meta: meta }: Fields): Fields {
   return Object(meta) as Fields
 }
 
 /**
- * What the client of a request can do, if the request is of 2026-07-28; undefined for a request of an earlier revision. Checks the
- * headers that repeat what the body says (Streamable HTTP, standard headers). Throws an {@link RpcError}.
+ * The capabilities of the client, if the request is of 2026-07-28. Undefined for a request of an earlier revision. Checks the
+ * headers that repeat parts of the body (Streamable HTTP, standard headers). Throws an {@link RpcError}.
  */
 export function capabilitiesOf(
   { headers }: Request,
-  { method, params }: Pick<Message, 'method' | 'params'>,
+  { method, params }: Pick<RpcMessage, 'method' | 'params'>,
 ): Fields | undefined {
   const { [own('protocolVersion')]: version, [own('clientCapabilities')]: capabilities } = metaOf(params)
-  const told = headers.get('mcp-protocol-version')
-  const isLegacy = told === null ? method !== 'server/discover' : LEGACY.includes(told)
+  const named = headers.get('mcp-protocol-version')
+  const isLegacy = named === null ? method !== 'server/discover' : LEGACY.includes(named)
   if (isLegacy && version === undefined) return undefined
   if (typeof version !== 'string' || !isObject(capabilities))
     throw new RpcError(
@@ -59,7 +59,7 @@ export function capabilitiesOf(
   return capabilities
 }
 
-/** Throws an {@link RpcError} unless a header repeats what the body says. */
+/** Throws an {@link RpcError} unless a header repeats a value of the body. */
 export function checkHeader(headers: Headers, name: string, value: unknown): void {
   const isShort = value !== undefined && Object(value) !== value
   if (isShort && decoded(headers.get(name)) === String(value)) return
@@ -76,7 +76,7 @@ export function checkParamHeaders(headers: Headers, { properties }: Fields, args
   }
 }
 
-/** The value of a header: text that no header can hold comes as base64 (Streamable HTTP, value encoding). */
+/** The value of a header. Text that a header cannot contain is encoded as base64 (Streamable HTTP, value encoding). */
 function decoded(value: string | null): string | undefined {
   const [, text] = /^=\?base64\?(.*)\?=$/.exec(value ?? '') ?? []
   if (text === undefined) return value ?? undefined

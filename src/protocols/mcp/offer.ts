@@ -1,5 +1,5 @@
 /**
- * What is offered as tools, looked up at each request.
+ * The tools on offer. Each request looks them up.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { idText } from '../encoders/conversation.ts'
 import { findNamed, namesOf } from '../encoders/named.ts'
 import type { Fields } from './rpc.ts'
 
-/** Whether a call may become a task: never, where it takes long, or always. */
+/** Whether calls become tasks: never, those that take long, or always. */
 export type TaskSupport = 'forbidden' | 'optional' | 'required'
 
-/** What clients are told of a tool, as hints (MCP, tool annotations). */
+/** Hints for clients about a tool (MCP, tool annotations). */
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean
   readonly destructiveHint?: boolean
@@ -27,24 +27,24 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean
 }
 
-/** How a servable is offered. */
+/** A servable as a tool. */
 export interface McpTool {
-  /** The servable: `support`, `team/desk` or `workflow/onboard`. A bare name is that of an agent before all others. */
+  /** The servable: `support`, `team/desk` or `workflow/onboard`. A bare name means an agent first. */
   readonly of: string
-  /** Default: that of the servable, with `_` for what is no letter, digit, `_` or `-`. At most 64 characters. */
+  /** At most 64 characters. Default: the servable's name, with `_` in place of anything but letters, digits, `_` and `-`. */
   readonly name?: string | undefined
-  /** A name for people. */
+  /** The name that clients show to people. */
   readonly title?: string | undefined
-  /** Default: the servable's. A model chooses by it. */
+  /** What the tool does. Models choose tools by it. Default: the servable's description. */
   readonly description?: string | undefined
   /**
-   * A schema of the arguments, which the run gets as one `data` part: JSON Schema, or one that offers it. Default: a text `input` and
-   * a `sessionId`.
+   * The schema of the arguments: JSON Schema, or a schema that can be converted to it. The run gets the arguments as one `data`
+   * part. Default: a text `input` and a `sessionId`.
    */
   readonly input?: unknown
-  /** Default: `{ openWorldHint: true }`. */
+  /** Hints for clients. Default: `{ openWorldHint: true }`. */
   readonly annotations?: ToolAnnotations | undefined
-  /** Default: `optional`. Without `tasks` no call is a task. */
+  /** Whether calls become tasks. Without the option `tasks` no call does. Default: `optional`. */
   readonly taskSupport?: TaskSupport | undefined
 }
 
@@ -52,34 +52,34 @@ export interface McpTool {
 export interface Offered extends Pick<McpTool, 'title' | 'annotations'> {
   readonly name: string
   readonly description: string | undefined
-  /** Of the arguments; undefined for a text and a session. */
+  /** The schema of the arguments. Undefined for a text and a session. */
   readonly input: unknown
   readonly inputSchema: JsonSchema
-  /** Of structured results. */
+  /** The schema of structured results. */
   readonly outputSchema: JsonSchema | undefined
   readonly target: Target
   readonly taskSupport: TaskSupport
 }
 
-/** Tools beside those of servables. */
+/** Tools that are not servables. */
 export interface MoreTools {
-  /** The names that are known from the beginning. */
+  /** The names that are known at the start. */
   readonly names: readonly string[]
   list(): Promise<readonly Offered[]>
 }
 
 /** The tools of a service. */
 export interface Offer extends Pick<MoreTools, 'list'> {
-  /** The names that are asked for and not served now. */
+  /** The names of the options that are not served now. */
   missing(): readonly string[]
-  /** Those of servables. */
+  /** The tools of servables. */
   own(): readonly Offered[]
   find(name: string): Promise<Offered | undefined>
 }
 
 const NO_NAME = /[^\w-]/g
 
-/** A name that every model's API takes. */
+/** Makes a name that every model's API accepts. */
 export function toolName(name: string): string {
   return name.replace(NO_NAME, '_').slice(0, 64)
 }
@@ -98,10 +98,13 @@ const TEXT_SCHEMA: JsonSchema = {
   required: ['input'],
 }
 
-/** Gives the JSON Schema of a schema; null where it has none. */
+/** Returns the JSON Schema of a schema, or null if it has none. */
 export type ToJsonSchema = (schema: unknown) => JsonSchema | null
 
-/** Gives the schemas that clients are shown: of objects, each made once. */
+/**
+ * Makes a function that returns the schema for clients. It converts each schema once, and returns undefined unless it is an
+ * object.
+ */
 export function objectSchemas(toJsonSchema: ToJsonSchema): (schema: unknown) => JsonSchema | undefined {
   const known = new WeakMap<object, JsonSchema | undefined>()
   const shown = (schema: unknown) => {
@@ -109,7 +112,7 @@ export function objectSchemas(toJsonSchema: ToJsonSchema): (schema: unknown) => 
       const { type, ...rest } = Object(toJsonSchema(schema)) as JsonSchema
       return type === 'object' ? { type, ...rest } : undefined
     } catch {
-      // JSON Schema cannot say it.
+      // The schema cannot be expressed as JSON Schema.
       return undefined
     }
   }
@@ -124,7 +127,7 @@ export function objectSchemas(toJsonSchema: ToJsonSchema): (schema: unknown) => 
 /** Any arguments. */
 export const ANY_INPUT: JsonSchema = { type: 'object' }
 
-/** Offers servables, and what there is beside them. Throws `invalid_options` for two of one name. */
+/** Makes the offer of servables and further tools. Throws `invalid_options` if two tools have the same name. */
 export function createOffer(
   tools: true | readonly (string | McpTool)[],
   catalog: Catalog,
@@ -134,10 +137,10 @@ export function createOffer(
   }: { readonly more: MoreTools | undefined; readonly schemaOf: ReturnType<typeof objectSchemas> },
 ): Offer {
   const asOffered = (tool: string | McpTool) => {
-    const { of, name, input, taskSupport, ...told } =
+    const { of, name, input, taskSupport, ...shown } =
       typeof tool === 'string' ? ({ of: tool } as McpTool) : tool
     return {
-      ...{ annotations: { openWorldHint: true }, ...told, of, input },
+      ...{ annotations: { openWorldHint: true }, ...shown, of, input },
       name: name ?? toolName(of),
       inputSchema: input === undefined ? TEXT_SCHEMA : (schemaOf(input) ?? ANY_INPUT),
       taskSupport: taskSupport ?? 'optional',
@@ -165,7 +168,7 @@ export function createOffer(
     missing: () => all().flatMap(tool => (offered(tool).length > 0 ? [] : tool.of)),
     async list() {
       const seen = new Set<string>()
-      // The first of a name has it.
+      // If several tools have one name, the first is used.
       return [...own(), ...(await others())].filter(({ name }) => !seen.has(name) && seen.add(name))
     },
     async find(wanted) {
@@ -192,7 +195,7 @@ const ArgumentsSchema = v.object({
   sessionId: v.optional(idText),
 })
 
-/** What a call asks for. Throws `invalid_body`. */
+/** The run that a call asks for. Throws `invalid_body`. */
 export async function askedOf({ input, target }: Offered, args: Fields): Promise<AskedRun> {
   if (input === undefined) return { target, ...validate(ArgumentsSchema, args, 'invalid_body', 'arguments') }
   const fit = await fitOf(args, input)

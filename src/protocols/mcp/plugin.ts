@@ -25,8 +25,8 @@ import {
 } from './offer.ts'
 import type { McpAuth, McpTasks } from './request.ts'
 import { problemError } from './rpc.ts'
-import { createSeal } from './seal.ts'
-import { SessionCalls } from './sessions.ts'
+import { createHandleSeal } from './seal.ts'
+import { ActiveCalls } from './sessions.ts'
 
 export { toJsonSchema } from '../../http/json-schema.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
@@ -35,11 +35,11 @@ export type { McpTool, TaskSupport, ToJsonSchema, ToolAnnotations } from './offe
 export type { McpAuth, McpTasks } from './request.ts'
 export { type McpTasksOptions, mcpTasks } from './tasks.ts'
 
-/** What is offered, and to whom. */
+/** Options of an MCP server. */
 export interface McpOptions {
   /**
-   * What is offered as tools: `true` for all that is served, or names such as `support`, `team/desk`, `workflow/onboard`. Names are
-   * looked up at each request. Default: nothing, so that nothing is offered by accident.
+   * The servables to offer as tools: `true` for all, or names such as `support`, `team/desk`, `workflow/onboard`. Each request
+   * looks the names up. Default: none, so that nothing is offered by accident.
    */
   readonly tools?: true | readonly (string | McpTool)[] | undefined
   /** Tools that clients call without an agent: `directTools({ toolkits, toolServers })`. Default: none. */
@@ -47,28 +47,34 @@ export interface McpOptions {
   /** Lets calls that take long become tasks: `mcpTasks()`. Default: a call ends with its connection. */
   readonly tasks?: McpTasks | undefined
   /**
-   * Gives the JSON Schema of a schema. Default: plain JSON Schema, and what libraries such as zod and ArkType offer themselves. For
-   * valibot give `toJsonSchema` of this entry.
+   * Returns the JSON Schema of a schema. Default: handles plain JSON Schema, and schemas of libraries such as zod and ArkType,
+   * which convert themselves. For valibot give `toJsonSchema` of this entry.
    */
   readonly toJsonSchema?: ToJsonSchema | undefined
   /** The path of the endpoint, whatever the handler's `prefix`. Default: `/mcp`. */
   readonly path?: string | undefined
-  /** What clients show of the service. Default: `servable`, and its version. */
+  /** The name of the service that clients show. Default: `servable`. */
   readonly name?: string | undefined
+  /** The version of the service that clients show. Default: the version of `servable`. */
   readonly version?: string | undefined
+  /** The title of the service that clients show to people. Default: none. */
   readonly title?: string | undefined
-  /** What models are told of the service as a whole. */
+  /** Instructions for models about the service as a whole. Default: none. */
   readonly instructions?: string | undefined
-  /** Where tokens come from, and what they must allow: `mcpAuth({ … })`. Default: the middleware of the handler decides. */
+  /**
+   * The servers that issue tokens, and the scopes that tokens need: `mcpAuth({ … })`. Default: the middleware of the handler
+   * decides.
+   */
   readonly auth?: McpAuth | undefined
   /**
-   * The hosts under which the endpoint is reached, such as `tools.example.com`; any other is refused, but for loopback names. Default:
-   * programs may use any, and pages that of `publicUrl`. Without one, pages may use any in production, unless they come from this machine.
+   * The hosts of the endpoint, such as `tools.example.com`. Others are refused, except loopback names. Default: programs may use
+   * any host, and pages that of `publicUrl`. Without `publicUrl`, pages may use any host in production, unless they run on this
+   * machine.
    */
   readonly allowedHosts?: readonly string[] | undefined
   /**
-   * Signs the state that clients carry of calls that wait. The same in all processes. Default: none, and the state of a call that
-   * belongs to nobody is as safe as the id of its run.
+   * Signs the state of waiting calls, which clients send back. It must be the same in all processes. Default: none, so the state
+   * of a call without an owner is only as safe as the id of its run.
    */
   readonly secret?: string | undefined
 }
@@ -138,8 +144,8 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
   const { tools = [], directTools: direct, tasks, auth, instructions, secret } = options
   const allowedHosts = options.allowedHosts?.map(host => host.toLowerCase())
   const { name = 'servable', version = VERSION, title } = options
-  const place = joinPath(options.path ?? '/mcp')
-  const guard = auth?.guard(place, core)
+  const endpointPath = joinPath(options.path ?? '/mcp')
+  const guard = auth?.guard(endpointPath, core)
   const { toJsonSchema = schema => shownSchema(schema) as ReturnType<ToJsonSchema> } = options
   const offer = createOffer(tools, core.catalog, {
     more: direct?.offeredBy(core.catalogOf(NAME)),
@@ -152,23 +158,23 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
   const endpoint = mcpEndpoint({
     ...{ core, offer, tasks, guard, instructions, allowedHosts },
     info: { name, version, title },
-    seal: createSeal(secret),
-    sessions: new SessionCalls(),
+    seal: createHandleSeal(secret),
+    sessions: new ActiveCalls(),
   })
   const decidesItself = guard?.decidesItself === true
   const own = { part: NAME, decidesItself, hosts: allowedHosts, toError }
-  const routes: Route[] = [{ method: 'POST', path: place, ...own, endpoint }]
+  const routes: Route[] = [{ method: 'POST', path: endpointPath, ...own, endpoint }]
   return {
-    base: { path: place, toError },
+    base: { path: endpointPath, toError },
     routes: [...routes, ...(guard?.routes ?? [])],
-    links: { mcp: place },
+    links: { mcp: endpointPath },
     describe: build => build.routes(routes, 'MCP'),
-    begin: () => tellLacks(core, offer),
+    begin: () => warnOfGaps(core, offer),
   }
 }
 
-/** Tells the log what is not there yet, and what models cannot choose by. */
-function tellLacks({ log }: Core, offer: Offer): void {
+/** Logs a warning for each tool that is not served yet, has no description, or has a schema that cannot be shown. */
+function warnOfGaps({ log }: Core, offer: Offer): void {
   const warn = (name: string, what: string) =>
     log({ level: 'warn', event: 'mcp.tool', message: `The tool \`${name}\` ${what}` })
   for (const of of offer.missing()) warn(of, 'is not offered: nothing of that name is served')

@@ -1,67 +1,68 @@
 /**
- * The answer to a call: JSON where it comes soon, else a stream that tells how far it is.
+ * The stream of a call that takes long: notifications of progress, requests to the client, and the result.
  *
  * @module
  */
 
 import { pulled, type SseSource, sseData } from '../../web/sse.ts'
-import type { Reading } from './reading.ts'
+import type { RunReader } from './run-reader.ts'
 
-/** Milliseconds between two notifications of progress: at least, and at most. Clients give up after a minute without one. */
+/** Least milliseconds between two notifications of progress. */
 const MIN_GAP_MS = 250
+/** Most milliseconds between two notifications of progress. Clients give up after a minute without one. */
 const MAX_GAP_MS = 5000
 
-/** What a stream tells. */
+/** The content of a stream. */
 export interface StreamedCall {
-  readonly reading: Reading
+  readonly reading: RunReader
   /** The last message: the result, or an error. Never rejects. */
   readonly last: Promise<object>
-  /** What the client wants to know progress by; undefined where it does not. */
+  /** The client's token for progress. Undefined if it wants no progress. */
   readonly token: unknown
-  /** What the service asks the client, until it is told. */
+  /** Requests to the client that were not sent yet. */
   readonly asked: object[]
-  /** The client has left. */
+  /** Is called when the client disconnects. */
   readonly leave: () => void
 }
 
-/** Tells progress, and then the last message. */
+/** Makes the stream: progress and requests, and then the last message. */
 export function streamOf({ reading, last, token, asked, leave }: StreamedCall): SseSource {
   let progress = 0
-  let moves = 0
-  let toldAt = performance.now() - MIN_GAP_MS
+  let changes = 0
+  let sentAt = performance.now() - MIN_GAP_MS
   let ended: object | undefined
   let isOver = false
   let wake = () => {}
-  // Once, not at each wait: what waits for a promise stays with it.
+  // Attached once and not at each wait, because a promise holds all of its listeners.
   void last.then(message => {
     ended = message
     wake()
   })
-  const tellProgress = () => {
-    toldAt = performance.now()
-    moves = reading.moves
+  const progressMessage = () => {
+    sentAt = performance.now()
+    changes = reading.changes
     const params = { progressToken: token, progress: ++progress, message: reading.news || 'Works' }
     return { jsonrpc: '2.0', method: 'notifications/progress', params }
   }
-  /** The next message; undefined where there is none yet. */
-  const look = async () => {
+  /** Returns the next message, or undefined after a wait if there is none yet. */
+  const nextMessage = async () => {
     if (asked.length > 0) return asked.shift()
     isOver = ended !== undefined
     if (ended !== undefined) return ended
-    const hasNews = reading.moves > moves
-    const since = token === undefined ? 0 : performance.now() - toldAt
+    const hasNews = reading.changes > changes
+    const since = token === undefined ? 0 : performance.now() - sentAt
     const gap = (hasNews ? MIN_GAP_MS : MAX_GAP_MS) - since
-    if (gap <= 0) return tellProgress()
+    if (gap <= 0) return progressMessage()
     await pause(gap, resolve => {
       wake = resolve
-      reading.onMove = hasNews ? undefined : resolve
+      reading.onChange = hasNews ? undefined : resolve
     })
     return undefined
   }
   const next = async () => {
     while (!isOver) {
-      const told = await look()
-      if (told !== undefined) return sseData(told)
+      const message = await nextMessage()
+      if (message !== undefined) return sseData(message)
     }
     return undefined
   }
@@ -73,7 +74,7 @@ export function streamOf({ reading, last, token, asked, leave }: StreamedCall): 
   return pulled({ cancel, next })
 }
 
-/** Waits so many milliseconds, or until it is woken. */
+/** Waits `ms` milliseconds, or until `wake` is called. */
 async function pause(ms: number, onWait: (wake: () => void) => void): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   await new Promise<void>(resolve => {
@@ -83,7 +84,7 @@ async function pause(ms: number, onWait: (wake: () => void) => void): Promise<vo
   clearTimeout(timer)
 }
 
-/** What comes of work within so many milliseconds; undefined where nothing has. */
+/** The value of `work`, or undefined if it takes longer than `ms` milliseconds. */
 export function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, undefined)

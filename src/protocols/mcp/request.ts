@@ -1,5 +1,5 @@
 /**
- * A request of a client, and what is needed to answer it.
+ * The types of a client's request, and of the parts that answer it.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { RequestState, Route } from '../../http/context.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
 import type { Offer, Offered } from './offer.ts'
 import type { Fields, Id } from './rpc.ts'
-import type { Seal } from './seal.ts'
-import type { SessionCalls } from './sessions.ts'
+import type { HandleSeal } from './seal.ts'
+import type { ActiveCalls } from './sessions.ts'
 
 /** A request of a client. */
 export interface McpRequest {
@@ -18,49 +18,49 @@ export interface McpRequest {
   readonly params: Fields
   readonly request: Request
   readonly state: RequestState
-  /** What the client can do; undefined in revisions in which requests do not say. */
+  /** The capabilities of the client. Undefined in revisions whose requests do not contain them. */
   readonly capabilities: Fields | undefined
   /** Puts a result into its envelope. */
   readonly answer: (result: object) => object
 }
 
 /** What calls need. */
-export interface CallParts {
+export interface CallContext {
   readonly core: Core
   readonly offer: Offer
-  readonly seal: Seal
+  readonly seal: HandleSeal
   readonly tasks: McpTasks | undefined
-  readonly sessions: SessionCalls
+  readonly sessions: ActiveCalls
 }
 
-/** What is done of a method. */
-export type Method = (rpc: McpRequest, parts: CallParts) => Promise<object> | object
+/** Answers a method. */
+export type Method = (rpc: McpRequest, parts: CallContext) => Promise<object> | object
 
-/** Tasks, as the plugin uses them. */
+/** Tasks for the plugin. */
 export interface McpTasks {
   readonly afterMs: number
   readonly extensions: Fields
   readonly methods: Readonly<Record<string, Method>>
-  /** Whether a call may become a task. Throws where it must, and cannot. */
+  /** Whether a call may become a task. Throws if it must become one and cannot. */
   takes(rpc: McpRequest, tool: Offered, core: Core): boolean
-  /** The answer to a call that has become one. */
+  /** The result of a call that has become a task. */
   created(
     record: RunRecord,
     kept: { readonly core: Pick<Core, 'runs'>; readonly owner: string | null },
   ): object
 }
 
-/** Lets those in who may call. */
+/** Checks who may call. */
 export interface Guard {
   /** Throws `unauthorized` and `forbidden`. */
   check(request: Request, state: RequestState): Promise<void>
-  /** Says in the answer to a stranger where tokens come from. */
+  /** Adds the `WWW-Authenticate` header, with the address of the resource's metadata, to an answer with status 401. */
   challenge(answer: Response): Response
   readonly routes: readonly Route[]
   readonly decidesItself: boolean
 }
 
-/** Who may call, as the plugin uses it. */
+/** Authentication for the plugin. */
 export interface McpAuth {
   guard(path: string, core: Pick<Core, 'publicUrl'>): Guard
 }

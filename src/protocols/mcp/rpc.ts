@@ -1,5 +1,5 @@
 /**
- * JSON-RPC 2.0, as MCP uses it: one message a request, and no batches.
+ * JSON-RPC 2.0, as MCP uses it: one message in each request, and no batches.
  *
  * @module
  */
@@ -16,11 +16,11 @@ export type Id = string | number
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A message of a client: a request, a notification (without an id), or a response (without a method). */
-export interface Message {
+export interface RpcMessage {
   readonly id: Id | undefined
   readonly method: string | undefined
   readonly params: Fields
-  /** Of a response. */
+  /** The result of a response. */
   readonly result: unknown
 }
 
@@ -47,7 +47,7 @@ export const HEADER_MISMATCH = -32020
 export const MISSING_CAPABILITY = -32021
 export const UNSUPPORTED_VERSION = -32022
 
-/** Most characters of an id or a token: each message of a stream repeats it. */
+/** Most characters of an id or a token. Each message of a stream repeats it. */
 const MAX_ID = 1000
 
 /** Whether a value can be an id, or a token of progress. */
@@ -56,7 +56,7 @@ export function isId(value: unknown): value is Id {
 }
 
 /** Reads a message. Throws an {@link RpcError}. */
-export function messageIn(body: unknown): Message {
+export function messageIn(body: unknown): RpcMessage {
   const { jsonrpc, id, method, params = {}, result } = Object(body) as Fields
   const isMessage =
     jsonrpc === '2.0' && (typeof method === 'string' || (method === undefined && id !== undefined))
@@ -65,7 +65,7 @@ export function messageIn(body: unknown): Message {
   return { id, method, params, result }
 }
 
-/** Answers a request with an error. */
+/** The message that answers a request with an error. */
 export function rpcError(id: Id | undefined, { code, message, data }: RpcError): object {
   return { jsonrpc: '2.0', id: id ?? null, error: { code, message, data } }
 }
@@ -83,7 +83,7 @@ export async function problemError(problem: Response, id?: Id): Promise<Response
   return new Response(JSON.stringify(rpcError(id, error)), { status: error.status, headers })
 }
 
-/** What a problem says. */
+/** The error of a problem. */
 async function errorOf(problem: Response): Promise<RpcError> {
   const { code, detail } = (await problem.json()) as Problem
   return new RpcError(rpcCodeOf(code), detail, problem.status, { code })

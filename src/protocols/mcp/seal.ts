@@ -1,22 +1,23 @@
 /**
- * Handles of runs that wait, as clients carry them back: the `requestState` of MCP. A handle is of one run, one owner and one tool.
+ * Handles of waiting runs, which clients send back: the `requestState` of MCP. A handle belongs to one run, one owner and one
+ * tool.
  *
  * @module
  */
 
 import { isSame, sha256 } from '../../web/digest.ts'
 
-/** Whose a handle is, and for what. */
-export interface Holder {
+/** The owner and the tool that a handle is for. */
+export interface HandleOwner {
   readonly owner: string | null
   readonly tool: string
 }
 
 /** Makes handles and opens them. */
-export interface Seal {
-  close(runId: string, holder: Holder): Promise<string>
-  /** The run of a handle; undefined for one that was changed, or made for someone else. */
-  open(handle: string, holder: Holder): Promise<string | undefined>
+export interface HandleSeal {
+  close(runId: string, holder: HandleOwner): Promise<string>
+  /** The run of a handle. Undefined for a handle that was changed, or made for another owner or tool. */
+  open(handle: string, holder: HandleOwner): Promise<string | undefined>
 }
 
 const HANDLE = /^([\da-f-]{36})\.([\da-f]{64})$/
@@ -26,9 +27,11 @@ export function isHandle(text: string): boolean {
   return HANDLE.test(text)
 }
 
-/** Makes a {@link Seal}. Without a secret a handle is no proof: whose the run is counts, and that nobody guesses its id. */
-export function createSeal(secret = ''): Seal {
-  const proofOf = async (runId: string, { owner, tool }: Holder) =>
+/**
+ * Makes a {@link HandleSeal}. Without a secret a handle proves nothing. Then only the run's owner and its random id protect it.
+ */
+export function createHandleSeal(secret = ''): HandleSeal {
+  const proofOf = async (runId: string, { owner, tool }: HandleOwner) =>
     // Hashed twice, so that nothing can be added to what was signed.
     sha256(secret + (await sha256(JSON.stringify([secret, runId, owner, tool]))))
   return {

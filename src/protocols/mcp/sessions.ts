@@ -1,6 +1,6 @@
 /**
- * Sessions of the revisions before 2026-07-28. Nothing is kept of them: their ids say what their clients can do. What is known here
- * are the calls at work, so that a notification cancels one. It has to reach the process that does the work.
+ * Sessions of the revisions before 2026-07-28. They are not stored: their ids contain what their clients can do. Only the calls
+ * at work are known here, so that a notification can cancel one. The notification must reach the process that does the work.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import type { Fields } from './rpc.ts'
 /** The header that carries the id of a session. */
 export const SESSION = 'mcp-session-id'
 
-/** How the ids end whose clients show forms. */
+/** The end of a session's id if the client shows forms. */
 const FORMS = '.forms'
 
 /** The calls of sessions that are at work in this process. */
-export class SessionCalls {
+export class ActiveCalls {
   readonly #calls = new Map<string, (value?: undefined) => void>()
 
   /** The id of a new session. */
@@ -30,8 +30,8 @@ export class SessionCalls {
   }
 
   /**
-   * A call begins. `onCancel` is called on behalf of the request that has begun it: on Workers no other one may touch what it uses.
-   * Gives what is to be called when it is over.
+   * Adds a call. `onCancel` runs in the context of the request that began the call, because on Workers no other request may use
+   * the call's objects. Returns a function to call when the call is over.
    */
   track(request: Request, id: unknown, onCancel: () => void): () => void {
     const key = keyOf(request, id)
@@ -51,7 +51,7 @@ export class SessionCalls {
   }
 }
 
-/** Nobody guesses the id of a session, so nobody cancels the calls of another one. */
+/** The key of a call. It contains the random id of its session, so no other client can cancel the call. */
 function keyOf({ headers }: Request, id: unknown): string | undefined {
   const session = headers.get(SESSION)
   return session ? `${session} ${JSON.stringify(id)}` : undefined

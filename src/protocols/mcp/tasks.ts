@@ -1,6 +1,6 @@
 /**
- * Tasks (the extension `io.modelcontextprotocol/tasks` of 2026, SEP-2663): calls that outlive their connection. A task is a stored
- * run under another name, or several that go on from each other.
+ * Tasks (the extension `io.modelcontextprotocol/tasks` of 2026, SEP-2663): calls that outlive their connection. A task is a
+ * stored run under another name, or several runs that continue each other.
  *
  * @module
  */
@@ -15,20 +15,20 @@ import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
-import { formsOf, givenTo, showsForms } from './asking.ts'
+import { answersTo, formsOf, showsForms } from './asking.ts'
 import { lastOf } from './chain.ts'
 import { endOf } from './end.ts'
 import { checkHeader, own } from './era.ts'
 import type { Offered } from './offer.ts'
-import { Reading } from './reading.ts'
-import type { CallParts, McpRequest, McpTasks } from './request.ts'
+import type { CallContext, McpRequest, McpTasks } from './request.ts'
 import { INVALID_PARAMS, MISSING_CAPABILITY, RpcError } from './rpc.ts'
+import { RunReader } from './run-reader.ts'
 
-/** How calls become tasks. */
+/** Options of tasks. */
 export interface McpTasksOptions {
-  /** Milliseconds after which a call becomes a task, where its client takes tasks. Default: 1,000. */
+  /** Milliseconds after which a call becomes a task, if its client supports tasks. Default: 1,000. */
   readonly afterMs?: number | undefined
-  /** Milliseconds that a client is told to wait between two looks at a task. Default: 1,000. */
+  /** Milliseconds that clients should wait between two polls of a task. Default: 1,000. */
   readonly pollIntervalMs?: number | undefined
 }
 
@@ -36,14 +36,14 @@ const OptionsSchema = v.strictObject({ afterMs: v.optional(duration), pollInterv
 
 const EXTENSION = own('tasks')
 
-/** Where a task is kept, and whose it is. */
-type Kept = Parameters<McpTasks['created']>[1]
+/** The storage and the owner of a task. */
+type TaskContext = Parameters<McpTasks['created']>[1]
 
 /** Lets calls that take long become tasks. Throws `invalid_options`. */
 export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
   checkOptions('mcpTasks', OptionsSchema, options)
   const { afterMs = 1000, pollIntervalMs = 1000 } = options
-  const factsOf = (first: RunRecord, last: RunRecord, { core: { runs }, owner }: Kept) => ({
+  const factsOf = (first: RunRecord, last: RunRecord, { core: { runs }, owner }: TaskContext) => ({
     taskId: first.id,
     createdAt: first.createdAt,
     lastUpdatedAt: last.updatedAt,
@@ -67,13 +67,13 @@ export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
         const task = await find(rpc, parts)
         return {
           ...factsOf(task.first, task.last, { core: parts.core, owner: rpc.state.owner }),
-          ...(await standingOf(task, rpc, parts)),
+          ...(await statusOf(task, rpc, parts)),
         }
       },
       async 'tasks/update'(rpc, parts) {
         const { last } = await find(rpc, parts)
         const { core } = parts
-        const { answers, isRefused } = givenTo(last.requests ?? [], rpc.params.inputResponses)
+        const { answers, isRefused } = answersTo(last.requests ?? [], rpc.params.inputResponses)
         if (isRefused) await cancel(last.id, rpc, core)
         else if (answers.length > 0) {
           const asker = new RequestAsker(rpc.request, rpc.state, core.readKeys)
@@ -102,14 +102,14 @@ function checkDeclared(rpc: McpRequest): void {
 }
 
 /** A task: its first run and its last one, and the tool that was called. */
-interface Task {
+interface McpTask {
   readonly first: RunRecord
   readonly last: RunRecord
   readonly tool: Offered
 }
 
-/** Finds a task. Throws an {@link RpcError}, also for a run of what is not offered. */
-async function find(rpc: McpRequest, { core: { host }, offer }: CallParts): Promise<Task> {
+/** Finds a task. Throws an {@link RpcError}, also for a run of a servable that is not on offer. */
+async function find(rpc: McpRequest, { core: { host }, offer }: CallContext): Promise<McpTask> {
   const { params, request, state } = rpc
   const { taskId } = params
   checkDeclared(rpc)
@@ -122,7 +122,7 @@ async function find(rpc: McpRequest, { core: { host }, offer }: CallParts): Prom
   return { first, last: await lastOf(host, first, state.owner), tool }
 }
 
-/** Cancels a run, or the one that has gone on from it meanwhile. */
+/** Cancels a run, or the run that has continued it meanwhile. */
 async function cancel(
   id: string,
   { state }: McpRequest,
@@ -135,22 +135,22 @@ async function cancel(
   if (last.id !== id) await host.cancel(last.id, state.owner).catch(ignoring('run_ended'))
 }
 
-/** How a task stands. */
-async function standingOf(
-  { last, tool }: Task,
+/** The status of a task, with its requests, result or error. */
+async function statusOf(
+  { last, tool }: McpTask,
   { request, state, capabilities = {} }: McpRequest,
-  { core }: CallParts,
+  { core }: CallContext,
 ): Promise<object> {
   const { status, requests = [], result } = last
   if (status === 'cancelled') return { status }
   if (status === 'input_required' && requests.length > 0)
     return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
-  // Once all is answered, another run goes on.
+  // Once all requests are answered, another run continues the task.
   if (status === 'queued' || status === 'running' || status === 'input_required') return { status: 'working' }
-  const { done } = new Reading(new StartedRun(undefined, last, core.host, state.owner), {
-    goOn: async () => undefined,
+  const { done } = new RunReader(new StartedRun(undefined, last, core.host, state.owner), {
+    continueRun: async () => undefined,
     maxLength: core.runs.maxLength,
-    tellsMoves: false,
+    tracksChanges: false,
   })
   try {
     const result = { resultType: 'complete', ...endOf(await done, { request, tool }, core) }

@@ -1,5 +1,5 @@
 /**
- * What the encoders of Chat Completions and of Responses share: which text is new, and what is told at the end.
+ * The base of the encoders of Chat Completions and of Responses. It finds the new part of repeated text, and orders the end.
  *
  * @module
  */
@@ -12,63 +12,64 @@ import type {
   RunEvent,
   Usage,
 } from '../../agents/contract.ts'
-import { lastWordsOf } from '../../agents/work/last-words.ts'
+import { endMessageOf } from '../../agents/end-message.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { questionOf } from '../encoders/questions.ts'
-import { ToldText } from '../encoders/told-text.ts'
+import { SentText } from '../encoders/sent-text.ts'
 
-/** What an answer is about. */
+/** The facts that an answer contains or depends on. */
 export interface AnswerOptions {
   readonly runId: string
-  /** As the client named it. */
+  /** The name of the model, as the client gave it. */
   readonly model: string
   /** When the run began, in milliseconds since 1970. */
   readonly createdMs: number
-  /** The client reads a stream. Else only the whole is made. */
+  /** Whether the client reads a stream. Otherwise only the whole answer is made. */
   readonly isStream: boolean
-  /** The answer is the structured output. */
+  /** Whether the answer is the structured output. */
   readonly isJson: boolean
-  /** The run is a stored one, which may go on after a crash and say its text again. */
+  /** Whether the run is stored. A stored run may continue after a crash and repeat its text. */
   readonly isStored: boolean
   /** Most characters of an answer. */
   readonly maxLength: number
 }
 
-/** What is said: the answer, or thoughts. */
-export type Spoken = 'message' | 'reasoning'
+/** The kind of a text: the answer, or thoughts. */
+export type OutputKind = 'message' | 'reasoning'
 
 /** The last event of a run. */
-export type End = Extract<RunEvent, { type: 'finish' | 'error' }>
+export type LastEvent = Extract<RunEvent, { type: 'finish' | 'error' }>
 
-/** See the module's head. */
+/** Encodes the events of a run for one protocol. */
 export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> implements Encoder {
   readonly about: A
-  /** How the run has ended. */
-  end: End | undefined
-  readonly #told = new Map<string, ToldText>()
+  /** The last event of the run, once it has ended. */
+  end: LastEvent | undefined
+  readonly #sent = new Map<string, SentText>()
   #length = 0
-  #hasSaid = false
+  #hasText = false
 
   constructor(about: A) {
     this.about = about
   }
 
-  /** What a stream begins with. */
+  /** Returns the first events of a stream. */
   abstract begin(): string
-  /** The whole, as far as it is told. */
+  /** The whole answer so far. */
   abstract get answer(): object
-  /** Tells what is new of a text. */
-  protected abstract say(type: Spoken, text: string): string
-  /** Asks for something. Its arguments are JSON. Undefined where it is to be asked as text. */
-  protected abstract ask(request: InputRequest, args: string): string | undefined
-  protected abstract over(end: End): string
-  /** Tells any other event. */
-  protected more(_: RunEvent): string {
+  /** Encodes new text. */
+  protected abstract writeText(type: OutputKind, text: string): string
+  /** Encodes a request, whose arguments are JSON. Undefined if the request must be written as text. */
+  protected abstract writeRequest(request: InputRequest, args: string): string | undefined
+  /** Encodes the end of the run. */
+  protected abstract writeEnd(end: LastEvent): string
+  /** Encodes any other event. */
+  protected writeOther(_: RunEvent): string {
     return ''
   }
 
-  /** How the answer was cut short, if it was. */
+  /** The reason why the answer was cut short, if it was. */
   protected get cut(): 'length' | 'content_filter' | undefined {
     return this.end?.type === 'finish' ? CUT[this.end.finishReason] : undefined
   }
@@ -83,58 +84,59 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
       case 'text':
         return this.#text(event.text, event.agent)
       case 'thinking':
-        return this.#say('reasoning', event.text, event.agent)
+        return this.#write('reasoning', event.text, event.agent)
       case 'message':
         return this.#text(textIn(event), event.agent)
       case 'resumed':
-        for (const told of this.#told.values()) told.resume()
+        for (const text of this.#sent.values()) text.resume()
         return ''
       case 'finish':
         return this.#finish(event)
       case 'error':
         return this.#over(event)
       default:
-        return this.more(event)
+        return this.writeOther(event)
     }
   }
 
-  /** What is said beside the structured output is left out. */
+  /** Text beside the structured output is left out. */
   #text(text: string, agent: string | undefined): string {
-    return this.about.isJson ? '' : this.#say('message', text, agent)
+    return this.about.isJson ? '' : this.#write('message', text, agent)
   }
 
-  #say(type: Spoken, text: string, agent = ''): string {
+  #write(type: OutputKind, text: string, agent = ''): string {
     const fresh = this.about.isStored ? this.#new(type + agent, text) : text
     if (fresh === '') return ''
     this.grow(fresh)
-    this.#hasSaid ||= type === 'message'
-    return this.say(type, fresh)
+    this.#hasText ||= type === 'message'
+    return this.writeText(type, fresh)
   }
 
-  /** What is new of a text that may come again. */
+  /** The new part of a text that the run may repeat. */
   #new(key: string, text: string): string {
-    const told = this.#told.get(key) ?? new ToldText()
-    this.#told.set(key, told)
-    return told.add(text)
+    const sent = this.#sent.get(key) ?? new SentText()
+    this.#sent.set(key, sent)
+    return sent.add(text)
   }
 
-  /** A tool of the client is called once the run waits for it. */
+  /** Encodes the end. Calls of the client's tools come here, once the run waits for them. */
   #finish(event: FinishEvent): string {
     const { requests = [], structured } = event
-    const words = lastWordsOf(event)
-    let told = words === undefined ? '' : this.#text((this.#hasSaid ? '\n\n' : '') + textIn(words), undefined)
-    if (structured && (this.about.isJson || !this.#hasSaid))
-      told += this.#say('message', JSON.stringify(structured))
+    const words = endMessageOf(event)
+    let output =
+      words === undefined ? '' : this.#text((this.#hasText ? '\n\n' : '') + textIn(words), undefined)
+    if (structured && (this.about.isJson || !this.#hasText))
+      output += this.#write('message', JSON.stringify(structured))
     for (const request of requests)
-      told +=
-        this.ask(request, textOf(request.args ?? {})) ??
-        this.#say('message', (this.#hasSaid ? '\n\n' : '') + questionOf(request))
-    return told + this.#over(event)
+      output +=
+        this.writeRequest(request, textOf(request.args ?? {})) ??
+        this.#write('message', (this.#hasText ? '\n\n' : '') + questionOf(request))
+    return output + this.#over(event)
   }
 
-  #over(end: End): string {
+  #over(end: LastEvent): string {
     this.end = end
-    return this.over(end)
+    return this.writeEnd(end)
   }
 
   protected grow(text: string): void {
@@ -144,12 +146,12 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
   }
 }
 
-/** A text as it is, and anything else as JSON. */
+/** Text as it is, anything else as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** The limit of steps is a length: it is no call of the client's. */
+/** `tool_calls` means that the limit of steps was reached, which is a length, and not that the client has to run a tool. */
 const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
   ...{ length: 'length', tool_calls: 'length', content_filter: 'content_filter', rejected: 'content_filter' },
 }

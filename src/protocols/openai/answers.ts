@@ -1,6 +1,6 @@
 /**
- * What a client answers: results of its tools, and decisions. The ids tell which run waits for them, and whose that is counts, never
- * what a client says.
+ * Reads the answers of a client: results of its tools, and decisions. Their ids contain the id of the waiting run. The owner of
+ * that run decides who may answer it.
  *
  * @module
  */
@@ -13,40 +13,40 @@ import type { RunRecord } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
 import { AnswersSchema } from '../../runs/waiting/answers.ts'
 import { approvalIdOf, callIdOf, runOf } from './ids.ts'
-import type { Said } from './messages.ts'
+import type { ParsedInput } from './messages.ts'
 
-/** Answers to a run that waits. */
-export interface Answers {
+/** Answers to a waiting run. */
+export interface RunAnswers {
   /** The id of the run. */
   readonly id: string
   readonly answers: readonly Answer[]
-  /** What the run has asked. */
+  /** The requests of the run. */
   readonly asked: readonly InputRequest[]
 }
 
-/** The id that a client knows a request by. */
+/** The id of a request for the client. */
 export function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
   return (kind === 'approval' ? approvalIdOf : callIdOf)(runId, toolCallId)
 }
 
-/** What a client tells in one request. */
-export interface Telling extends Pick<Said, 'earlier' | 'given'> {
+/** The answers and messages of one request. */
+export interface AnsweringRequest extends Pick<ParsedInput, 'earlier' | 'given'> {
   readonly target: Target
-  /** The run of the response that the request goes on from. */
+  /** The run of the response that the request continues. */
   readonly previousId?: string | undefined
 }
 
 /**
- * The answers to a run: the one that the last answer is for. Answers to others were given before. All that it asks is to be answered
- * at once. Undefined if the last one is the result of a call that another model made in this conversation: the client has handed the
- * conversation over, and the result is a part of it. Throws `run_not_found` and `request_not_found` for what nobody asked this client,
- * and `invalid_body`.
+ * The answers to the run that the last answer is for. Answers to other runs were given before, and are ignored. All requests of
+ * the run must be answered at once. Returns undefined if the last answer is the result of a call that another model made in this
+ * conversation. Then the client has handed the conversation over, and the result is a part of its history. Throws `run_not_found`
+ * and `request_not_found` if there is no such request for this client, and `invalid_body`.
  */
 export async function answersTo(
-  { given, earlier, target, previousId }: Telling,
+  { given, earlier, target, previousId }: AnsweringRequest,
   host: Pick<RunHost, 'get'>,
   viewer: Viewer,
-): Promise<Answers | undefined> {
+): Promise<RunAnswers | undefined> {
   const last = given.at(-1)?.id ?? ''
   const id = runOf(last)
   if (id === undefined) throw new ServableError('run_not_found', `No run waits for \`${last.slice(0, 100)}\``)
@@ -54,13 +54,13 @@ export async function answersTo(
   const isHandedOver = !isOf(record, target) && given.every(({ answer }) => 'result' in answer)
   if (isHandedOver && (id === previousId || isCalled(last, earlier))) return undefined
   checkTarget(record, target)
-  const asked = askedBy(record)
+  const asked = requestsOf(record)
   const byId = new Map(asked.map(request => [idFor(id, request), request]))
   const answers = given.flatMap(({ id: known, answer }) => {
     const request = byId.get(known)
     if (request !== undefined) return { id: request.id, ...answer }
     if (runOf(known) !== id) return []
-    // Of a plain run it is not known any more what it has asked.
+    // The requests of a run that is not stored are not known any more.
     const code = record.continuedBy === undefined ? 'request_not_found' : 'already_answered'
     throw new ServableError(code, `No run waits for \`${known}\``)
   })
@@ -78,14 +78,14 @@ function isOf(record: RunRecord, { kind, name }: Target): boolean {
   return record.kind === kind && record.name === name
 }
 
-/** Whether the messages tell the call itself. */
-function isCalled(id: string, messages: Said['earlier']): boolean {
+/** Whether the messages contain the call itself. */
+function isCalled(id: string, messages: ParsedInput['earlier']): boolean {
   return messages.some(
     message => message.role === 'assistant' && message.toolCalls?.some(call => call.toolCallId === id),
   )
 }
 
-/** What a run has asked, also what was answered by now. */
-export function askedBy({ requests, result }: RunRecord): readonly InputRequest[] {
+/** All requests of a run, answered ones too. */
+export function requestsOf({ requests, result }: RunRecord): readonly InputRequest[] {
   return result?.requests ?? requests ?? []
 }

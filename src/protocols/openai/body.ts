@@ -1,6 +1,6 @@
 /**
- * What the bodies of Chat Completions and of Responses have in common. Fields that are not known are ignored, and so are those for
- * sampling: every client sends some.
+ * The fields that the bodies of Chat Completions and of Responses share. Unknown fields are ignored, and so are those for
+ * sampling, because every client sends some.
  *
  * @module
  */
@@ -10,20 +10,21 @@ import { flag } from '../../base/schemas.ts'
 import { isObject, list, misfit } from '../../base/validation.ts'
 import type { Target } from '../../runs/target.ts'
 
-/** Messages or items, and tools of one request. */
+/** Most messages or items of one request. */
 const MAX_ITEMS = 10_000
+/** Most tools of one request. */
 const MAX_TOOLS = 1000
 
 /** Members of an object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** An object of JSON, whatever it holds. */
+/** Any object of JSON. */
 export const object: v.GenericSchema<unknown, Fields> = v.custom<Fields>(isObject, 'must be an object')
 
 /** Messages or items. */
 export const objects: v.GenericSchema<unknown, Fields[]> = list(object, MAX_ITEMS)
 
-/** What both bodies have, without nulls. */
+/** The fields of both bodies, without nulls. */
 export interface CommonBody {
   readonly model: string
   readonly stream?: boolean | undefined
@@ -33,7 +34,7 @@ export interface CommonBody {
 
 type Maybe<T> = v.OptionalSchema<v.GenericSchema<unknown, T>, undefined>
 
-/** The fields of both. */
+/** The schemas of the fields of both bodies. */
 export const commonFields: {
   readonly model: v.GenericSchema<string>
   readonly stream: Maybe<boolean>
@@ -47,8 +48,8 @@ export const commonFields: {
 }
 
 /**
- * The tools of the client; undefined for none. Tools of a provider are left out. Throws `invalid_body` where one must be called: an
- * agent chooses itself.
+ * The tools of the client, or undefined if there are none. Tools of a provider are left out. Throws `invalid_body` if a tool must
+ * be called, because agents choose tools themselves.
  */
 export function clientToolsOf({
   tools = [],
@@ -66,14 +67,14 @@ export function clientToolsOf({
       })
 }
 
-/** Whether the answer is to be JSON. Throws `invalid_body` for an agent that has no structured output. */
+/** Whether the answer must be JSON. Throws `invalid_body` for an agent that has no structured output. */
 export function asksJson(format: unknown, { servable }: Target, path: string): boolean {
   if (!isJsonFormat(format)) return false
   if ('output' in servable && servable.output !== undefined) return true
   throw misfit(path, 'must be `text`: the model has no structured output')
 }
 
-/** Whether a format is of JSON. */
+/** Whether a format is JSON. */
 export function isJsonFormat(format: unknown): boolean {
   return (Object(format).type ?? 'text') !== 'text'
 }

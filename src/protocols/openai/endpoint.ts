@@ -1,11 +1,11 @@
 /**
- * What answers with a run: as a stream, or once it is over.
+ * The endpoints that answer with a run: as a stream, or as a whole once the run is over.
  *
  * @module
  */
 
 import { errorOf } from '../../agents/event.ts'
-import { asTold, reportError, ServableError } from '../../base/errors.ts'
+import { asLogged, reportError, ServableError } from '../../base/errors.ts'
 import { isObject, misfit } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Endpoint, RequestState } from '../../http/context.ts'
@@ -16,19 +16,20 @@ import { readJson, requireJson } from '../../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../../web/reply.ts'
 import { counted, pulled } from '../../web/sse.ts'
 import type { AnswerEncoder, AnswerOptions } from './answer-encoder.ts'
-import type { Answers } from './answers.ts'
+import type { RunAnswers } from './answers.ts'
 import type { Fields } from './body.ts'
 
-/** What is known of a run once it has started. */
-export type Facts = Omit<AnswerOptions, 'model' | 'isJson' | 'isStream'>
+/** The facts of a run that has started. */
+export type StartedRunFacts = Omit<AnswerOptions, 'model' | 'isJson' | 'isStream'>
 
-/** What a request asks for. */
+/** The run that a request asks for. */
 export interface Plan {
-  /** The run that waits for it; undefined where it asks for a new one. */
-  readonly answers: Answers | undefined
+  /** The answers to a waiting run. Undefined if the request asks for a new run. */
+  readonly answers: RunAnswers | undefined
+  /** Returns the new run to start. */
   asked(): Promise<AskedRun>
   readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
-  toEncoder(facts: Facts): AnswerEncoder
+  toEncoder(facts: StartedRunFacts): AnswerEncoder
 }
 
 /** Makes an endpoint. */
@@ -58,16 +59,19 @@ export function endpointOf(
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    const reply = await told(started, encoder, core, { request, state, isAtOnce: how.isBackground })
-    if (encoder.end?.type === 'error') throw asTold(errorOf(encoder.end))
+    const reply = await replyWith(started, encoder, core, { request, state, isAtOnce: how.isBackground })
+    if (encoder.end?.type === 'error') throw asLogged(errorOf(encoder.end))
     return reply
   }
 }
 
-/** Members of one body. */
+/** Most members of one body. */
 const MAX_MEMBERS = 1000
 
-/** Clients send null for what they leave out. A key of a provider is nothing to keep. Throws `invalid_body`. */
+/**
+ * The body without nulls, which clients send for fields that they leave out, and without a provider's key, which must not be
+ * stored. Throws `invalid_body`.
+ */
 function withoutNulls(body: unknown): Fields {
   if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
     throw misfit('body', `must have at most ${MAX_MEMBERS} members`)
@@ -76,19 +80,19 @@ function withoutNulls(body: unknown): Fields {
   )
 }
 
-/** Who asks, and whether for the whole as far as it is told. */
-interface Asking {
+/** The request to reply to. `isAtOnce`: whether to reply with the answer so far. */
+interface ReplyRequest {
   readonly request: Request
   readonly state: RequestState
   readonly isAtOnce?: boolean | undefined
 }
 
-/** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */
-export async function told(
+/** Replies with a stream of a run, or with the whole answer once the run is over. Stops reading when the client disconnects. */
+export async function replyWith(
   started: StartedRun,
   encoder: AnswerEncoder,
   { openStream, production }: Pick<Core, 'openStream' | 'production'>,
-  { request, state, isAtOnce = false }: Asking,
+  { request, state, isAtOnce = false }: ReplyRequest,
 ): Promise<Reply> {
   const headers = { 'x-run-id': started.id }
   const { isStream } = encoder.about
@@ -97,7 +101,7 @@ export async function told(
   const events = started.events()
   const cancel = () => void events.return?.()
   if (!isStream) {
-    // A plain run hears of its caller by itself, and later: a signal costs more than most answers.
+    // A run that is not stored watches its caller by itself. Listening here too would cost more than most answers.
     if (started.run === undefined) {
       const { signal } = request
       signal.addEventListener('abort', cancel)
@@ -118,7 +122,7 @@ export async function told(
     return fresh
   }
   const broken = (error: unknown) => {
-    state.tellThrown('stream.failed', error, request)
+    state.logThrown('stream.failed', error, request)
     const { code, message } = reportError(error, production, 'internal_error')
     return encoder.encode({ type: 'error', code, error: message })
   }

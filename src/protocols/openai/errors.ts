@@ -10,7 +10,7 @@ import type { Problem } from '../../web/problem.ts'
 export interface OpenAiError {
   readonly message: string
   readonly type: string
-  /** The field that is wrong. */
+  /** The invalid field. */
   readonly param: string | null
   readonly code: string
 }
@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-/** The type and code of an error where what may be spent is used up. */
+/** The type and code of an error for a budget that is used up. */
 const QUOTA = 'insufficient_quota'
 
 /** Makes an error. */
@@ -31,13 +31,13 @@ export function errorOf(
   status = 500,
   param: string | null = null,
 ): OpenAiError {
-  // What nobody mends by trying again soon has a name of its own there.
+  // OpenAI has an own code for limits that do not pass soon.
   if (code === 'budget_exceeded') return { message, type: QUOTA, param, code: QUOTA }
   const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
   return { message, type, param, code }
 }
 
-/** The answer of a problem. */
+/** Converts a problem to a response in OpenAI's form. */
 export async function toError(problem: Response): Promise<Response> {
   const { status } = problem
   const { code, detail, issues = [] } = (await problem.json()) as Problem
@@ -46,7 +46,7 @@ export async function toError(problem: Response): Promise<Response> {
   const param = isModel ? 'model' : rename(issues[0]?.path ?? '') || null
   const headers = new Headers(problem.headers)
   headers.set('content-type', 'application/json')
-  // The SDKs would try 409 and 5xx twice more: a run that has failed would run again.
+  // The SDKs would try 409 and 5xx twice more, and so start a failed run again.
   const mayPass = (status === 429 && code !== 'budget_exceeded') || status === 503 || code === 'session_busy'
   if (!mayPass) headers.set('x-should-retry', 'false')
   const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code

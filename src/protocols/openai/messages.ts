@@ -1,5 +1,5 @@
 /**
- * Messages as OpenAI's clients tell them.
+ * Reads messages of OpenAI's clients.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { Fields } from './body.ts'
 import { contentOf } from './parts.ts'
 
 /** Reads a message. Throws `invalid_body`. */
-export function messageOf(message: Fields, path: string): Message {
+export function messageOf(message: Fields, path: string): OpenAiMessage {
   const { role, tool_calls: calls } = message
   const content = contentOf(message.content, `${path}.content`)
   if (role === 'user') return { role, content }
@@ -27,7 +27,7 @@ export function messageOf(message: Fields, path: string): Message {
   return { role, content, toolCalls }
 }
 
-/** Reads a call: its arguments are JSON as text. */
+/** Reads a call. Its arguments are JSON as text. */
 export function callOf(id: unknown, { name, arguments: args }: Fields, path: string): HistoryToolCall {
   return {
     toolCallId: textIn(id, path),
@@ -42,47 +42,49 @@ export function textIn(value: unknown, path: string): string {
   throw misfit(path, 'must be text')
 }
 
-/** An answer, by the id that the client knows its request by. */
-export interface Given {
+/** An answer, with the id that its request has for the client. */
+export interface GivenAnswer {
   readonly id: string
   readonly answer: object
 }
 
-/** What people decide, by the id of what they are asked. */
-export interface Decision extends Given {
+/** A decision of a person, with the id of its request. */
+export interface DecisionItem extends GivenAnswer {
   readonly role: 'decision'
 }
 
-/** An item of an earlier response, by its id. */
-export interface Reference {
+/** A reference to an item of an earlier response, by its id. */
+export interface ReferenceItem {
   readonly role: 'reference'
   readonly id: string
 }
 
-/** What an assistant said. */
-interface Answered {
+/** A message of the assistant. */
+interface AssistantMessage {
   readonly role: 'assistant'
   readonly content?: RunInput
   readonly toolCalls: HistoryToolCall[]
 }
 
 /** A message. */
-export type Message = Exclude<HistoryMessage, { role: 'assistant' }> | Answered
+export type OpenAiMessage = Exclude<HistoryMessage, { role: 'assistant' }> | AssistantMessage
 
-/** What a client tells. */
-export type Told = Message | Decision | Reference
+/** An item of a client's input. */
+export type InputItem = OpenAiMessage | DecisionItem | ReferenceItem
 
-/** What a client says: something new after what was said before, or answers. */
-export interface Said {
-  /** The newest message of the user; undefined where answers come after it. */
+/** The input of a client: a new message, or answers, and the earlier items. */
+export interface ParsedInput {
+  /** The newest message of the user. Undefined if answers follow it. */
   readonly input: RunInput | undefined
-  /** All other messages. */
-  readonly earlier: readonly Told[]
-  readonly given: readonly Given[]
+  /** All other items. */
+  readonly earlier: readonly InputItem[]
+  readonly given: readonly GivenAnswer[]
 }
 
-/** Tells what is new from what was said before. `path` names the messages. Throws `invalid_body` where nothing is new. */
-export function saidIn(messages: readonly Told[], path: string): Said {
+/**
+ * Separates the new message or answers from the earlier items. `path` names the items. Throws `invalid_body` if nothing is new.
+ */
+export function splitInput(messages: readonly InputItem[], path: string): ParsedInput {
   const last = messages.findLastIndex(({ role }) => role !== 'system')
   const newest = messages[last]
   switch (newest?.role) {
@@ -98,7 +100,7 @@ export function saidIn(messages: readonly Told[], path: string): Said {
   }
 }
 
-function givenBy(message: Told): Given | [] {
+function givenBy(message: InputItem): GivenAnswer | [] {
   if (message.role === 'decision') return message
   return message.role === 'tool'
     ? { id: message.toolCallId, answer: { result: givenIn(message.result) } }

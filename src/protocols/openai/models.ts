@@ -1,5 +1,5 @@
 /**
- * What is served, as models.
+ * Offers servables as models.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import type { Catalog } from '../../http/catalog.ts'
 import type { Target } from '../../runs/target.ts'
 import { findNamed, namesOf } from '../encoders/named.ts'
 
-/** A model, as lists show it. */
+/** A model in a list. */
 export interface Model {
   readonly id: string
   readonly object: 'model'
-  /** Seconds since 1970: when models were first asked for. */
+  /** Seconds since 1970: the time of the first request for models. */
   readonly created: number
   readonly owned_by: string
 }
@@ -24,15 +24,15 @@ const MAX_SHOWN = 100
 /** The models of a service, looked up at each request. */
 export interface Models {
   list(): Model[]
-  /** Throws as `resolve` does. */
+  /** Throws `agent_not_found`. */
   get(id: string): Model
   /** The servable of a model. Throws `agent_not_found`. */
   resolve(id: string): Target
 }
 
-/** Offers servables by names, or without names all that is served. */
+/** Offers the named servables, or all of them if `named` is undefined. */
 export function createModels(catalog: Catalog, named: Readonly<Record<string, string>> | undefined): Models {
-  // Not when they are made: some runtimes have no time then.
+  // Set at the first request, because some runtimes have no clock at startup.
   let created: number | undefined
   const find = (id: string) =>
     findNamed(catalog, named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')

@@ -1,5 +1,5 @@
 /**
- * What a message holds, as Chat Completions and Responses name it.
+ * Reads the content of messages of Chat Completions and Responses.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { inputOf } from '../encoders/history.ts'
 import { partsOfFile } from '../encoders/parts.ts'
 import type { Fields } from './body.ts'
 
-/** A content: text, or an array of parts. Throws `invalid_body` for what is neither, and for a file that is only named. */
+/** Reads a content: text, or an array of parts. Throws `invalid_body` for anything else, and for a file that is only an id. */
 export function contentOf(content: unknown, path: string): RunInput {
   if (typeof content === 'string') return content
   const parts = content ?? []
@@ -20,10 +20,10 @@ export function contentOf(content: unknown, path: string): RunInput {
   throw misfit(path, `must be text or at most ${MAX_PARTS} parts`)
 }
 
-/** The beginning of a `data:` URL of base64, and its type. */
+/** Matches the beginning of a `data:` URL of base64, with its type. */
 const DATA_URL = /^data:([^,;]{0,200})[^,]{0,200};base64,/
 
-/** Types are told apart by their fields: they have other names in Responses. */
+/** Reads a part. Its fields determine its type, because the names of types differ in Responses. */
 function partOf(part: Fields, path: string): ContentPart[] {
   const { text = part.refusal, image_url: image, input_audio: audio, file = part } = part
   if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }]
@@ -32,8 +32,8 @@ function partOf(part: Fields, path: string): ContentPart[] {
   const given = data ?? Object(image).url ?? image ?? file_data ?? file_url
   if (typeof given !== 'string' || given === '')
     throw misfit(path, 'must have text, or a file as data or a URL: a `file_id` is not known')
-  const [head = '', told] = DATA_URL.exec(given.slice(0, 500)) ?? []
+  const [head = '', named] = DATA_URL.exec(given.slice(0, 500)) ?? []
   const type = image ? 'image/*' : audio ? (format === 'mp3' ? 'audio/mpeg' : 'audio/wav') : ''
   const name = typeof filename === 'string' ? filename : undefined
-  return partsOfFile(given.slice(head.length), told || type, name)
+  return partsOfFile(given.slice(head.length), named || type, name)
 }

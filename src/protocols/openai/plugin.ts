@@ -11,14 +11,16 @@ import type { Plugin } from '../../core/plugin.ts'
 import { responseRoutes } from './responses/routes.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
-/** How models are served, with responses. */
+/** Options of models, with responses. */
 export interface OpenAiOptions extends ModelOptions {
   /**
-   * How responses tell of the tools that ran here: as calls of an MCP server, or not at all. Default: `mcp_call`. Chat Completions has
-   * no place for them.
+   * Whether responses contain the calls of tools that ran here, as calls of an MCP server. Default: `mcp_call`. Chat Completions
+   * never contains them.
    */
   readonly toolCalls?: 'mcp_call' | 'hidden' | undefined
-  /** Whether a response is kept where its request does not say, as long as runs are. Default: true, as OpenAI does. */
+  /**
+   * Whether responses are stored if the request does not say so, for as long as runs are stored. Default: true, as OpenAI does.
+   */
   readonly store?: boolean | undefined
 }
 
@@ -31,8 +33,8 @@ const OptionsSchema = v.strictObject({
 })
 
 /**
- * Serves agents, teams and workflows as models to clients of OpenAI's interface: `GET /v1/models`, `POST /v1/chat/completions` and
- * `/v1/responses`. Throws `invalid_options`.
+ * Serves agents, teams and workflows as models to clients of OpenAI's interface: `GET /v1/models`, `POST /v1/chat/completions`
+ * and `/v1/responses`. Throws `invalid_options`.
  */
 export function openai(options: OpenAiOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)

@@ -1,5 +1,5 @@
 /**
- * What Chat Completions and Responses share: their place, their errors, and the models.
+ * Mounts what Chat Completions and Responses share: their base path, their errors, and the models.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { completeChat } from './chat/endpoint.ts'
 import { toError } from './errors.ts'
 import { createModels, type Models } from './models.ts'
 
-/** How models are served. */
+/** Options of models. */
 export interface ModelOptions {
   /** The path of all routes, whatever the handler's `prefix`. Default: `/v1`. */
   readonly path?: string | undefined
   /**
-   * Which models are offered: names of servables, by the names that clients use: `{ 'gpt-5': 'helper', desk: 'team/desk' }`. Default:
-   * all that is served, by name. Of two with one name the team or workflow is `team/desk` or `workflow/desk`.
+   * The models on offer: names of servables, by the names that clients use: `{ 'gpt-5': 'helper', desk: 'team/desk' }`. Default:
+   * all servables, by name. If an agent has the same name, a team or workflow is called `team/desk` or `workflow/desk`.
    */
   readonly models?: Readonly<Record<string, string>> | undefined
 }
@@ -40,7 +40,7 @@ export const modelOptions: v.ObjectEntries = {
 /** Makes a route below the path of the plugin. */
 export type MakeRoute = (method: Route['method'], path: string, endpoint: Endpoint) => Route
 
-/** Mounts the models and Chat Completions, and what else there is. */
+/** Mounts the models, Chat Completions, and the routes of `more`. */
 export function mountModels(
   core: Core,
   { path: basePath = '/v1', models: named }: ModelOptions,

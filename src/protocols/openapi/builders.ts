@@ -6,12 +6,12 @@
 
 import type {
   Builders,
-  Fields,
   Operation,
   OperationParts,
   Paths,
   Schema,
   SchemaBuilders,
+  SchemaFields,
 } from '../../core/builders.ts'
 import type { Catalog } from '../../http/catalog.ts'
 import { type Findable, joinPath } from '../../http/router.ts'
@@ -19,7 +19,7 @@ import { type DocumentSecurity, open } from './security.ts'
 
 /** What the builders depend on. */
 export interface BuilderParts {
-  /** The prefix that the document states. */
+  /** The prefix of the paths in the document. */
   readonly prefix: string
   readonly catalog: Catalog
   readonly security: DocumentSecurity
@@ -48,7 +48,7 @@ const MAX_NAMES = 200
 /** The description of a page. One request reads a bounded number of runs, so a page may be short. */
 const PAGE = 'A page. It may be short or empty: while it has a `nextCursor` there may be more'
 
-/** The description of one that clients may watch. */
+/** The description of a page that clients may watch. */
 const LIVE_PAGE = `${PAGE}. With \`Accept: text/event-stream\`: what there is, then what changes`
 
 const text: Schema = { type: 'string' }
@@ -113,7 +113,7 @@ export function createBuilders({ prefix, catalog, security }: BuilderParts): Bui
   }
 }
 
-function object(fields: Fields, description?: string): Schema {
+function object(fields: SchemaFields, description?: string): Schema {
   const names = Object.keys(fields)
   const required = names.filter(name => !name.endsWith('?'))
   return {

@@ -14,7 +14,7 @@ import { SecuritySchema } from '../../http/security/security.ts'
 type Schemas = Readonly<Record<string, Schema>>
 
 /** A complete description. Its operations state their own security requirements. */
-export interface Told {
+export interface CompleteDescription {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Paths
   readonly bodies: Schemas
@@ -52,8 +52,8 @@ export function checkDescription({ bodies, ...description }: BuiltInDescription)
   return { ...copy, ...(bodies && { bodies }) }
 }
 
-/** Fills in what a description leaves out. */
-export function readDescription(description: BuiltInDescription): Told {
+/** Fills in the defaults of a description. */
+export function readDescription(description: BuiltInDescription): CompleteDescription {
   const { bodies = {}, tags = [], schemas = {}, securitySchemes = {}, security } = description
   const paths = (description.paths ?? {}) as Paths
   const secured = (each: Operation): Operation =>
@@ -70,20 +70,20 @@ export function readDescription(description: BuiltInDescription): Told {
   }
 }
 
-/** OpenAPI 3.0 knows no empty list of what is required. */
+/** OpenAPI 3.0 does not allow an empty `required`. */
 function overrideSchema({ jsonSchema }: OverrideSchemaContext): JsonSchema | undefined {
   const { required = [''], ...rest } = jsonSchema
   return required.length === 0 ? rest : undefined
 }
 
 /** Whether all operations of a description are about runs. */
-export function isOnRuns({ paths }: Told): boolean {
+export function isOnRuns({ paths }: CompleteDescription): boolean {
   const all = Object.values(paths).flatMap(operations => Object.values(operations))
   return all.length > 0 && all.every(({ tags = [] }) => tags.some(tag => tag === 'run' || tag === 'runs'))
 }
 
 /** Makes a function that removes from each description what an earlier one contains. */
-export function createClaims(): (told: Told) => Told {
+export function createClaims(): (description: CompleteDescription) => CompleteDescription {
   const taken = new Set<string>()
   const take = (what: string) => !taken.has(what) && taken.add(what) !== undefined
   const spelled = new Map<string, string>()

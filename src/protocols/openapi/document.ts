@@ -10,7 +10,13 @@ import { hasIndex } from '../../core/handler.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { SecurityRequirement, SecuritySettings } from '../../http/security/security.ts'
 import { createBuilders } from './builders.ts'
-import { checkDescription, createClaims, isOnRuns, readDescription, type Told } from './descriptions.ts'
+import {
+  type CompleteDescription,
+  checkDescription,
+  createClaims,
+  isOnRuns,
+  readDescription,
+} from './descriptions.ts'
 import type { SwaggerSettings } from './options.ts'
 import { describeRuns } from './run-operations.ts'
 import { type DocumentSecurity, demanded } from './security.ts'
@@ -69,7 +75,11 @@ export function createDocument(
   }
 }
 
-function describePlugin(plugin: MountedPlugin, build: Builders, { log }: Core): readonly Told[] {
+function describePlugin(
+  plugin: MountedPlugin,
+  build: Builders,
+  { log }: Core,
+): readonly CompleteDescription[] {
   try {
     return plugin.describe === undefined ? [] : [readDescription(checkDescription(plugin.describe(build)))]
   } catch (error) {
@@ -78,13 +88,13 @@ function describePlugin(plugin: MountedPlugin, build: Builders, { log }: Core): 
   }
 }
 
-function joined(all: readonly Told[]): Pick<OpenApiDocument, 'tags' | 'paths' | 'components'> {
+function joined(all: readonly CompleteDescription[]): Pick<OpenApiDocument, 'tags' | 'paths' | 'components'> {
   const paths = new Map<string, Operations>()
   for (const [path, operations] of all.flatMap(each => Object.entries(each.paths)))
     paths.set(path, { ...operations, ...paths.get(path) })
   const tags = all.flatMap(each => each.tags)
   return {
-    tags: tags.toSorted((one, other) => placeOf(one) - placeOf(other)),
+    tags: tags.toSorted((one, other) => positionOf(one) - positionOf(other)),
     paths: Object.fromEntries(paths),
     components: {
       schemas: Object.assign({}, ...all.map(({ bodies }) => bodies), ...all.map(({ schemas }) => schemas)),
@@ -93,7 +103,7 @@ function joined(all: readonly Told[]): Pick<OpenApiDocument, 'tags' | 'paths' | 
   }
 }
 
-function placeOf({ name }: { readonly name: string }): number {
-  const place = SHOWN_FIRST.indexOf(name)
-  return place === -1 ? SHOWN_FIRST.length : place
+function positionOf({ name }: { readonly name: string }): number {
+  const position = SHOWN_FIRST.indexOf(name)
+  return position === -1 ? SHOWN_FIRST.length : position
 }

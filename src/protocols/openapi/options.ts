@@ -8,11 +8,11 @@ export interface SwaggerOptions {
   readonly title?: string
   /** Description of the API. Default: none. */
   readonly description?: string
-  /** Version of the API, as the document states it. Default: `1.0.0`. */
+  /** Version of the API in the document. Default: `1.0.0`. */
   readonly version?: string
   /** The prefix in the document, if a proxy changes it. Default: the handler's. */
   readonly routePrefix?: string
-  /** The servers that the document names. Default: none. */
+  /** The servers in the document. Default: none. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[]
   /** Path of the interactive documentation, below the prefix. Default: `/docs`. */
   readonly docsPath?: string

@@ -1,7 +1,6 @@
 /**
- * The script of the documentation page. It loads the document, with the reader's credentials if they are asked for, and
- * shows it. The credentials stay in the memory of the page. The script is the same for every deployment. The settings are
- * in the page.
+ * The script of the documentation page. It loads the document, with the reader's credentials if they are requested, and shows it.
+ * The credentials stay in the memory of the page. The script is the same for every deployment. The settings are in the page.
  */
 export const PAGE_SCRIPT = `(() => {
   const root = document.getElementById('docs')

@@ -8,7 +8,7 @@ import { ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { isNavigation } from '../../http/navigation.ts'
 import { joinPath } from '../../http/router.ts'
-import { type Ask, asksFirst, asksOf } from '../../http/security/page-credentials.ts'
+import { asksFirst, asksOf, type PageCredential } from '../../http/security/page-credentials.ts'
 import type { SecuritySettings } from '../../http/security/security.ts'
 import { escapeHtml } from '../../web/html.ts'
 import { PAGE_SCRIPT } from './page-script.ts'
@@ -22,8 +22,8 @@ export type DocsFile = (typeof DOCS_FILES)[number]
 /** Returns a file of Swagger UI: `swaggerUi()`, or on Workers `workerAssets()`. */
 export type DocsAssets = (file: DocsFile) => Response | Promise<Response>
 
-/** What the page needs. */
-export interface PageOptions {
+/** Options of the page. */
+export interface DocsPageOptions {
   readonly prefix: string
   /** The prefix that clients see, if a proxy changes it. */
   readonly publicPrefix: string
@@ -56,7 +56,7 @@ const HEADERS = {
 const START = 'start.js'
 
 /** Returns the routes of the page and its files. Only paths and header names differ between deployments. */
-export function pageRoutes(options: PageOptions): Route[] {
+export function pageRoutes(options: DocsPageOptions): Route[] {
   const path = joinPath(options.prefix, options.docsPath)
   const asks = asksOf(options.security)
   return [
@@ -77,7 +77,7 @@ export function pageRoutes(options: PageOptions): Route[] {
   ]
 }
 
-function answerPage(request: Request, options: PageOptions, asks: readonly Ask[]): Response {
+function answerPage(request: Request, options: DocsPageOptions, asks: readonly PageCredential[]): Response {
   const { assets, publicPrefix, docsPath, specPath, security } = options
   if (assets === undefined) throw new ServableError('not_found', NO_ASSETS)
   const own = joinPath(publicPrefix, docsPath, 'assets')
@@ -112,7 +112,7 @@ body { margin: 0 }
  * The form for credentials. Its fields have no names. So even if the form is submitted without the script, the address
  * contains no credential.
  */
-function formOf(asks: readonly Ask[]): string {
+function formOf(asks: readonly PageCredential[]): string {
   const fields = asks.map(({ header, prefix, label }) => {
     const data = `data-header="${escapeHtml(header)}" data-prefix="${escapeHtml(prefix)}"`
     return `<label>${escapeHtml(label)}<input type="password" autocomplete="off" ${data}></label>`
@@ -127,7 +127,7 @@ ${fields.join('\n')}
 const NO_ASSETS =
   'The page needs the files of Swagger UI: give `swagger.assets`, such as `swaggerUi()` of `servable/swagger-ui`'
 
-async function answerFile({ params }: RequestState, options: PageOptions): Promise<Response> {
+async function answerFile({ params }: RequestState, options: DocsPageOptions): Promise<Response> {
   const { file = '' } = params
   if (file === START) {
     const headers = { ...HEADERS, 'content-type': 'text/javascript; charset=utf-8' }

@@ -14,7 +14,7 @@ import { createDocument } from './document.ts'
 import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions } from './options.ts'
 import { docsRoutes } from './routes.ts'
 
-/** Options of the OpenAPI document: how the API is documented, and which security schemes the document states. */
+/** Options of the OpenAPI document: how the API is documented, and which security schemes the document contains. */
 export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
 
 const OptionsSchema: v.GenericSchema<unknown> = v.pipe(

@@ -6,12 +6,12 @@ import type { OpenApiDocument } from './document.ts'
 import type { SwaggerSettings } from './options.ts'
 import { pageRoutes } from './page.ts'
 
-/** What the routes need. */
+/** The parts of the routes. */
 export interface DocsRoutesOptions {
   readonly prefix: string
   readonly swagger: SwaggerSettings
   readonly security: SecuritySettings
-  /** Makes the document. Call it only once the handler is complete. */
+  /** Makes the document. It must only be called once the handler is complete. */
   readonly make: () => OpenApiDocument
 }
 

@@ -16,7 +16,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
   const finishReason = choice(...FINISH_REASONS)
   const kind = choice(...KINDS)
-  const told: typeof event = (type, fields) =>
+  const runEvent: typeof event = (type, fields) =>
     event(type, {
       ...fields,
       'at?': { ...count, description: 'Milliseconds since the start of the run' },
@@ -24,9 +24,9 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
     })
   const label = { 'name?': text, 'description?': { ...text, description: 'For people' } }
-  /** What A2A carries beside parts. */
+  /** A2A facts besides parts. */
   const facts = { 'metadata?': { type: 'object' }, 'extensions?': list(text) }
-  const said: Schema = {
+  const messageSchema: Schema = {
     oneOf: [text, list(ref('ContentPart'))],
     description: 'What the servable says about the end, apart from the answer',
   }
@@ -65,7 +65,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'steps?': list(object({ name: text, status: text, durationMs: amount })),
       'artifacts?': list(ref('Artifact')),
       'requests?': list(ref('InputRequest')),
-      'message?': said,
+      'message?': messageSchema,
     }),
     InputRequest: object(
       {
@@ -84,24 +84,24 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
     RunEvent: {
       description: 'The `data` of one message of a stream. A run ends in exactly one `finish` or `error`.',
       oneOf: [
-        told('text', { text }),
-        told('thinking', { text }),
-        told('tool_call_start', { toolCall: object({ id: text, name: text }), 'isClientTool?': flag }),
-        told('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
-        told('tool_call_ready', { toolCallId: text, 'args?': anything }),
-        told('tool_call_end', {
+        runEvent('text', { text }),
+        runEvent('thinking', { text }),
+        runEvent('tool_call_start', { toolCall: object({ id: text, name: text }), 'isClientTool?': flag }),
+        runEvent('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
+        runEvent('tool_call_ready', { toolCallId: text, 'args?': anything }),
+        runEvent('tool_call_end', {
           toolCallId: text,
           'result?': anything,
           'error?': text,
           'code?': text,
         }),
-        told('model_call', {
+        runEvent('model_call', {
           'model?': { ...text, description: '`provider/id`' },
           'usage?': ref('Usage'),
           'finishReason?': finishReason,
           'durationMs?': amount,
         }),
-        told('step', {
+        runEvent('step', {
           'id?': { ...text, description: 'Unique in the run' },
           name: text,
           status: choice('started', 'progress', 'completed', 'failed'),
@@ -110,7 +110,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'durationMs?': amount,
           'error?': text,
         }),
-        told('artifact', {
+        runEvent('artifact', {
           artifactId: text,
           ...label,
           parts: list(ref('ContentPart')),
@@ -118,16 +118,16 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'append?': flag,
           'lastChunk?': flag,
         }),
-        told('message', { parts: list(ref('ContentPart')), ...facts }),
-        told('resumed', {}),
-        told('finish', {
+        runEvent('message', { parts: list(ref('ContentPart')), ...facts }),
+        runEvent('resumed', {}),
+        runEvent('finish', {
           finishReason,
           'requests?': list(ref('InputRequest')),
-          'message?': said,
+          'message?': messageSchema,
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
         }),
-        told('error', { error: text, code: text }),
+        runEvent('error', { error: text, code: text }),
       ],
     },
     RunRecord: object({

@@ -1,5 +1,5 @@
 /**
- * What of a card is signed (section 8.4.1 of A2A 1.0).
+ * Selects the members of a card that are signed (section 8.4.1 of A2A 1.0).
  *
  * @module
  */

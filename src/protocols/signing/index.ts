@@ -22,7 +22,7 @@ export type SigningKey = JWK & { readonly kid: string; readonly alg: string }
 /** Options of a card signer. */
 export interface CardSignerOptions {
   /**
-   * Private keys, as JWKs or their JSON text. Each of them signs. While you replace a key, give both, so that readers accept
+   * Private keys, as JWKs or their JSON text. Each of them signs. While you replace a key, give both, so that verifiers accept
    * either.
    */
   readonly keys: SigningKey | string | readonly (SigningKey | string)[]

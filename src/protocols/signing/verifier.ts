@@ -9,22 +9,22 @@ export type VerifyingKey = JWK & { readonly kid: string; readonly alg: string }
 
 /** Options of a card verifier. */
 export interface CardVerifierOptions {
-  /** The public keys that are trusted: `publicKeys.keys` of the signer. Keys that a card names itself are never used. */
+  /** The trusted public keys: `publicKeys.keys` of the signer. Keys that a card names itself are never used. */
   readonly keys: readonly VerifyingKey[]
 }
 
-/** Most signatures of a card that are looked at. */
+/** Most signatures of a card that are checked. */
 const MAX_SIGNATURES = 20
 
-/** What of a card a signature may cover, and what is used then. The first one is the most. */
+/** The parts of a card that a signature may cover, with the part to use then. The largest comes first. */
 const COVERED = [
   { payload: signedWhole, used: (card: AgentCard) => card },
   { payload: signedPartV1, used: membersV1 },
 ] as const
 
 /**
- * Makes the `verify` of a remote agent: it returns what a trusted key has signed of a card (section 8.4 of A2A 1.0), and false for a card
- * without such a signature. Throws `invalid_options` for a key without `kid` or `alg`.
+ * Makes the `verify` of a remote agent. It returns the part of a card that a trusted key has signed (section 8.4 of A2A 1.0), and
+ * false for a card without such a signature. Throws `invalid_options` for a key without `kid` or `alg`.
  *
  * @example
  * remoteAgent({ url, verify: cardVerifier({ keys: [publicKey] }) })

@@ -1,54 +1,54 @@
 /**
- * The turn of a run in its session: waits until the session is free, gathers what is said, and has it kept.
+ * The turn of a run in its session: waits until the session is free, collects the output, and stores the turn.
  *
  * @module
  */
 
+import { endMessageOf } from '../../agents/end-message.ts'
 import type {
-  Remembering,
-  RunSitting,
+  LocalSessionRun,
+  MemoryServable,
+  OpenTurn,
   SessionKey,
   SessionNote,
   SessionStorage,
-  Sitting,
-  SittingRun,
+  TurnRun,
 } from '../../agents/memory.ts'
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../../agents/run-types.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../../agents/turn.ts'
-import { lastWordsOf } from '../../agents/work/last-words.ts'
 import { isServableError } from '../../base/errors.ts'
 import { createWake } from '../../base/wake.ts'
 import type { FileStorage } from '../files.ts'
-import { MAX_TEXT, toKeptInput } from './told-turn.ts'
+import { MAX_TEXT, toKeptInput } from '../turn-messages.ts'
 
-/** Milliseconds after which a session is asked for again: first, and at most. */
+/** Milliseconds before the session is asked for again: at first, and at most. */
 const ASK_MS = 50
 const MAX_ASK_MS = 1000
 
-/** Calls of tools that a turn names, and characters of a name. */
+/** The most tool calls of a turn, and the most characters of a name. */
 const MAX_CALLS = 100
 const MAX_NAME = 200
 
-/** How often the end of a turn is written, and the milliseconds before the second time; then twice as many each time. */
+/** The most attempts to write the end of a turn, and the milliseconds before the second one. They double each time. */
 const TRIES = 7
 const RETRY_MS = 100
 
-/** See the module's head. */
-export class RunTurn implements RunSitting, Sitting {
+/** The turn of one run in its session. */
+export class RunTurn implements OpenTurn, LocalSessionRun {
   readonly key: SessionKey
   readonly runId: string
   readonly messages: unknown[] = []
   readonly stop: () => void
-  readonly #run: SittingRun
+  readonly #run: TurnRun
   readonly #files: FileStorage | undefined
   readonly #sessions: SessionStorage
   #turn: Turn
-  readonly #said = new Said()
+  readonly #output = new TurnOutput()
   readonly #wake = createWake()
   #provider: string | undefined
   #entering: Promise<void> | undefined
-  /** It is in line; it has had the session. */
+  /** Whether it is in line. */
   #isIn = false
   #hasBegun = false
   #hasLeft = false
@@ -57,8 +57,8 @@ export class RunTurn implements RunSitting, Sitting {
   constructor(
     sessions: SessionStorage,
     key: SessionKey,
-    { kind, name }: Remembering,
-    run: SittingRun,
+    { kind, name }: MemoryServable,
+    run: TurnRun,
     files: FileStorage | undefined,
   ) {
     this.#sessions = sessions
@@ -76,11 +76,11 @@ export class RunTurn implements RunSitting, Sitting {
     }
   }
 
-  /** Resolves once the turn is written, or the run has left. Rejects where it cannot have the session. */
+  /** Resolves once the turn is written, or the run has left. Rejects if the run cannot have the session. */
   enter(): Promise<void> {
     this.#entering = this.#enter().catch(error => {
       if (!isServableError(error) || error.code !== 'state_full') throw error
-      // Sessions are what leaves a full store first: this one has left at once.
+      // A full store evicts sessions first, so this one is gone at once.
       this.#sessions.failed(error)
     })
     return this.#entering
@@ -90,9 +90,9 @@ export class RunTurn implements RunSitting, Sitting {
     this.#wake.fire()
   }
 
-  /** Takes in what is said. */
+  /** Adds an event to the turn. */
   see(event: RunEvent): void {
-    this.#said.add(event)
+    this.#output.add(event)
   }
 
   append({ messages, provider }: SessionNote): void {
@@ -100,7 +100,7 @@ export class RunTurn implements RunSitting, Sitting {
     this.#provider = provider
   }
 
-  /** The run has ended. Gives what is done once that is kept, which never rejects; undefined where there is nothing to keep. */
+  /** Ends the turn. Returns a promise for the stored end, which never rejects; undefined if there is nothing to store. */
   leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined {
     this.#hasLeft = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
@@ -113,7 +113,7 @@ export class RunTurn implements RunSitting, Sitting {
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#entering = undefined
     this.#wake.fire()
-    this.#letGo()
+    this.#release()
   }
 
   #kept(input: RunInput): RunInput {
@@ -122,8 +122,8 @@ export class RunTurn implements RunSitting, Sitting {
 
   async #enter(): Promise<void> {
     if (this.#files !== undefined) await Promise.race([this.#storeFiles(this.#files), this.#wake.wait()])
-    const { others, letGo } = this.#sessions.seat(this.key, this)
-    this.#letGo = letGo
+    const { others, release } = this.#sessions.join(this.key, this)
+    this.#release = release
     for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
       this.#turn = { ...this.#turn, at: Date.now() }
       const begun = { ...this.#turn, goesOn: this.#run.goesOn, replaces: this.#run.options.replaces }
@@ -139,9 +139,9 @@ export class RunTurn implements RunSitting, Sitting {
     if (!this.#hasLeft) this.#beat()
   }
 
-  #letGo = (): void => {}
+  #release = (): void => {}
 
-  /** Where a file cannot be stored, the turn names it. */
+  /** Stores the input's files. A file that cannot be stored is only named in the turn. */
   async #storeFiles(files: FileStorage): Promise<void> {
     const { input, options, isStored = false } = this.#run
     const owner = { runId: this.runId, owner: options.identity ?? null, isStored }
@@ -159,13 +159,13 @@ export class RunTurn implements RunSitting, Sitting {
     clearTimeout(timer)
   }
 
-  /** Keeps the session while the run is at work. */
+  /** Renews the claim on the session while the run is at work. */
   #beat(): void {
     this.#timer = setTimeout(async () => {
       try {
         if (!(await this.#sessions.beat(this.key, this.runId))) this.stop()
       } catch {
-        // The next one may be heard.
+        // The next beat may succeed.
       }
       if (!this.#hasLeft) this.#beat()
     }, this.#sessions.beatMs)
@@ -175,7 +175,7 @@ export class RunTurn implements RunSitting, Sitting {
     await entering.catch(() => {})
     const keep = async () => {
       if (this.#isIn) await this.#keep(event)
-      this.#letGo()
+      this.#release()
     }
     try {
       await keep()
@@ -191,23 +191,23 @@ export class RunTurn implements RunSitting, Sitting {
       try {
         return await keep()
       } catch {
-        // It has been told.
+        // The first failure was reported.
       }
     }
-    this.#letGo()
+    this.#release()
   }
 
   async #keep(event: FinishEvent | ErrorEvent): Promise<void> {
     if (!this.#hasBegun) return this.#sessions.leave(this.key, this.#turn)
-    const end = { ...this.#turn, ...withoutKeys(this.#said.end(event), this.#run.options) }
+    const end = { ...this.#turn, ...withoutKeys(this.#output.end(event), this.#run.options) }
     const note =
       this.messages.length === 0 ? undefined : { messages: this.messages, provider: this.#provider }
     await this.#sessions.leave(this.key, end, note)
   }
 }
 
-/** Gathers what a turn keeps of what is said. */
-export class Said {
+/** Collects the part of a run's output that its turn stores. */
+export class TurnOutput {
   #text = ''
   readonly #calls: TurnToolCall[] = []
 
@@ -224,9 +224,9 @@ export class Said {
     }
   }
 
-  /** The end of the turn. */
+  /** Returns the end of the turn. */
   end(event: FinishEvent | ErrorEvent): TurnEnd {
-    const words = event.type === 'finish' ? lastWordsOf(event) : undefined
+    const words = event.type === 'finish' ? endMessageOf(event) : undefined
     for (const part of words?.parts ?? []) {
       if (part.type === 'text') this.add({ ...part, text: (this.#text === '' ? '' : '\n\n') + part.text })
     }

@@ -1,6 +1,6 @@
 /**
- * What a model is told of a session: the messages of its newest turns, what was appended without a turn, the summary of what is told no
- * more, and what members of a team remember.
+ * The messages that a model gets of a session: those of its newest turns, messages appended without a turn, and the summary of
+ * earlier turns. Also the memory of members of a team.
  *
  * @module
  */
@@ -8,44 +8,44 @@
 import type { SessionKey, SessionNote, SessionReader } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
+import { messagesOfTurn, withoutProviderParts } from '../turn-messages.ts'
 import {
   close,
-  type Entry,
   idOf,
   isList,
   LEASE_MS,
   lengthOf,
-  look,
   MEMBERS,
   noted,
   SESSIONS,
   type Session,
+  type SessionEntry,
   type SessionSettings,
   type Summary,
   save,
+  sessionAt,
   TURNS,
   thingOf,
 } from './session-record.ts'
-import { plain, toldOf } from './told-turn.ts'
 
-/** Memories inside of one session. */
+/** The most member memories of one session. */
 const MAX_MEMBERS = 100
 
-/** Turns that are read at once. */
+/** Turns per read. */
 const PAGE = 20
 
-/** Adds messages that are of no turn. */
+/** Adds messages that belong to no turn. */
 export function appendSession(
   tx: Transaction,
   key: SessionKey,
   note: SessionNote,
   settings: SessionSettings,
 ): void {
-  const session = look(tx, key)
+  const session = sessionAt(tx, key)
   const about = noted(note, settings)
   if (key.member !== undefined) {
     const { at = 0 } = tx.get(SESSIONS, idOf(key)) ?? {}
-    // It is kept as long as the session.
+    // Saving renews the session, which is kept as long as its members.
     if (tx.now - at > LEASE_MS) save(tx, key, session, settings)
     return appendMember(tx, key, about, settings)
   }
@@ -53,16 +53,16 @@ export function appendSession(
   save(tx, key, close(tx, key, { ...session, next: session.next + 1 }, entry, settings), settings)
 }
 
-/** What is told of a session. */
+/** The part of a session that a model gets. */
 export interface SessionWindow {
   readonly messages: readonly unknown[]
   readonly summary?: string | undefined
-  /** Turns that are told no more and not summed up yet, oldest first, and the place of the last of them. */
+  /** Turns that no longer fit and are not summed up yet, oldest first, and the sequence number of the last of them. */
   readonly leaving: readonly Turn[]
   readonly upTo: number
 }
 
-/** The messages of the newest turns that fit. */
+/** Reads the messages of the newest turns that fit. */
 export function readSession(
   tx: Reader,
   key: SessionKey,
@@ -73,7 +73,7 @@ export function readSession(
     const { messages } = fitting(newestFirst(membersOf(tx, key)), reader, settings)
     return { messages, leaving: [], upTo: 0 }
   }
-  const session = look(tx, key)
+  const session = sessionAt(tx, key)
   const { summary } = session
   const { messages, rest } = fitting(entriesOf(tx, key, session), reader, settings)
   const leaving: Turn[] = []
@@ -88,7 +88,7 @@ export function readSession(
   return { messages, summary: summary?.text, leaving, upTo }
 }
 
-/** Keeps what stands for the turns up to one, unless that was replaced meanwhile. */
+/** Stores the summary of the turns up to one, unless that turn was deleted in the meantime. */
 export function summarizeSession(
   tx: Transaction,
   key: SessionKey,
@@ -96,17 +96,17 @@ export function summarizeSession(
   settings: SessionSettings,
 ): void {
   const last = tx.get(TURNS, `${idOf(key)}/${summary.upTo}`)
-  if (last !== undefined) save(tx, key, { ...look(tx, key), summary }, settings)
+  if (last !== undefined) save(tx, key, { ...sessionAt(tx, key), summary }, settings)
 }
 
 function memberIdOf({ owner, place, sessionId, member = [] }: SessionKey): string {
   return JSON.stringify([owner, [...place, ...member], sessionId])
 }
 
-/** What a member remembers, oldest first. */
-function membersOf(tx: Reader, key: SessionKey): readonly Entry[] {
+/** The memory of a member, oldest first. */
+function membersOf(tx: Reader, key: SessionKey): readonly SessionEntry[] {
   const id = memberIdOf(key)
-  const kept = tx.get<readonly Entry[]>(MEMBERS, id)?.value
+  const kept = tx.get<readonly SessionEntry[]>(MEMBERS, id)?.value
   if (kept !== undefined) return kept
   const old = tx.get(SESSIONS, id)?.value
   return isList(old) ? [{ seq: 0, messages: old, isOld: true }] : []
@@ -115,7 +115,7 @@ function membersOf(tx: Reader, key: SessionKey): readonly Entry[] {
 function appendMember(
   tx: Transaction,
   key: SessionKey,
-  about: Omit<Entry, 'seq'>,
+  about: Omit<SessionEntry, 'seq'>,
   settings: SessionSettings,
 ): void {
   const partition = idOf(key)
@@ -133,12 +133,12 @@ function* newestFirst<T>(list: readonly T[]): Generator<T> {
   for (let index = list.length - 1; index >= 0; index--) yield list[index] as T
 }
 
-/** The entries of a session that have ended, newest first. */
-function* entriesOf(tx: Reader, key: SessionKey, { open, count }: Session): Generator<Entry> {
+/** The ended entries of a session, newest first. */
+function* entriesOf(tx: Reader, key: SessionKey, { open, count }: Session): Generator<SessionEntry> {
   const partition = idOf(key)
   let after: { readonly at: number; readonly id: string } | undefined
   for (let read = 0; read < count; read += PAGE) {
-    const page = tx.list<Entry>(TURNS, { partition, limit: PAGE, ...(after && { after }) })
+    const page = tx.list<SessionEntry>(TURNS, { partition, limit: PAGE, ...(after && { after }) })
     for (const { value } of page) yield value
     after = page.at(-1)
     if (after === undefined) break
@@ -146,38 +146,38 @@ function* entriesOf(tx: Reader, key: SessionKey, { open, count }: Session): Gene
   for (const entry of open) if (entry.isOld) yield entry
 }
 
-/** What fits of entries, and those that do not, newest first. */
-interface Fitting {
+/** The entries that fit, and the others, newest first. */
+interface FittingEntries {
   readonly messages: readonly unknown[]
   /** How many entries fit. */
   readonly kept: number
-  readonly rest: () => Iterable<Entry>
+  readonly rest: () => Iterable<SessionEntry>
 }
 
 /** Takes entries, newest first, until one does not fit. */
 function fitting(
-  entries: Iterator<Entry>,
+  entries: Iterator<SessionEntry>,
   { provider }: SessionReader,
   { maxSessionMessages, maxSessionLength }: SessionSettings,
-): Fitting {
+): FittingEntries {
   const taken: (readonly unknown[])[] = []
   let count = maxSessionMessages
   let length = maxSessionLength
-  let last: Entry | undefined
-  // Turns whose messages are with the turn that went on from them.
+  let last: SessionEntry | undefined
+  // Turns whose messages are in the turn that continued them.
   const within = new Set<string>()
   for (let item = entries.next(); !item.done; item = entries.next()) {
     const entry = item.value
-    const told = isWithin(entry, within) ? [] : toldAs(entry, provider, count, length)
-    if (told !== undefined) {
-      count -= told.length
-      length -= told.reduce<number>((sum, message) => sum + lengthOf(message), 0)
+    const messages = isWithin(entry, within) ? [] : messagesAt(entry, provider, count, length)
+    if (messages !== undefined) {
+      count -= messages.length
+      length -= messages.reduce<number>((sum, message) => sum + lengthOf(message), 0)
     }
-    if (told === undefined || count < 0 || length < 0) {
+    if (messages === undefined || count < 0 || length < 0) {
       last = entry
       break
     }
-    taken.unshift(told)
+    taken.unshift(messages)
   }
   return {
     messages: taken.flat(),
@@ -189,8 +189,8 @@ function fitting(
   }
 }
 
-/** Whether the turn that went on from this one has its messages. */
-function isWithin({ turn, messages }: Entry, within: Set<string>): boolean {
+/** Whether the turn that continued this one has its messages. */
+function isWithin({ turn, messages }: SessionEntry, within: Set<string>): boolean {
   if (turn === undefined) return false
   const { runId, continuedFrom } = turn
   const isIn = within.has(runId)
@@ -198,18 +198,20 @@ function isWithin({ turn, messages }: Entry, within: Set<string>): boolean {
   return isIn
 }
 
-function toldAs(entry: Entry, provider: string | undefined, count: number, length: number) {
+function messagesAt(entry: SessionEntry, provider: string | undefined, count: number, length: number) {
   return entry.isOld ? newestOf(entry.messages ?? [], count, length) : ofProvider(entry, provider)
 }
 
-/** How an entry is told; undefined for one that cannot be, so that nothing before it is told either. */
-function ofProvider({ turn, messages, provider }: Entry, reader: string | undefined) {
-  if (messages == null) return turn === undefined ? undefined : toldOf(turn)
-  return provider === undefined || provider === reader ? messages : messages.map(plain).filter(isTold)
+/** The messages of an entry for a provider; undefined if it has none to send, which also ends the window before it. */
+function ofProvider({ turn, messages, provider }: SessionEntry, reader: string | undefined) {
+  if (messages == null) return turn === undefined ? undefined : messagesOfTurn(turn)
+  return provider === undefined || provider === reader
+    ? messages
+    : messages.map(withoutProviderParts).filter(hasContent)
 }
 
-/** Whether anything of a message is left. */
-function isTold(message: unknown): boolean {
+/** Whether a message still has content. */
+function hasContent(message: unknown): boolean {
   const { content } = Object(message) as { readonly content?: unknown }
   return !isList(content) || content.length > 0
 }
@@ -220,12 +222,12 @@ function newestOf(messages: readonly unknown[], maxCount: number, maxLength: num
   let first = Math.max(messages.length - maxCount, 0)
   let total = lengths.slice(first).reduce((sum, length) => sum + length, 0)
   while (total > maxLength) total -= lengths[first++] ?? total
-  // An answer goes with what it answers.
+  // Drop answers whose question is dropped.
   if (first > 0) while (isAnswer(messages[first])) first++
   return messages.slice(first)
 }
 
-/** Whether a message says something to one before it, in the words of the AI SDK. */
+/** Whether a message answers an earlier one, by the roles of the AI SDK. */
 function isAnswer(message: unknown): boolean {
   const { role } = Object(message) as { readonly role?: unknown }
   return role === 'assistant' || role === 'tool'

@@ -3,28 +3,28 @@ import type { FileStorage } from '../files.ts'
 import type { SessionConcurrency, SessionSettings } from './session-record.ts'
 import type { SettingsFor } from './session-retention.ts'
 
-/** How the turns of sessions are kept, and what a run does whose session another run has. */
+/** How the turns of sessions are stored, and what a run does while another run has its session. */
 export interface SessionsOptions {
   /**
-   * What a run does while another run of its session is at work. `queue` lets it wait, with at most 7 others. `reject` fails it with
-   * `session_busy`. `interrupt` cancels the other ones. Default: `queue`.
+   * What a run does while another run of its session is at work. With `queue` it waits, with at most 7 others. With `reject` it
+   * fails with `session_busy`. With `interrupt` it cancels the others. Default: `queue`.
    */
   readonly concurrency?: SessionConcurrency
   /**
-   * Sums up turns that a model is told no more, oldest first. Its text is kept with the session and told in their place. It is called
-   * once for each turn, before the run that no longer fits them. If it throws, the log is told, and the turns are left out.
-   * Default: such turns are not told.
+   * Sums up turns that the model no longer gets, oldest first. Its text is stored with the session and sent in their place. It is
+   * called once for each turn, before the run that no longer fits them. If it throws, the error is logged, and the turns are left
+   * out. Default: such turns are left out.
    */
   readonly compact?: (turns: readonly Turn[], context: CompactContext) => string | Promise<string>
-  /** Most turns of a session. Past it the oldest are deleted. Default: 1,000. */
+  /** The most turns of a session. Past it the oldest are deleted. Default: 1,000. */
   readonly maxTurns?: number
-  /** Most characters of the turns of a session, as JSON. Past it the oldest are deleted. Default: 1,048,576. */
+  /** The most characters of the turns of a session, as JSON. Past it the oldest are deleted. Default: 1,048,576. */
   readonly maxLength?: number
 }
 
 /** What `compact` gets beside the turns. */
 export interface CompactContext {
-  /** What it returned before: sum that up as well. */
+  /** The text that it returned before, to be summed up as well. */
   readonly summary?: string | undefined
   readonly sessionId: string
   /** The identity in its escaped form; with a slash before it a claimed `userId`; null without either. */
@@ -33,14 +33,14 @@ export interface CompactContext {
   readonly signal: AbortSignal
 }
 
-/** What keeping sessions needs beside the state. */
+/** The options of session storage beside the state. */
 export interface SessionParts {
   readonly settings: SessionSettings
   readonly settingsFor: SettingsFor
   readonly compact: SessionsOptions['compact']
-  /** Keeps the isolate alive. */
+  /** Keeps the isolate alive until the work has ended. */
   readonly hold: ((work: Promise<unknown>) => void) | undefined
   readonly onError: (thrown: unknown) => void
-  /** Stores the files of inputs apart; undefined where turns name them. */
+  /** Stores the files of inputs apart; undefined if turns only name them. */
   readonly files?: FileStorage | undefined
 }

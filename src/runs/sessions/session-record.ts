@@ -1,113 +1,113 @@
 /**
- * What is kept of sessions: a session is one document, and each turn that has ended another one.
+ * The stored form of sessions: one document per session, and one per ended turn.
  *
  * @module
  */
 
 import type { SessionKey, SessionNote } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
-import type { Document, Footing, Reader, Tags, Transaction } from '../../stores/store.ts'
+import type { Document, Eviction, Reader, Tags, Transaction } from '../../stores/store.ts'
 import { FEEDBACK } from '../feedback.ts'
 import { partitionOf } from '../stored/record.ts'
 
-/** The collections of sessions, of their turns that have ended, and of what is remembered inside of them. */
+/** The collections of sessions, of their ended turns, and of the memories of members. */
 export const SESSIONS = 'session'
 export const TURNS = 'turn'
 export const MEMBERS = 'session-member'
 /** Runs that were thought dead when their session, or their turn, was deleted. */
 export const GONE = 'session-gone'
 
-/** What a run of a session does that another run has. */
+/** What a run does while another run has its session. */
 export type SessionConcurrency = 'queue' | 'reject' | 'interrupt'
 
-/** How much of sessions is kept. */
+/** The limits of sessions. */
 export interface SessionSettings {
-  /** Most sessions of one owner; past it the one that was used least recently leaves. */
+  /** The most sessions of one owner. Past it the least recently used one is deleted. */
   readonly maxSessions: number
-  /** Most messages that are told of one session. */
+  /** The most messages of one session that a model gets. */
   readonly maxSessionMessages: number
-  /** Most characters that are told of one session, as JSON. */
+  /** The most characters of one session that a model gets, as JSON. */
   readonly maxSessionLength: number
   /** Milliseconds for which a session is kept after its last run. */
   readonly sessionRetentionMs: number
-  /** Most turns of one session, and most characters of them as JSON; past it the oldest leave. */
+  /** The most turns of one session, and the most characters of them as JSON. Past it the oldest are deleted. */
   readonly maxTurns: number
   readonly maxLength: number
   readonly concurrency: SessionConcurrency
-  /** Turns that are told no more are summed up. */
+  /** Whether turns that a model no longer gets are summed up. */
   readonly compacts: boolean
 }
 
-/** Milliseconds for which a run that is not heard of keeps its place. */
+/** Milliseconds after which a run without a beat loses its position in line. */
 export const LEASE_MS = 15_000
 
-/** Sessions that leave for one that comes: more than one where the bound was lowered. */
+/** The most sessions that are deleted for a new one. More than one only after the limit was lowered. */
 const LEAVE_AT_ONCE = 10
 
-/** A run at work or waiting. */
-export interface Seat {
+/** A run that has a session or waits for it. */
+export interface SessionClaim {
   readonly runId: string
-  /** When it has died if it is not heard of. */
+  /** When its claim ends without a beat. */
   readonly until: number
-  /** It is to stop. */
+  /** Set if it has to stop. */
   readonly stop?: true
 }
 
-/** A turn, or what was appended without one. */
-export interface Entry {
+/** A turn, or messages that were appended without one. */
+export interface SessionEntry {
   readonly seq: number
   readonly turn?: Turn
   readonly provider?: string | undefined
-  /** Null: they are too long to be told. */
+  /** Null if they are too long. */
   readonly messages?: readonly unknown[] | null
-  /** Turns of before there were any, as one list of messages. */
+  /** Messages from before there were turns, as one list. */
   readonly isOld?: true
 }
 
-/** What lists tell of a session. */
-export interface About {
-  /** As it was set, else the beginning of the first message; empty where neither is known. */
+/** The facts of a session in lists. */
+export interface SessionListing {
+  /** The title that was set, else the beginning of the first message; empty if neither is known. */
   readonly title?: string | undefined
-  /** The beginning of what was said last. */
+  /** The beginning of the last message. */
   readonly last?: string | undefined
-  /** Turns that have begun: those of before, too, that are gone. */
+  /** The number of turns that have begun, including deleted ones. */
   readonly turns: number
   readonly createdAt: number
-  /** The service gave the id out to someone without an identity. */
+  /** Whether the service gave the id out to a caller without an identity. */
   readonly isGiven?: boolean
 }
 
-/** A session, but for its turns that have ended. */
+/** A session without its ended turns. */
 export interface Session {
-  /** The place of its next entry. */
+  /** The sequence number of its next entry. */
   readonly next: number
-  /** Turns that have ended, and their characters. */
+  /** The number of ended turns, and their characters. */
   readonly count: number
   readonly length: number
-  /** Who has the session, and then who waits for it. */
-  readonly line: readonly Seat[]
-  /** What has begun. */
-  readonly open: readonly Entry[]
+  /** The run that has the session, and then those that wait for it. */
+  readonly line: readonly SessionClaim[]
+  /** The turns that have begun. */
+  readonly open: readonly SessionEntry[]
   readonly summary?: Summary | undefined
-  /** Absent until its first turn: what was appended alone is no conversation. Older versions wrote none. */
-  readonly about?: About
+  /** Absent until its first turn: appended messages alone are no conversation. Older versions wrote none. */
+  readonly about?: SessionListing
 }
 
-/** What stands for the turns up to one. */
+/** The summary of the turns up to one. */
 export interface Summary {
   readonly text: string
   readonly upTo: number
 }
 
-/** A session without turns. */
+/** An empty session. */
 export const NEW: Session = { next: 1, count: 0, length: 0, line: [], open: [] }
 
-/** One text of several: JSON keeps them apart. */
+/** The id of a session. It is JSON, so that different keys have different ids. */
 export function idOf({ owner, place, sessionId }: SessionKey): string {
   return JSON.stringify([owner, place, sessionId])
 }
 
-/** Deletes a session with all that is kept of it. */
+/** Deletes a session with everything that is stored of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
   for (const collection of [TURNS, MEMBERS, FEEDBACK, GONE]) forgetAll(tx, collection, id)
@@ -117,16 +117,16 @@ export function forgetAll(tx: Transaction, collection: string, partition: string
   for (const { id } of tx.list(collection, { partition, limit: 1_000_000 })) tx.delete(collection, id)
 }
 
-/** A session as it is by now. */
-export function look(tx: Reader, key: SessionKey): Session {
+/** Reads a session; an expired one counts as new. */
+export function sessionAt(tx: Reader, key: SessionKey): Session {
   const document = tx.get<KeptSession>(SESSIONS, idOf(key))
   return (document && sessionIn(document, tx.now)) ?? NEW
 }
 
-/** What is kept of a session; what old versions wrote is one list of messages. */
+/** The stored value of a session. Old versions wrote one list of messages. */
 export type KeptSession = Session | readonly unknown[]
 
-/** The session of a document; undefined where it has expired. */
+/** The session of a document; undefined if it has expired. */
 export function sessionIn({ value, expiresAt = 0 }: Document<KeptSession>, now: number): Session | undefined {
   if (expiresAt <= now) return undefined
   return isList(value) ? { ...NEW, open: [{ seq: 0, messages: value, isOld: true }] } : value
@@ -136,13 +136,13 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-/** Those in line who are heard of. */
-export function alive({ line }: Session, now: number, runId?: string): Seat[] {
-  return line.filter(seat => seat.until > now || seat.runId === runId)
+/** The claims that have not expired. */
+export function liveClaims({ line }: Session, now: number, runId?: string): SessionClaim[] {
+  return line.filter(claim => claim.until > now || claim.runId === runId)
 }
 
-/** An entry as it stands where only these runs are at work. */
-export function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
+/** The entry, with its turn `interrupted` unless its run is among these. */
+export function asOf(entry: SessionEntry, here: ReadonlySet<string>): SessionEntry {
   const { turn } = entry
   return turn === undefined || here.has(turn.runId)
     ? entry
@@ -150,22 +150,27 @@ export function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
 }
 
 /** The entry of a run, open or ended. */
-export function entryOf(tx: Reader, key: SessionKey, session: Session, runId: string): Entry | undefined {
-  const isIt = ({ turn }: Entry) => turn?.runId === runId
+export function entryOf(
+  tx: Reader,
+  key: SessionKey,
+  session: Session,
+  runId: string,
+): SessionEntry | undefined {
+  const isIt = ({ turn }: SessionEntry) => turn?.runId === runId
   return session.open.find(isIt) ?? endedOf(tx, key, session).find(isIt)
 }
 
-/** What has ended, newest first. */
-export function endedOf(tx: Reader, key: SessionKey, { count }: Session): Entry[] {
-  return tx.list<Entry>(TURNS, { partition: idOf(key), limit: count }).map(({ value }) => value)
+/** The ended entries, newest first. */
+export function endedOf(tx: Reader, key: SessionKey, { count }: Session): SessionEntry[] {
+  return tx.list<SessionEntry>(TURNS, { partition: idOf(key), limit: count }).map(({ value }) => value)
 }
 
-/** A session without an entry that has ended. */
+/** Deletes an ended entry from a session. */
 export function without(
   tx: Transaction,
   key: SessionKey,
   session: Session,
-  entry: Entry,
+  entry: SessionEntry,
   isKept = false,
 ): Session {
   const id = `${idOf(key)}/${entry.seq}`
@@ -174,35 +179,35 @@ export function without(
   return { ...session, count: session.count - 1, length: session.length - lengthOf(entry) }
 }
 
-/** Puts an entry away; the oldest leave. */
+/** Stores an ended entry; deletes the oldest past the limits. */
 export function close(
   tx: Transaction,
   key: SessionKey,
   session: Session,
-  entry: Entry,
+  entry: SessionEntry,
   { maxTurns, maxLength }: SessionSettings,
 ): Session {
   const partition = idOf(key)
   const id = `${partition}/${entry.seq}`
-  const before = tx.get<Entry>(TURNS, id)
+  const before = tx.get<SessionEntry>(TURNS, id)
   let after = before === undefined ? session : without(tx, key, session, before.value, true)
   after = { ...after, count: after.count + 1, length: after.length + lengthOf(entry) }
   tx.put(TURNS, { id, partition, at: entry.seq, tags: {}, value: entry }, { thing: thingOf(partition) })
   while (after.count > maxTurns || after.length > maxLength) {
-    const [oldest] = tx.oldest<Entry>(TURNS, 1, partition)
+    const [oldest] = tx.oldest<SessionEntry>(TURNS, 1, partition)
     if (oldest === undefined) break
     after = without(tx, key, after, oldest.value)
   }
   return after
 }
 
-/** Writes a session, which is kept anew for its time; those that are too many leave. */
+/** Writes a session, which renews its retention. Past the limit others are deleted. */
 export function save(tx: Transaction, key: SessionKey, value: Session, settings: SessionSettings): void {
   const { now } = tx
   const id = idOf(key)
   const partition = partitionOf(key.owner)
   const before = tx.get(SESSIONS, id)
-  // What has expired is another session.
+  // An expired document is another session, so delete it first.
   if (before !== undefined && (before.expiresAt ?? 0) <= now) forgetSession(tx, id)
   if (before === undefined) makeRoom(tx, partition, settings.maxSessions)
   const expiresAt = now + settings.sessionRetentionMs
@@ -214,7 +219,7 @@ export function putSession(tx: Transaction, document: Document<Session>): void {
   tx.put(SESSIONS, document, { thing: thingOf(document.id), leaves: 'first' })
 }
 
-/** What lists look for: whose conversation it is, where lists tell of it. */
+/** The tags by which lists find a session. Sessions that lists do not show have none. */
 function tagsOf({ place: [label = '', ...others] }: SessionKey, { about }: Session): Tags {
   if (about === undefined || others.length > 0) return {}
   const [kind = ''] = label.split(':', 1)
@@ -227,15 +232,15 @@ function makeRoom(tx: Transaction, partition: string, maxSessions: number): void
   if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) forgetSession(tx, id)
 }
 
-/** All parts of a session leave a full store together. */
-export function thingOf(id: string): NonNullable<Footing['thing']> {
+/** The eviction group: all parts of a session are evicted together. */
+export function thingOf(id: string): NonNullable<Eviction['thing']> {
   return `session:${id}`
 }
 
 export function noted(
   { messages, provider }: SessionNote,
   { maxSessionLength }: SessionSettings,
-): Omit<Entry, 'seq'> {
+): Omit<SessionEntry, 'seq'> {
   return {
     provider,
     messages: lengthOf(messages) > maxSessionLength ? null : messages,

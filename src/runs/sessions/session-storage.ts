@@ -1,11 +1,17 @@
 /**
- * Keeps the sessions of a service in its state, and has those of this process told of each other. A state brings it, so that a
- * service without one does not carry it.
+ * Stores the sessions of a service in its state, and lets the runs of this process notify each other. A state brings it, so that
+ * a service without a state does not include it.
  *
  * @module
  */
 
-import type { Entered, SessionKey, SessionReader, SessionStorage, Sitting } from '../../agents/memory.ts'
+import type {
+  Entered,
+  LocalSessionRun,
+  SessionKey,
+  SessionReader,
+  SessionStorage,
+} from '../../agents/memory.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { RunTurn } from './run-turn.ts'
 import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
@@ -39,27 +45,27 @@ export interface SessionTransactions {
 
 type CallsOf<Works> = {
   readonly [Name in keyof Works]: Works[Name] extends (tx: never, ...args: infer Args) => infer Result
-    ? (place: SessionPlace, ...args: Args) => Promise<Result>
+    ? (address: SessionAddress, ...args: Args) => Promise<Result>
     : never
 }
 
-/** Calls of the transactions, each at the place of a session. */
+/** Calls of the transactions, each at the address of a session. */
 export type SessionCalls = CallsOf<SessionTransactions['reads']> & CallsOf<SessionTransactions['writes']>
 
-/** How a state keeps sessions. */
+/** How a state stores sessions. */
 export interface Sessions {
-  /** The name of their keeper, which no plugin can have. */
+  /** The name of their object service. No plugin can have it. */
   readonly name: string
   readonly transactions: SessionTransactions
-  keeper(calls: SessionCalls, parts: SessionParts): SessionStorage
+  createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
 }
 
-interface SessionPlace {
+interface SessionAddress {
   readonly name: string
   readonly key: string
 }
 
-/** The transactions of sessions. What other programs wrote crosses as JSON: it need not be what can be cloned. */
+/** The transactions of sessions. Values of other programs cross as JSON, since they may not be cloneable. */
 const SESSION_TRANSACTIONS: SessionTransactions = {
   reads: {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
@@ -78,24 +84,24 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
   forget: (tx, _, id) => forgetSession(tx, id),
 }
 
-/** Milliseconds between two beats of a run that has its session: of one that later runs may stop, it is soon heard. */
+/** Milliseconds between two beats of a run that has its session. Shorter if later runs may stop it, so that it stops soon. */
 const BEAT_MS = 5000
 const STOPPABLE_BEAT_MS = 1000
 
-/** Most characters of a summary. */
+/** The most characters of a summary. */
 const MAX_SUMMARY = 16_384
 
-/** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
-function keeper(
+/** Makes the storage. With Durable Objects each session has its own object, so the sessions of an owner are not counted. */
+function createStorage(
   calls: SessionCalls,
   { settings, settingsFor, compact, hold, onError, files }: SessionParts,
 ): SessionStorage {
-  const here = new Map<string, Set<Sitting>>()
+  const here = new Map<string, Set<LocalSessionRun>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
     hold?.(work.catch(() => {}))
     return work
   }
-  const tell = (key: SessionKey) => {
+  const announce = (key: SessionKey) => {
     if (sessions.changed !== undefined) void held(sessions.changed(key).catch(onError))
   }
   const sessions: SessionStorage = {
@@ -103,33 +109,44 @@ function keeper(
     beatMs: settings.concurrency === 'interrupt' ? STOPPABLE_BEAT_MS : BEAT_MS,
     failed: onError,
     async read(key, reader = {}, signal = new AbortController().signal) {
-      const window: SessionWindow = JSON.parse(await calls.window(placeOf(key), key, reader, settings))
+      const window: SessionWindow = JSON.parse(
+        await calls.window(sessionAddressOf(key), key, reader, settings),
+      )
       const summary = (await summed(key, window, signal)) ?? window.summary
-      return summary === undefined ? window.messages : [told(summary), ...window.messages]
+      return summary === undefined ? window.messages : [summaryMessage(summary), ...window.messages]
     },
-    turns: async key => JSON.parse(await calls.turns(placeOf(key), key)),
-    turnUntil: (key, runId) => calls.until(placeOf(key), key, runId),
-    append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settingsFor(key)),
+    turns: async key => JSON.parse(await calls.turns(sessionAddressOf(key), key)),
+    turnUntil: (key, runId) => calls.until(sessionAddressOf(key), key, runId),
+    append: async (key, note) =>
+      calls.append(sessionAddressOf(key), key, JSON.stringify(note), settingsFor(key)),
     async enter(key, turn) {
-      const entered = await held(calls.enter(placeOf(key), key, JSON.stringify(turn), settingsFor(key)))
-      if (entered.isFirst) tell(key)
+      const entered = await held(
+        calls.enter(sessionAddressOf(key), key, JSON.stringify(turn), settingsFor(key)),
+      )
+      if (entered.isFirst) announce(key)
       return entered
     },
-    beat: (key, runId) => calls.beat(placeOf(key), key, runId, settingsFor(key)),
+    beat: (key, runId) => calls.beat(sessionAddressOf(key), key, runId, settingsFor(key)),
     async leave(key, end, note) {
       await held(
-        calls.leave(placeOf(key), key, JSON.stringify(end), note && JSON.stringify(note), settingsFor(key)),
+        calls.leave(
+          sessionAddressOf(key),
+          key,
+          JSON.stringify(end),
+          note && JSON.stringify(note),
+          settingsFor(key),
+        ),
       )
-      tell(key)
+      announce(key)
     },
-    seat(key, sitting) {
+    join(key, run) {
       const id = idOf(key)
       const others = here.get(id) ?? new Set()
-      here.set(id, others.add(sitting))
+      here.set(id, others.add(run))
       return {
         others,
-        letGo() {
-          others.delete(sitting)
+        release() {
+          others.delete(run)
           for (const other of others) other.look()
           if (others.size === 0 && here.get(id) === others) here.delete(id)
         },
@@ -138,7 +155,7 @@ function keeper(
   }
   return sessions
 
-  /** What stands for all turns that are told no more; undefined where there is nothing new. */
+  /** Sums up the turns that no longer fit; undefined if there are no new ones. */
   async function summed(
     key: SessionKey,
     { leaving, summary, upTo }: SessionWindow,
@@ -148,7 +165,7 @@ function keeper(
     const { sessionId, owner } = key
     try {
       const text = String(await compact(leaving, { sessionId, owner, signal, summary })).slice(0, MAX_SUMMARY)
-      await calls.summarize(placeOf(key), key, { text, upTo }, settingsFor(key))
+      await calls.summarize(sessionAddressOf(key), key, { text, upTo }, settingsFor(key))
       return text
     } catch (error) {
       if (!signal.aborted) onError(error)
@@ -157,18 +174,18 @@ function keeper(
   }
 }
 
-function told(summary: string): object {
+function summaryMessage(summary: string): object {
   return { role: 'user', content: `[Summary of earlier turns of this conversation]\n${summary}` }
 }
 
-/** All that is kept of a session is at one place. */
-export function placeOf({ member: _, ...key }: SessionKey): SessionPlace {
+/** The address of everything that is stored of a session. */
+export function sessionAddressOf({ member: _, ...key }: SessionKey): SessionAddress {
   return { name: 'session', key: idOf(key) }
 }
 
-/** Sessions in a store, or in objects. */
+/** Session storage in a store, or in objects. */
 export const SESSIONS_IN_STATE: Sessions = {
   name: 'core:session',
   transactions: SESSION_TRANSACTIONS,
-  keeper,
+  createStorage,
 }

@@ -1,5 +1,5 @@
 /**
- * The turns of a session: the runs that stand in line for it, how the turn of the first one begins and ends, and the transcript.
+ * The turns of a session: the line of its runs, the beginning and the end of the first one's turn, and the transcript.
  *
  * @module
  */
@@ -10,44 +10,44 @@ import type { Turn, TurnEnd } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
-  type About,
-  alive,
   asOf,
   close,
-  type Entry,
   endedOf,
   entryOf,
   forgetAll,
   GONE,
   idOf,
   LEASE_MS,
-  look,
+  liveClaims,
   MEMBERS,
   NEW,
   noted,
   SESSIONS,
-  type Seat,
   type Session,
+  type SessionClaim,
+  type SessionEntry,
+  type SessionListing,
   type SessionSettings,
   save,
+  sessionAt,
   TURNS,
   thingOf,
   without,
 } from './session-record.ts'
 
-/** Milliseconds that are left of a place when it is renewed. */
+/** A claim is renewed when fewer milliseconds than this are left of it. */
 const RENEW_AT_MS = 11_000
 
-/** Runs that may wait for a session. */
+/** The most runs that may wait for a session. */
 const MAX_WAITING = 8
 
-/** Characters of a title that nobody set, and of what was said last. */
+/** The most characters of a title that nobody set, and of the last message. */
 const TITLE_LENGTH = 80
 const LAST_LENGTH = 200
 
 /**
- * Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`, and `session_changed` where the
- * message that it replaces is not there.
+ * Joins the line, or renews the position in it. The first run begins its turn. Throws `session_busy`, and `session_changed` if
+ * the message to replace is missing.
  */
 export function enterSession(
   tx: Transaction,
@@ -56,22 +56,22 @@ export function enterSession(
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
-  const session = goesOn ? reopened(tx, key, look(tx, key), runId) : look(tx, key)
-  const before = alive(session, tx.now, runId)
-  const seat = before.find(each => each.runId === runId)
-  const line = seat || goesOn ? before : joined(before, turn, settings)
-  const at = seat ? line.indexOf(seat) : line.length
+  const session = goesOn ? reopened(tx, key, sessionAt(tx, key), runId) : sessionAt(tx, key)
+  const before = liveClaims(session, tx.now, runId)
+  const claim = before.find(each => each.runId === runId)
+  const line = claim || goesOn ? before : joined(before, turn, settings)
+  const at = claim ? line.indexOf(claim) : line.length
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
-  if (seat === undefined || begins || seat.until - tx.now < RENEW_AT_MS) {
-    line[at] = { ...seat, runId, until: tx.now + LEASE_MS }
+  if (claim === undefined || begins || claim.until - tx.now < RENEW_AT_MS) {
+    line[at] = { ...claim, runId, until: tx.now + LEASE_MS }
     const after = settle(tx, key, { ...session, line }, settings)
     save(tx, key, begins ? begun(tx, key, after, turn) : after, settings)
   }
-  const stops = seat ? [] : line.flatMap(each => (each.stop ? each.runId : []))
-  return { place: at, stops, isStopped: seat?.stop === true, isFirst: begins && session.about === undefined }
+  const stops = claim ? [] : line.flatMap(each => (each.stop ? each.runId : []))
+  return { place: at, stops, isStopped: claim?.stop === true, isFirst: begins && session.about === undefined }
 }
 
-/** With the turn of a run that goes on open again, in its place: it may have been put away as interrupted. */
+/** Opens the turn of a run that goes on again, at its old position: it may have been stored as interrupted. */
 function reopened(tx: Transaction, key: SessionKey, session: Session, runId: string): Session {
   if (isGone(tx, runId)) throw changed()
   const entry = entryOf(tx, key, session, runId)
@@ -83,16 +83,23 @@ function reopened(tx: Transaction, key: SessionKey, session: Session, runId: str
   }
 }
 
-/** The line for one who joins it. A run that goes on is never sent away: its answers are taken, and start no other. */
-function joined(line: Seat[], { continuedFrom }: Turn, { concurrency }: SessionSettings): Seat[] {
+/**
+ * The line for a run that joins it. A run that continues another is never rejected: its answers are taken, and no other run can
+ * use them.
+ */
+function joined(
+  line: SessionClaim[],
+  { continuedFrom }: Turn,
+  { concurrency }: SessionSettings,
+): SessionClaim[] {
   const isFull = line.length > (concurrency === 'reject' ? 0 : MAX_WAITING)
   if (isFull && continuedFrom === undefined) throw busy()
-  return concurrency === 'interrupt' ? line.map(seat => ({ ...seat, stop: true })) : line
+  return concurrency === 'interrupt' ? line.map(claim => ({ ...claim, stop: true })) : line
 }
 
 /**
- * Without the first turn of a message and all that ended after it; what members remember goes too. Throws `session_changed` where
- * there is none.
+ * Deletes the first turn of a message and all later ended turns, and the memories of members. Throws `session_changed` if there
+ * is no such turn.
  */
 function cut(tx: Transaction, key: SessionKey, session: Session, messageId: string): Session {
   const ended = endedOf(tx, key, session)
@@ -104,7 +111,7 @@ function cut(tx: Transaction, key: SessionKey, session: Session, messageId: stri
   for (const entry of ended) {
     if (entry.seq < first.seq) break
     after = without(tx, key, after, entry)
-    // Who has not said how it ended may only be thought dead.
+    // A turn without an end time may be of a run that is only thought dead.
     const { turn } = entry
     if (turn && !turn.endedAt)
       tx.put(
@@ -129,17 +136,17 @@ function begun(
   return { ...before, next: next + 1, open: [...open, { seq: next, turn }], about }
 }
 
-/** What is told of a session by its newest turn, where so many more have begun. */
+/** The listing of a session after its newest turn. `more` is the number of turns that have begun with it. */
 export function aboutWith(
   tx: Reader,
   key: SessionKey,
   { about, count }: Session,
   turn: Turn,
   more = 0,
-): About {
+): SessionListing {
   const { input, text } = turn
-  // Older versions told nothing of a session.
-  const first = about ? turn : (tx.oldest<Entry>(TURNS, 1, idOf(key))[0]?.value.turn ?? turn)
+  // Older versions stored no listing.
+  const first = about ? turn : (tx.oldest<SessionEntry>(TURNS, 1, idOf(key))[0]?.value.turn ?? turn)
   const { title, last, turns, createdAt } = about ?? { turns: count, createdAt: first.at }
   return {
     ...about,
@@ -156,19 +163,19 @@ export function beginning(text: string, length: number): string {
     .slice(0, 4 * length)
     .replace(/\s+/g, ' ')
     .trim()
-  // Half a character may be left at the end.
+  // The cut may leave half a character.
   return line.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
-/** Renews the place of a run at work; false where it is to stop: it was told so, or is not the first any more. */
+/** Renews the claim of a run at work. False if it has to stop: another run has stopped it, or it is no longer the first. */
 export function keepSession(
   tx: Transaction,
   key: SessionKey,
   runId: string,
   settings: SessionSettings,
 ): boolean {
-  const session = look(tx, key)
-  const [first, ...rest] = alive(session, tx.now, runId)
+  const session = sessionAt(tx, key)
+  const [first, ...rest] = liveClaims(session, tx.now, runId)
   if (first === undefined ? isGone(tx, runId) : first.runId !== runId || first.stop) return false
   if (first === undefined || first.until - tx.now < RENEW_AT_MS) {
     save(tx, key, { ...session, line: [{ runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
@@ -176,7 +183,7 @@ export function keepSession(
   return true
 }
 
-/** Leaves the line. Keeps how a turn ended; of one that is gone only where its beginning is told as well. */
+/** Leaves the line and stores how the turn ended. A deleted turn is stored only if `end` has its beginning as well. */
 export function leaveSession(
   tx: Transaction,
   key: SessionKey,
@@ -185,18 +192,18 @@ export function leaveSession(
   settings: SessionSettings,
 ): void {
   const { runId } = end
-  const session = look(tx, key)
-  const line = alive(session, tx.now, runId).filter(seat => seat.runId !== runId)
+  const session = sessionAt(tx, key)
+  const line = liveClaims(session, tx.now, runId).filter(claim => claim.runId !== runId)
   const left = { ...session, line, open: session.open.filter(({ turn }) => turn?.runId !== runId) }
   const leaves = () => {
     if (session !== NEW) save(tx, key, left, settings)
   }
   if (end.status === 'running') return leaves()
-  // One that was thought dead has been settled.
+  // A run that was thought dead was settled before.
   const entry = entryOf(tx, key, session, runId)
   if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
   const { seq = left.next, turn } = entry ?? {}
-  // Of a run that was taken over, the worker that ends it does not know when it began.
+  // The worker that ends a run after a takeover does not know when the run began.
   const whole = { ...turn, ...end, ...(turn && { at: turn.at }) } as Turn
   const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
   const about = aboutWith(tx, key, left, whole, turn === undefined ? 1 : 0)
@@ -204,24 +211,24 @@ export function leaveSession(
   save(tx, key, close(tx, key, after, ended, settings), settings)
 }
 
-/** The transcript, in the order in which the turns began. One at work whose run is gone is `interrupted`. */
+/** The transcript, in the order in which the turns began. A running turn whose run is gone is `interrupted`. */
 export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
-  const session = look(tx, key)
-  const here = new Set(alive(session, tx.now).map(({ runId }) => runId))
+  const session = sessionAt(tx, key)
+  const here = new Set(liveClaims(session, tx.now).map(({ runId }) => runId))
   return [...session.open.map(entry => asOf(entry, here)), ...endedOf(tx, key, session)]
     .sort((a, b) => a.seq - b.seq)
     .flatMap(({ turn }) => turn ?? [])
 }
 
-/** When the turn of a run, or its place in line, may be gone; undefined where there is neither. */
+/** When the turn of a run, or its position in line, may be deleted; undefined if there is neither. */
 export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | undefined {
-  const session = look(tx, key)
+  const session = sessionAt(tx, key)
   const isThere =
-    alive(session, tx.now).some(seat => seat.runId === runId) || entryOf(tx, key, session, runId)
+    liveClaims(session, tx.now).some(claim => claim.runId === runId) || entryOf(tx, key, session, runId)
   return isThere ? tx.get(SESSIONS, idOf(key))?.expiresAt : undefined
 }
 
-/** Whether the turn of a run, or its session, was deleted while the run was thought dead: nothing of it is kept any more. */
+/** Whether the turn of a run, or its session, was deleted while the run was thought dead. Nothing of it is stored any more. */
 function isGone(tx: Reader, runId: string): boolean {
   return tx.get(GONE, runId) !== undefined
 }
@@ -237,10 +244,10 @@ export function busy(): ServableError {
   )
 }
 
-/** Puts away what is open of runs that are gone. */
+/** Stores the open turns of runs that are gone. */
 function settle(tx: Transaction, key: SessionKey, session: Session, settings: SessionSettings): Session {
   const here = new Set(session.line.map(({ runId }) => runId))
-  const open: Entry[] = []
+  const open: SessionEntry[] = []
   let after = session
   for (const entry of session.open) {
     if (entry.turn && here.has(entry.turn.runId)) open.push(entry)

@@ -1,15 +1,15 @@
 import { ServableError } from '../../base/errors.ts'
 import type { Document } from '../../stores/store.ts'
 
-/** The place of a document in a list. */
+/** The position of a document in a list. */
 export type Cursor = Pick<Document, 'at' | 'id'>
 
-/** A cursor as clients see it: opaque, safe in a URL. */
+/** Encodes a cursor for clients: opaque, and safe in a URL. */
 export function encodeCursor({ at, id }: Cursor): string {
   return btoa(`${at} ${id}`).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** Reads a cursor back. Throws `invalid_query` for one that this service has not made. */
+/** Decodes a cursor. Throws `invalid_query` for one that this service did not make. */
 export function decodeCursor(text: string): Cursor {
   try {
     const [, at, id] = /^(\d{1,16}(?:\.\d{1,6})?) ([\w-]{1,64})$/.exec(

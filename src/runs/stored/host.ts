@@ -6,7 +6,7 @@
  */
 
 import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
-import type { LogEntry } from '../../stores/store.ts'
+import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Admit } from '../admit.ts'
 import type { Feedback, FeedbackInput } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
@@ -20,66 +20,66 @@ import type { Approvals } from '../waiting/approvals.ts'
 import type { Asking } from '../waiting/asking.ts'
 import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from '../waiting/waiting.ts'
 import type { EndedRun } from './ended-run.ts'
-import type { Asked } from './journal.ts'
+import type { StoredRequest } from './journal.ts'
 import type { EventQuery, LogPage } from './log-page.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary, RunWebhook } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
 
-/** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
+/** What a run does when all its followers have left: it ends, goes on, or goes on for `graceMs` milliseconds. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
 
-/** What holds for every stored run of a handler. */
+/** The settings of all stored runs of a handler. */
 export interface HostSettings extends RunSettings {
   readonly disconnect: DisconnectPolicy
-  /** Whether a run is told what a client claims to be a system message. Default: it is not. */
+  /** Whether a run gets a client's system messages. Default: it does not. */
   readonly clientSystem?: 'ignore' | 'append'
-  /** Most bytes (counted as characters of JSON) of one run's events; more fail it with `run_too_large`. */
+  /** The most bytes (counted as characters of JSON) of one run's events. More fail it with `run_too_large`. */
   readonly maxBytes: number
-  /** Most followers of one run at a time. */
+  /** The most followers of one run at a time. */
   readonly maxFollowers: number
-  /** Most stored runs at work at a time: in all, and of one client. */
+  /** The most stored runs at work at a time: in total, and per client. */
   readonly maxRunning: number
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
-  /** The same of one run, where a deployment says. Default: `retentionMs`. */
+  /** The retention of one run, if the deployment sets it. Default: `retentionMs`. */
   readonly retentionOf?: RetentionOf | undefined
-  /** The same for one that waits for answers, if that is longer. Default: `retentionMs`. */
+  /** The retention of a run that waits for answers, if that is longer. Default: `retentionMs`. */
   readonly waitingMs?: number | undefined
   /**
-   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default: 0,
-   * to the end of the turn.
+   * Milliseconds for which the events after one may wait, to be written together. It saves writes where each one is charged.
+   * Default: 0, which means the end of the turn of the event loop.
    */
   readonly gatherMs?: number | undefined
   /** `all` stores every run that can be stored. */
   readonly store?: 'none' | 'all' | undefined
-  /** Keeps what a run was asked with as long as its record, so that it can run again. */
+  /** Stores the input and options of a run as long as its record, so that it can run again. */
   readonly keepInput?: boolean | undefined
-  /** Writes the numbers of a run into its record, and how it was asked for. */
+  /** Writes into the record of a run its numbers and its transport. */
   readonly measure?: boolean | undefined
-  /** What a run cost. Default: what it says itself. */
+  /** Returns the cost of a run. Default: the cost that the run reports. */
   readonly costOf?: CostOf | undefined
-  /** Finds who runs something by its name. Throws where nobody does. */
+  /** Finds a servable by its name. Throws if there is none. */
   readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
-  /** Stores the files of runs apart; undefined where they stay in what runs say. */
+  /** Stores the files of runs apart; undefined if they stay in events. */
   readonly files?: FileStorage | undefined
-  /** Most plain runs of one client that wait for answers. */
+  /** The most plain runs of one client that wait for answers. */
   readonly maxWaitingPerOwner?: number | undefined
-  /** Says who may run what; undefined where everyone may run everything. */
+  /** Decides which runs a caller may start; undefined if everyone may start every run. */
   readonly permit?: Permit | undefined
-  /** Lets others than the owner decide, and approvals expire; undefined where neither is so. */
+  /** Lets others than the owner decide, and approvals expire; undefined without the plugin `approvals`. */
   readonly approvals?: Approvals | undefined
-  /** Told when a stored run that was at work here has ended, and that is written. Never rejects. */
+  /** Called when a stored run that was at work here has ended and its end is written. Never rejects. */
   readonly onFree?: (() => Promise<void> | undefined) | undefined
-  /** Sees what clients say first. */
+  /** Reads and may change the input of clients first. */
   readonly inputFilter?: InputFilter | undefined
-  /** Is asked before a run starts. */
+  /** Called before a run starts. */
   readonly admit?: Admit | undefined
-  /** Tells others of the ends of runs; undefined where nobody is told. */
+  /** Notifies webhooks of the ends of runs; undefined without the plugin `webhooks`. */
   readonly notices?: RunNotices | undefined
 }
 
-/** An idempotency key, as digests: whose, for what, and with which body. */
+/** An idempotency key, as digests of its owner, its target and its body. */
 export interface IdempotencyKey {
   readonly id: string
   readonly fingerprint: string
@@ -92,43 +92,43 @@ export interface StartRequest {
   /** As for a plain run, without `signal`: the host decides what ends it. */
   readonly options: RunOptions
   readonly owner: string | null
-  /** Whose place it takes while it is at work; its owner's where nobody is named. */
+  /** The client whose slot it takes while it is at work. Default: its owner. */
   readonly client?: string | undefined
-  /** How it was asked for, if its record says so. */
+  /** How it was requested, for its record. */
   readonly transport?: string | undefined
-  /** It outlives its client, whatever the policy says. */
+  /** Whether it outlives its client under any policy. */
   readonly isBackground: boolean
-  /** What it is asked with is kept as long as its record, whatever `keepInput` says. */
+  /** Whether its input and options are stored as long as its record, whatever `keepInput` is. */
   readonly keepsInput?: boolean | undefined
-  /** Who is told of its end, beside subscribers. */
+  /** The webhook that gets its end, beside subscribers. */
   readonly webhook?: RunWebhook | undefined
   readonly key?: IdempotencyKey | undefined
-  /** What the request held that must stand in no log. It is in memory only. */
+  /** Secrets of the request that must not be logged. They stay in memory. */
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
 }
 
-/** An interrupted run, and the one that goes on. */
+/** An interrupted run, and the run that continues it. */
 export interface ResumedRun {
   readonly record: RunSummary
   readonly next: NextRun
 }
 
-/** Asks for an interrupted run to go on. */
+/** A request to continue an interrupted run. */
 export interface ResumeRequest {
-  /** The id of the run that goes on, unless it was chosen before. */
+  /** The id of the run that continues it, unless one was chosen before. */
   readonly next: string
   /** Whether a key of a model's provider comes with it. */
   readonly hasKey: boolean
 }
 
-/** Reads a log: batches of entries as they come, in order, and undefined at the end. */
+/** Reads a log: batches of entries as they come, in order, then undefined at the end. */
 export interface Follower {
-  next(): Promise<readonly LogEntry[] | undefined>
-  /** What can be read without waiting; none where only waiting would tell. */
-  ready(): readonly LogEntry[]
-  /** Stops reading. What that does to the run is for the disconnect policy to say. */
+  next(): Promise<readonly StoredLogEntry[] | undefined>
+  /** Returns what can be read without waiting; empty if only waiting would tell. */
+  ready(): readonly StoredLogEntry[]
+  /** Stops reading. The disconnect policy decides what happens to the run. */
   leave(): void
 }
 
@@ -140,54 +140,54 @@ export interface RunQuery {
   readonly status?: RunStatus | undefined
   /** Runs that wait for answers. */
   readonly waiting?: true | undefined
-  /** Runs that began at this time or later, and before the other one. Milliseconds since 1970. */
+  /** Only runs that began at this time or later. Milliseconds since 1970. */
   readonly since?: number | undefined
   readonly until?: number | undefined
-  /** From a page before. */
+  /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined
   /** 1 to 100. */
   readonly limit: number
 }
 
-/** A page of a list, newest first. It may be short or empty and yet have a next one. */
+/** A page of a list, newest first. It may be short or empty although there is a next one. */
 export interface RunPage {
-  /** Without their results. */
+  /** The runs without their results. */
   readonly runs: readonly RunSummary[]
-  /** Gives the next page; null at the end, and only there. */
+  /** The cursor of the next page; null only at the end. */
   readonly nextCursor: string | null
 }
 
-/** Who asks: the id of an identity, or null. A run without an owner is everyone's who knows its id. */
+/** The caller: the id of an identity, or null. Every caller that knows its id may read a run without an owner. */
 export type Viewer = string | null
 
-/** Where stored runs live. Runs that are not there, or not the viewer's, are `run_not_found`. */
+/** Stored runs. Methods throw `run_not_found` for a run that does not exist or is not the viewer's. */
 export interface RunHost {
   /**
-   * Starts a run, or finds the one of the same key. Throws `idempotency_mismatch` where the key was used for another
-   * body, and `too_many_runs`.
+   * Starts a run, or returns the one of the same key. Throws `idempotency_mismatch` if the key was used for another body, and
+   * `too_many_runs`.
    */
   start(request: StartRequest): Promise<RunRecord>
   get(id: string, viewer: Viewer): Promise<RunRecord>
-  /** Reads the log from after an entry on. Throws `too_many_followers`. */
+  /** Reads the log after an entry. Throws `too_many_followers`. */
   follow(id: string, viewer: Viewer, after: number): Promise<Follower>
-  /** A page of the log. Nobody counts as a follower for it. */
+  /** Returns a page of the log. It does not count as a follower. */
   events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage>
-  /** Waits for the end; `signal` says that the one who waits has left. */
+  /** Waits for the end. `signal` fires when the caller has left. */
   wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord>
   list(owner: Viewer, query: RunQuery): Promise<RunPage>
-  /** Those that a reference out of the log may stand for, whoever's they are: for an administrator. */
+  /** The runs that a reference in the log may stand for, of any owner: for an administrator. */
   find(ref: string): Promise<readonly FoundRun[]>
-  /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
+  /** Cancels a run. Throws `run_ended` for one that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
-  /** Keeps a plain run that waits for someone. Throws `too_many_runs`, `state_full` and `state_unavailable`. */
+  /** Stores a plain run that waits for someone. Throws `too_many_runs`, `state_full` and `state_unavailable`. */
   keep(run: WaitingRun): Promise<void>
-  /** Keeps what is listed of a run that has ended. Throws `state_full` and `state_unavailable`. */
+  /** Stores the record of a run that has ended. Throws `state_full` and `state_unavailable`. */
   record(run: EndedRun): Promise<void>
-  /** What a run that waits asks, whoever's it is; undefined for one that does not wait. */
+  /** Returns the requests of a waiting run, of any owner; undefined if it does not wait. */
   asking(id: string): Promise<Asking | undefined>
   /**
-   * Answers requests of a run that waits: all of the answers count, or none. `next` is the id of the run that goes on, which the
-   * last answer chooses. Throws as `answered` does, `approval_expired`, and `run_ended` for a run that waits for nothing.
+   * Answers requests of a waiting run: all of the answers count, or none. `next` is the id of the next run, which the last answer
+   * chooses. Throws as `answered` does, `approval_expired`, and `run_ended` for a run that waits for nothing.
    */
   answer(
     id: string,
@@ -197,21 +197,20 @@ export interface RunHost {
     by?: AnsweredBy,
   ): Promise<AnsweredRun>
   /**
-   * Lets an interrupted run go on as another one, which is chosen once. Throws `not_resumable`, and `key_required` where the run used
-   * a key of its client and none is given.
+   * Lets an interrupted run go on as another one, whose id is chosen once. Throws `not_resumable`, and `key_required` if the run
+   * used a key of its client and none is given.
    */
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
-  /** What a run was asked with. Throws `input_not_kept`. */
-  asked(id: string, viewer: Viewer): Promise<Asked>
-  /** Deletes all that is kept of a run that has ended. Throws `session_busy` for one at work. */
+  /** Returns the stored input and options of a run. Throws `input_not_kept`. */
+  asked(id: string, viewer: Viewer): Promise<StoredRequest>
+  /** Deletes everything that is stored of an ended run. Throws `session_busy` for a run at work. */
   delete(id: string, viewer: Viewer): Promise<void>
   /**
-   * What was said of a run that has ended; keeps what is said now. Throws `session_busy` for a run at work of which something is
-   * said.
+   * Returns the feedback on an ended run; stores it first if `given` is set. Throws `session_busy` for feedback on a run at work.
    */
   feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
-  /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
+  /** Ends runs that dead processes left, where that does not happen by itself. Never rejects. */
   lookAfter?(): Promise<void>
-  /** A place is free: a run of this process has ended, and that is written. Never rejects. */
+  /** Called when a slot is free: a run of this process has ended and its end is written. Never rejects. */
   onFree?(): Promise<void>
 }

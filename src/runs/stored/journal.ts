@@ -1,6 +1,6 @@
 /**
- * What is kept of a stored run beside its record, so that it can go on if its process dies, or run again: what it was asked with,
- * and its work, each piece as it is done.
+ * Stores, beside the record of a run, its request and each piece of its work as it is done. So the run can go on if its process
+ * dies, or run again.
  *
  * @module
  */
@@ -18,50 +18,54 @@ import {
 import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import type { Target } from '../target.ts'
-import { type AskedWith, askedWith, type Continued } from '../waiting/waiting.ts'
+import { type Continued, type RequestOptions, requestOptionsOf } from '../waiting/waiting.ts'
 import { isRunOf } from './record.ts'
 
-/** The collections: what runs were asked with, by their ids, and the entries of journals, each in the partition of its run. */
-export const ASKED = 'asked'
+/** The collections: the requests of runs by the runs' ids, and the entries of journals, each in the partition of its run. */
+export const REQUESTS = 'asked'
 export const JOURNAL = 'journal'
 
-/** What a run was asked with. JSON, without keys. */
-export interface Asked {
+/** The request of a run. JSON, without keys. */
+export interface StoredRequest {
   readonly target: Pick<Target, 'kind' | 'name' | 'scope'>
   readonly input: RunInput
-  readonly options: AskedWith
+  readonly options: RequestOptions
   readonly client?: string | undefined
   readonly isBackground?: boolean | undefined
   readonly continues?: Continued | undefined
-  /** The servable's, when the run began. */
+  /** The servable's version when the run began. */
   readonly version?: string | undefined
-  /** It has a journal, and goes on if its process dies. */
+  /** Whether it has a journal and goes on if its process dies. */
   readonly resumes?: boolean | undefined
-  /** A client gave the key of a model's provider. Nobody else's is used instead. */
+  /** Whether a client gave the key of a model's provider. No other key is used instead. */
   readonly usedKey?: boolean | undefined
-  /** It may run again: this is kept as long as the record. */
+  /** Whether it may run again, so that this is kept as long as the record. */
   readonly isKept?: boolean | undefined
-  /** How often its worker has died since its journal had so many entries. */
+  /** How many times its worker has died since its journal had so many entries. */
   readonly tries?: { readonly count: number; readonly entries: number } | undefined
-  /** The run that goes on from this one: chosen when its owner asked for it. */
+  /** The run that goes on from this one, chosen when its owner resumed it. */
   readonly next?: string | undefined
 }
 
-/** A request for a stored run, as far as it is kept. */
-export interface KeptRequest extends Pick<Asked, 'input' | 'client' | 'continues'> {
+/** The part of a request for a stored run that is stored. */
+export interface KeptRequest extends Pick<StoredRequest, 'input' | 'client' | 'continues'> {
   readonly target: Target
   readonly options: RunOptions
   readonly isBackground: boolean
 }
 
-/** What is kept of a request; undefined for what is too large or is no JSON. */
-export function toAsked(request: KeptRequest, resumes: boolean, isKept: boolean): Asked | undefined {
+/** Makes the stored request; undefined if it is too large or not JSON. */
+export function toStoredRequest(
+  request: KeptRequest,
+  resumes: boolean,
+  isKept: boolean,
+): StoredRequest | undefined {
   const { target, input, options, client, isBackground, continues } = request
   const { kind, name, scope, servable } = target
   const asked = {
     target: { kind, name, ...(scope !== undefined && { scope }) },
     input,
-    options: askedWith(options),
+    options: requestOptionsOf(options),
     client,
     ...{ isBackground, continues, resumes, isKept },
     version: servable.version,
@@ -69,47 +73,47 @@ export function toAsked(request: KeptRequest, resumes: boolean, isKept: boolean)
   }
   try {
     const json = JSON.stringify(withoutKeys(asked, options))
-    // As much for what it goes on from as for its input.
-    return json.length > MAX_WORK_LENGTH * 2 ? undefined : (JSON.parse(json) as Asked)
+    // The work that it goes on from may be as long as its input.
+    return json.length > MAX_WORK_LENGTH * 2 ? undefined : (JSON.parse(json) as StoredRequest)
   } catch {
     return undefined
   }
 }
 
 /**
- * Keeps what a run is asked with, where anyone may need it: in the transaction that starts the run. Gives whether the run may have a
+ * Stores the request of a run if it may be needed, in the transaction that starts the run. Returns whether the run may have a
  * journal.
  */
-export function putAsked(
+export function putRequest(
   tx: Transaction,
   id: string,
   request: KeptRequest,
   { resumes, keepsInput }: { readonly resumes: boolean; readonly keepsInput: boolean },
 ): boolean {
   if (!resumes && !keepsInput) return false
-  const asked = toAsked(request, resumes, keepsInput)
-  if (asked !== undefined) writeAsked(tx, id, asked)
+  const asked = toStoredRequest(request, resumes, keepsInput)
+  if (asked !== undefined) writeRequest(tx, id, asked)
   return resumes && asked !== undefined
 }
 
-/** Writes what a run was asked with. */
-export function writeAsked(tx: Transaction, id: string, asked: Asked): void {
-  tx.put(ASKED, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
+/** Writes the request of a run. */
+export function writeRequest(tx: Transaction, id: string, asked: StoredRequest): void {
+  tx.put(REQUESTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
 }
 
-/** What a run was asked with, where that is kept. */
-export function askedIn(tx: Reader, id: string): Asked | undefined {
-  return tx.get<Asked>(ASKED, id)?.value
+/** Reads the request of a run; undefined if it is not stored. */
+export function requestIn(tx: Reader, id: string): StoredRequest | undefined {
+  return tx.get<StoredRequest>(REQUESTS, id)?.value
 }
 
-/** What is said of a run whose input is asked for, and not kept. */
+/** The error if the input of a run is requested but not stored. */
 export function inputNotKept(): ServableError {
   const text = 'The input of the run is not kept: with `runs.keepInput` those of stored runs are'
   return new ServableError('input_not_kept', text)
 }
 
-/** The work of a run, as far as its journal has it. */
-export function workIn(tx: Reader, id: string, { continues }: Asked): KeptWork {
+/** Reads the work of a run from its journal. */
+export function workIn(tx: Reader, id: string, { continues }: StoredRequest): KeptWork {
   const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: MAX_ENTRIES }).reverse()
   const before = continues?.work
   const done = entries.flatMap(({ value }) => value.done ?? [])
@@ -129,7 +133,7 @@ function pathsOf({ done, answered }: KeptWork): readonly string[] {
 
 const MAX_ENTRIES = 1_000_000
 
-/** The same without parts: the result of the whole stands for them. */
+/** Removes parts of completed work: the result of the whole includes them. */
 export function withoutParts(work: KeptWork): KeptWork {
   const paths = new Set(work.done.map(({ path }) => path))
   const isPart = ({ path }: DoneWork) => {
@@ -140,45 +144,48 @@ export function withoutParts(work: KeptWork): KeptWork {
   return { ...work, done: work.done.filter(each => !isPart(each)) }
 }
 
-/** Deletes a journal, and what its run was asked with, unless that is to be kept or all of it is needed. */
+/** Deletes a journal, and its run's request unless that is kept or still needed. */
 export function forgetJournal(tx: Transaction, id: string, keepsAsked = false): void {
-  const asked = tx.get<Asked>(ASKED, id)?.value
+  const asked = tx.get<StoredRequest>(REQUESTS, id)?.value
   if (asked === undefined) return
-  if (!keepsAsked || asked.isKept !== true) tx.delete(ASKED, id)
+  if (!keepsAsked || asked.isKept !== true) tx.delete(REQUESTS, id)
   for (const { id: entry } of tx.list(JOURNAL, { partition: id, limit: MAX_ENTRIES }))
     tx.delete(JOURNAL, entry)
 }
 
-/** The same of a run that cannot go on any more, and may run again. */
+/** Ends the journal of a run that can no longer go on but may run again. */
 export function endJournal(tx: Transaction, id: string): void {
   forgetJournal(tx, id, true)
-  const asked = askedIn(tx, id)
-  if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
+  const asked = requestIn(tx, id)
+  if (asked !== undefined) writeRequest(tx, id, { ...asked, resumes: false })
 }
 
-/** Counts that the worker of a run has died, and gives how often that was with no progress in between. */
-export function countDeath(tx: Transaction, id: string, asked: Asked): number {
+/** Counts a death of a run's worker, and returns the number of deaths without progress in between. */
+export function countDeath(tx: Transaction, id: string, asked: StoredRequest): number {
   const entries = tx.count(JOURNAL, id)
   const { tries } = asked
   const count = tries?.entries === entries ? tries.count + 1 : 1
-  writeAsked(tx, id, { ...asked, tries: { count, entries } })
+  writeRequest(tx, id, { ...asked, tries: { count, entries } })
   return count
 }
 
-/** What a journal is written with. */
+/** The options of a journal. */
 export interface JournalOptions {
   readonly id: string
-  /** The worker whose run it is. */
+  /** The worker that has the run. */
   readonly instance: string
   /** The options of the run, with its keys. */
   readonly options: RunOptions
-  /** Entries that there are already. */
+  /** The number of entries already in the journal. */
   readonly entries: number
-  /** Writes with what the run has said. */
+  /** Writes together with the run's output. */
   keep(write: (tx: Transaction) => boolean): Promise<void>
 }
 
-/** Makes the journal of a run. Past its bound, or with what is no JSON, it ends: the run cannot go on then, and is not disturbed. */
+/**
+ * Makes the journal of a run. If an entry is not JSON or exceeds the limit, the journal ends: the run continues but cannot go on
+ * later.
+ */
 export function createJournal({ id, instance, options, entries, keep }: JournalOptions): Journal {
   let count = entries
   let length = 0

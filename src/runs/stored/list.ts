@@ -3,7 +3,7 @@ import type { RunPage, RunQuery, Viewer } from './host.ts'
 import { readPage } from './page.ts'
 import { partitionOf, RUNS, type StoredRun } from './record.ts'
 
-/** A page of an owner's runs, newest first. Throws `invalid_query` for a cursor that is none. */
+/** A page of an owner's runs, newest first. Throws `invalid_query` for an invalid cursor. */
 export function listRuns(
   tx: Reader,
   owner: Viewer,

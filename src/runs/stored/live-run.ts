@@ -1,5 +1,5 @@
 /**
- * A stored run at work in this process. It writes its log, and ends when its watchers leave, if the disconnect policy says so.
+ * A stored run at work in this process. It writes its log, and ends when its followers leave, if the disconnect policy requires it.
  *
  * @module
  */
@@ -16,34 +16,34 @@ import { isRunOf } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
 
-/** What a live run needs. */
+/** The options of a live run. */
 export interface LiveRunOptions {
   readonly store: Store
   readonly settings: HostSettings
   /** The identity that owns the run. */
   readonly owner: string | null
-  /** The model of what runs. */
+  /** The model of the servable. */
   readonly model: Servable['model']
   /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
   readonly keepMs: (isWaiting: boolean) => number
   readonly isBackground: boolean
-  /** The worker whose run it is. */
+  /** The worker that has the run. */
   readonly instance: string
-  /** It has a journal, so that another worker may take it over. */
+  /** Whether it has a journal, so that another worker may take it over. */
   readonly isJournalled: boolean
-  /** Its journal stays until the store is emptied. */
+  /** Whether its journal stays until the store is emptied. */
   readonly keepsJournal: boolean
-  /** What the log has already, where its process died. */
+  /** What the log has already, if its process died before. */
   readonly before?: (NonNullable<LogWriterOptions['before']> & { readonly length: number }) | undefined
-  /** Whose place it takes. */
+  /** The client whose slot it takes. */
   readonly client?: string | undefined
-  /** Leaves the run to another worker; false where it cannot go on there. */
+  /** Leaves the run to another worker. Returns false if it cannot go on there. */
   readonly leave: (tx: Transaction) => boolean
-  /** Told of an end that cannot be written, which is tried again until it can. */
+  /** Called for an end that cannot be written. The write is retried until it succeeds. */
   readonly onStuck: (error: unknown) => void
 }
 
-/** A run under way and those who follow it. */
+/** A run at work and its followers. */
 export class LiveRun {
   readonly watch: Watch
   /** Resolves once the last event is stored. Never rejects. */
@@ -60,7 +60,7 @@ export class LiveRun {
     this.#options = options
     this.watch = createWatch(options.settings.maxFollowers, {
       onCount: count => this.#onFollowers(count),
-      // Whose end could not be written, others end.
+      // If its end could not be written, others end it.
       tellsAll: () => !this.#hasEnded,
     })
     this.#writing = this.#work()
@@ -79,19 +79,19 @@ export class LiveRun {
     else this.#run.fail(why)
   }
 
-  /** Ends here what another worker may go on with. */
+  /** Ends the run here if another worker may go on with it. */
   leave(): void {
     if (!this.#options.isJournalled) return
     this.#isLeft = true
     this.#run.lose()
   }
 
-  /** Resolves once the end is stored; rejects where it cannot be stored now, and once `signal` fires. */
+  /** Resolves once the end is stored. Rejects if it cannot be stored now, and when `signal` fires. */
   tried(signal: AbortSignal): Promise<void> {
     return this.#writing.tried({ signal })
   }
 
-  /** Writes something with what the run has said, while it is at work. */
+  /** Writes something together with the run's output, while it is at work. */
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
@@ -125,13 +125,13 @@ export class LiveRun {
       length: before?.length,
       ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
-      finish: (tx, event, result, told) => {
+      finish: (tx, event, result, fold) => {
         if (this.#isLeft && leave(tx)) return
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)
         const durationMs = result?.durationMs ?? this.#run.durationMs
-        const numbers = measure ? numbersOf(told, durationMs, model, costOf) : undefined
+        const numbers = measure ? numbersOf(fold, durationMs, model, costOf) : undefined
         const end = {
           event,
           json,
@@ -148,7 +148,7 @@ export class LiveRun {
     })
   }
 
-  /** When the last follower has left, the disconnect policy decides. */
+  /** Applies the disconnect policy when the last follower has left. */
   #onFollowers(count: number): void {
     const { disconnect } = this.#options.settings
     this.#stopGrace()

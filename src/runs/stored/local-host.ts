@@ -1,5 +1,5 @@
 /**
- * The run host over a store of this process: for a server, or for a single run.
+ * The run host over a store of this process: for a server, or for the object of a single run.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { checkEdits } from '../waiting/edits.ts'
 import {
   type AnsweredBy,
   type AnsweredRun,
-  askedOf,
   recordIn,
+  storedRequestOf,
   tooManyWaiting,
   WAITING,
   type WaitingRun,
@@ -39,7 +39,7 @@ import type {
   StartRequest,
   Viewer,
 } from './host.ts'
-import { type Asked, askedIn, inputNotKept, putAsked } from './journal.ts'
+import { inputNotKept, putRequest, requestIn, type StoredRequest } from './journal.ts'
 import { listRuns } from './list.ts'
 import { finishUnattended, LocalWork, type LocalWorkOptions } from './local-work.ts'
 import { LogFollower } from './log-follower.ts'
@@ -57,19 +57,19 @@ import {
 import { forgetRun, runKeepMsOf, sealRun } from './retention.ts'
 import { createSweeper } from './sweeper.ts'
 
-/** What the local host needs. */
+/** The options of the local host. */
 export interface LocalHostOptions extends LocalWorkOptions {
-  /** Nothing is left of the state when its process dies. */
+  /** Whether the state is lost with its process. */
   readonly isVolatile?: boolean
 }
 
-/** Makes the host. Runs that a dead process left unfinished are failed with `interrupted` at the first call. */
+/** Makes the host. At the first call, runs that a dead process left unfinished fail with `interrupted`. */
 export function createLocalHost(options: LocalHostOptions): RunHost {
   return new LocalHost(options)
 }
 
-/** A run that began now, or the one that there was. */
-interface BegunRun {
+/** A run that began now, or an existing one. */
+interface ReservedRun {
   readonly run: StoredRun
   readonly isNew: boolean
   readonly isJournalled: boolean
@@ -111,7 +111,7 @@ class LocalHost implements RunHost {
     return run.record
   }
 
-  /** Whether a run of this id or key is there: nobody is asked for it again. */
+  /** Whether there is a run of this id or key, which needs no admission. */
   #isKnown(id: string, { key }: StartRequest): Soon<boolean> {
     return this.#store.read(tx => {
       const runId = (key && useOfKey(tx, key))?.runId ?? id
@@ -119,8 +119,8 @@ class LocalHost implements RunHost {
     })
   }
 
-  #begin(id: string, request: StartRequest): Promise<BegunRun> {
-    // Strictly later than the one before, so that a list goes on where it was while runs come.
+  #begin(id: string, request: StartRequest): Promise<ReservedRun> {
+    // Strictly later than the one before, so that paging through a list works while runs come.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const at = this.#lastAt
     return this.#work.begin(id, async () => {
@@ -140,7 +140,7 @@ class LocalHost implements RunHost {
     await this.#work.begun(id)
     await this.#work.look(id)
     const { status } = await this.#store.read(tx => this.#work.find(tx, id, viewer).record)
-    // A run that has ended is a log like any other: reading it takes nobody's place.
+    // An ended run is a log without a watch: reading it does not count as a follower.
     const watch = status === 'running' ? this.#work.get(id)?.watch : undefined
     return new LogFollower({
       store: this.#store,
@@ -175,7 +175,7 @@ class LocalHost implements RunHost {
     })
   }
 
-  /** Resolves once the run has ended, or the one who waits has left. */
+  /** Resolves once the run has ended, or the waiting caller has left. */
   async #ended(follower: Follower, ...signals: readonly AbortSignal[]): Promise<void> {
     const leave = () => follower.leave()
     for (const signal of signals) signal.addEventListener('abort', leave)
@@ -238,7 +238,7 @@ class LocalHost implements RunHost {
     this.#settings.notices?.send()
   }
 
-  /** Writes a run that has ended, or waits, and was not stored until now. */
+  /** Writes a run that has ended, or waits, and was not stored before. */
   #put(
     tx: Transaction,
     { id, at, event, result, numbers, ...asked }: EndedRun,
@@ -286,15 +286,15 @@ class LocalHost implements RunHost {
     })
   }
 
-  async asked(id: string, viewer: Viewer): Promise<Asked> {
+  async asked(id: string, viewer: Viewer): Promise<StoredRequest> {
     await this.#work.look(id)
     return this.#store.read(tx => {
       this.#work.find(tx, id, viewer)
-      const asked = askedIn(tx, id)
+      const asked = requestIn(tx, id)
       if (asked?.isKept === true) return asked
-      // What it was asked with is there as long as the run waits, and after that until the run leaves.
+      // The request is stored as long as the run waits, and then until the run is deleted.
       const waiting = waitingIn(tx, id)
-      if (waiting && !waiting.hasExpired) return askedOf(waiting)
+      if (waiting && !waiting.hasExpired) return storedRequestOf(waiting)
       throw inputNotKept()
     })
   }
@@ -313,12 +313,12 @@ class LocalHost implements RunHost {
     })
   }
 
-  /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
+  /** Returns the run of the request's id or key, or a new one. It is synchronous, so one key starts one run. */
   #reserve(
     tx: Transaction,
     { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
     request: StartRequest,
-  ): BegunRun {
+  ): ReservedRun {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
@@ -326,24 +326,24 @@ class LocalHost implements RunHost {
     const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
-    const isJournalled = putAsked(tx, id, request, {
+    const isJournalled = putRequest(tx, id, request, {
       resumes: !this.#options.isVolatile && request.target.servable.resume === true,
       keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
     })
     if (key) reserveKey(tx, key, id)
-    // A store that is far away then knows that there is no such log, and the first event asks nothing.
-    if (this.#store.isFar) tx.length(id)
+    // A remote store then knows that there is no such log, so the first event needs no query.
+    if (this.#store.isRemote) tx.length(id)
     return { run, isNew: true, isJournalled }
   }
 
-  /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
+  /** The key of an expired run is deleted with it, so the run is looked up before the key is compared. */
   #runOfKey(tx: Transaction, key: IdempotencyKey): StoredRun | undefined {
     const kept = tx.get<KeyUse>(KEYS, key.id)?.value
     const run = kept && this.#lookUpOrForget(tx, kept.runId)
     return useOfKey(tx, key) && run
   }
 
-  /** A run as it is by now; one that is gone makes room for another one of its id. */
+  /** Reads a run. An expired one is deleted, so that its id is free. */
   #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
     const run = this.#work.lookUp(tx, id)
     const gone = run === undefined && !this.#options.leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined

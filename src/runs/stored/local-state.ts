@@ -18,20 +18,20 @@ export interface LocalState extends LocalParts {
   createHost(settings: HostSettings): RunHost
 }
 
-/** Makes the state of a store. */
+/** Makes a state of a store. */
 export function localState(parts: LocalParts): LocalState {
   return {
     kind: 'local',
     sessions: SESSIONS_IN_STATE,
     ...parts,
-    // A copy of it with another store has the host of that.
+    // With `this`, a copy of the state with another store has a host of that store.
     createHost(settings) {
       return createLocalHost({ ...this, settings })
     },
   }
 }
 
-/** How much is kept in memory. */
+/** The limits of state in memory. */
 export interface MemoryStateOptions extends Retention {
   /**
    * Most bytes in memory, by estimate: two bytes a character, plus the size of objects. Past it the oldest ended runs and tasks
@@ -45,10 +45,10 @@ export interface MemoryStateOptions extends Retention {
 
 const MAX_BYTES = 256 * 1024 * 1024
 
-/** An isolate of Workers has 128 MB for everything. */
+/** An isolate of Workers has 128 MB in total. */
 const MAX_CONFINED_BYTES = 48 * 1024 * 1024
 
-/** With less than this hardly a run fits. */
+/** Less than this hardly holds one run. */
 const MIN_BYTES = 65_536
 
 /**

@@ -1,6 +1,5 @@
 /**
- * The runs that this process has at work: starts them, goes on with those that it has taken over, and ends those that nobody works on
- * any more.
+ * Starts the runs of this process, goes on with those that it has taken over, and ends those that nobody works on any more.
  *
  * @module
  */
@@ -11,41 +10,41 @@ import type { TurnEnd } from '../../agents/turn.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
 import { readLog } from '../../stores/read-log.ts'
-import { mayPass } from '../../stores/remote/patient.ts'
+import { mayPass } from '../../stores/retrying.ts'
 import type { LocalParts, Retention } from '../../stores/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
 import { notStored } from '../failures.ts'
 import { startRun } from '../run.ts'
-import { Said } from '../sessions/run-turn.ts'
+import { TurnOutput } from '../sessions/run-turn.ts'
+import { StoredWork } from '../stored-work.ts'
 import type { HostSettings, StartRequest } from './host.ts'
-import { askedIn, createJournal } from './journal.ts'
-import { KeptWork } from './kept-work.ts'
+import { createJournal, requestIn } from './journal.ts'
 import { LiveRun } from './live-run.ts'
 import { RUNNING, RUNS, type StoredRun } from './record.ts'
 import { foldLog, runKeepMsOf, sealRun } from './retention.ts'
 import { type CutRun, INTERRUPTED, Takeover } from './takeover.ts'
 
-/** Milliseconds until a run that could not go on, since the store could not be read, is looked at again. */
+/** Milliseconds until the next attempt to go on with a run after the store could not be read. */
 const GO_ON_RETRY_MS = 1000
 
-/** What it needs. */
+/** The options of {@link LocalWork}. */
 export interface LocalWorkOptions {
   readonly store: Store
   readonly settings: HostSettings
   readonly retention: Retention
-  /** Runs whose time has come are only not found any more: someone else deletes them, and tells of it. */
+  /** Whether expired runs are only hidden. Another part deletes them and reports it. */
   readonly leavesExpired?: boolean
   /** Keeps the store open while a run is at work. */
   readonly keepOpen?: LocalParts['keepOpen']
-  /** Told when a run that this host had at work has ended, with its id. */
+  /** Called with the id when a run of this host has ended. */
   readonly onEnded?: (id: string) => void
 }
 
-/** See the module's head. */
+/** The runs at work in this process. */
 export class LocalWork {
-  /** What is kept of runs, and which of them are at work here. */
-  readonly kept: KeptWork<StoredRun, LiveRun>
+  /** The stored runs, and which of them are at work here. */
+  readonly kept: StoredWork<StoredRun, LiveRun>
   readonly #settings: HostSettings
   readonly #options: LocalWorkOptions
   readonly #store: Store
@@ -56,7 +55,7 @@ export class LocalWork {
     this.#options = options
     this.#store = store
     this.#settings = settings
-    this.kept = new KeptWork<StoredRun, LiveRun>(options, {
+    this.kept = new StoredWork<StoredRun, LiveRun>(options, {
       collection: RUNS,
       atWork: RUNNING,
       isAtWork: ({ record }) => record.status === 'running',
@@ -77,7 +76,7 @@ export class LocalWork {
     this.#takeover = new Takeover(this.kept, settings)
   }
 
-  /** Starts a run that is written down as this worker's. `cut` is what it has done and said before. */
+  /** Starts a run that is written as this worker's. `cut` has its earlier work and output. */
   launch(
     { record: { id }, instance }: Pick<StoredRun, 'record' | 'instance'>,
     request: StartRequest,
@@ -88,7 +87,7 @@ export class LocalWork {
     const { leavesExpired: keepsJournal = false, onEnded } = this.#options
     const options = { ...request.options, runId: id }
     const keep = async (write: (tx: Transaction) => boolean) => {
-      // The servable may be called, and keep something, before there is a live run.
+      // The servable may be called, and write to its journal, before there is a live run.
       await undefined
       return live.keep(write)
     }
@@ -123,13 +122,13 @@ export class LocalWork {
     })
   }
 
-  /** Leaves a run to other processes: false where it cannot go on there. */
+  /** Leaves a run to other processes. Returns false if it cannot go on there. */
   #retire(id: string, instance: string): Soon<boolean> {
     this.kept.worker.retire()
     return this.#store.write(tx => this.#takeover.leave(tx, id, instance))
   }
 
-  /** Goes on with a run that was taken over; of one that has ended, the turn is kept. */
+  /** Goes on with a run that was taken over. For one that has ended, stores its turn. */
   async #goOnOrKeepTurn(id: string): Promise<void> {
     try {
       const isBegun = await this.kept.begin(id, async () => {
@@ -140,7 +139,7 @@ export class LocalWork {
       })
       if (!isBegun) await this.#keepTurn(id)
     } catch (error) {
-      // Nobody else finds it while this host is there.
+      // No other host finds it while this one is alive.
       this.#settings.memory?.sessions?.failed(error)
       if (!mayPass(error) && (await this.#hasFailed(id, error))) return this.#keepTurn(id)
       await later(GO_ON_RETRY_MS)
@@ -148,7 +147,7 @@ export class LocalWork {
     }
   }
 
-  /** Fails a run that can never go on. False where that cannot be written now. */
+  /** Fails a run that can never go on. Returns false if that cannot be written now. */
   async #hasFailed(id: string, error: unknown): Promise<boolean> {
     const { code, message } = reportError(error, this.#settings.production, 'internal_error')
     const event: ErrorEvent = { type: 'error', code, error: message }
@@ -160,7 +159,7 @@ export class LocalWork {
     }
   }
 
-  /** The turn of a run that nobody here worked on is made from its log. */
+  /** Makes the turn of a run that nobody here worked on from its log, and stores it. */
   async #keepTurn(id: string): Promise<void> {
     const sessions = this.#settings.memory?.sessions
     try {
@@ -172,7 +171,7 @@ export class LocalWork {
   }
 }
 
-/** Ends a run that nobody here is working on. */
+/** Ends a run that nobody here works on. */
 export function finishUnattended(
   tx: Transaction,
   id: string,
@@ -181,7 +180,7 @@ export function finishUnattended(
 ): void {
   const result = event.type === 'finish' ? foldLog(tx, id) : undefined
   const isCut = event.type === 'error' && event.code === INTERRUPTED.code
-  const resumable = isCut && askedIn(tx, id)?.resumes === true
+  const resumable = isCut && requestIn(tx, id)?.resumes === true
   const json = eventToJson(event)
   const run = tx.get<StoredRun>(RUNS, id)?.value
   const keepMs = run === undefined ? 0 : runKeepMsOf({ ...run.record, owner: run.owner }, options)
@@ -189,16 +188,16 @@ export function finishUnattended(
   sealRun(tx, id, { event, json, result, keepMs, notices: settings.notices, resumable, keepsJournal })
 }
 
-/** The turn of a run that has ended, as its log tells it; undefined for one without a session. */
+/** Makes the turn of an ended run from its log; undefined for a run without a session. */
 function turnOf(tx: Reader, id: string): { readonly session: SessionKey; readonly end: TurnEnd } | undefined {
   const session = tx.get<StoredRun>(RUNS, id)?.value.session
   if (session === undefined) return undefined
-  const said = new Said()
+  const output = new TurnOutput()
   let end: TurnEnd | undefined
   for (const { data } of readLog(tx, id)) {
     const event = JSON.parse(data) as RunEvent
-    if (event.type === 'finish' || event.type === 'error') end = said.end(event)
-    else said.add(event)
+    if (event.type === 'finish' || event.type === 'error') end = output.end(event)
+    else output.add(event)
   }
   return end && { session, end }
 }

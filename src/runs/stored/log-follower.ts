@@ -1,37 +1,37 @@
 import { createWake, type Wake } from '../../base/wake.ts'
 import { LOOK_MS } from '../../stores/presence.ts'
-import { isLost, mayPass } from '../../stores/remote/patient.ts'
-import type { Hearing, LogEntry, Reader, Soon, Store } from '../../stores/store.ts'
+import { isLost, mayPass } from '../../stores/retrying.ts'
+import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores/store.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
 
-/** Entries that are read at once. */
+/** Entries per read. */
 const BATCH = 64
 
-/** Milliseconds between looks at a run that others have at work, where nobody tells of it. */
+/** Milliseconds between two reads of a run at work elsewhere, if nothing reports new entries. */
 const POLL_MS = 250
 
-/** Milliseconds for which a store that cannot be read is asked again; then who follows is told. */
+/** Milliseconds for which reads are retried if the store fails. Then the follower gets the error. */
 const READ_PATIENCE_MS = 15_000
 
-/** Which log is followed. */
+/** The log to follow. */
 export interface Followed {
   readonly store: Store
   /** Name of the log. */
   readonly log: string
-  /** The place after which to begin. */
+  /** The sequence number after which to begin. */
   readonly after: number
-  /** Undefined where nobody tells of what is new. */
+  /** Undefined if nothing reports new entries. */
   readonly watch: Watch | undefined
-  /** Whether there still is what the log is of: one that is gone gets no more entries, nor an end. */
+  /** Whether the run of the log is still stored. A log without it gets no more entries and no end. */
   readonly isKept: (tx: Reader) => boolean
-  /** Ends what the dead have left at work. Rejects where that cannot be done now. */
+  /** Ends the work that dead processes left. Rejects if that cannot be done now. */
   readonly look: () => Soon<void>
 }
 
-/** What was read. */
+/** The result of a read. */
 interface Page {
-  readonly entries: readonly LogEntry[]
+  readonly entries: readonly StoredLogEntry[]
   readonly isOver: boolean
 }
 
@@ -40,14 +40,14 @@ interface Page {
  */
 export class LogFollower implements Follower {
   readonly #followed: Followed
-  /** Fires when there may be something new. */
+  /** Fires when there may be new entries. */
   readonly #changed: Wake
   #after: number
   #hasLeft = false
-  /** What was read last is the end. */
+  /** Whether the last read reached the end. */
   #isOver = false
-  /** Tells of what others write; null where nobody does. */
-  #hearing: Hearing | null | undefined
+  /** Reports entries that others write; null if there are no such reports. */
+  #hearing: LogWatch | null | undefined
 
   /** Throws `too_many_followers`. */
   constructor(followed: Followed) {
@@ -57,9 +57,9 @@ export class LogFollower implements Follower {
     this.#changed = followed.watch?.changed ?? createWake()
   }
 
-  async next(): Promise<readonly LogEntry[] | undefined> {
+  async next(): Promise<readonly StoredLogEntry[] | undefined> {
     while (!this.#hasLeft && !this.#isOver) {
-      // Armed first: what is written while this reads wakes it as well.
+      // Wait first, so that entries written during the read wake it as well.
       const word = this.#changed.wait()
       const read = this.#readPatiently()
       const entries = this.#given(read instanceof Promise ? await read : read)
@@ -70,9 +70,9 @@ export class LogFollower implements Follower {
     return undefined
   }
 
-  ready(): readonly LogEntry[] {
+  ready(): readonly StoredLogEntry[] {
     const page = this.#hasLeft || this.#isOver ? undefined : this.#read()
-    // What is not there at once is what `next` waits for.
+    // `next` waits for what cannot be read at once.
     if (page instanceof Promise) void page.catch(() => {})
     return page === undefined || page instanceof Promise ? [] : this.#given(page)
   }
@@ -86,22 +86,22 @@ export class LogFollower implements Follower {
     this.#changed.fire()
   }
 
-  /** Begins to hear of what others write. True if what was written until now is to be read once more. */
+  /** Subscribes to entries that others write. Returns true if the log must be read once more. */
   async #hearsNow(): Promise<boolean> {
     const { store, log, watch } = this.#followed
-    if (this.#hearing !== undefined || watch?.tellsAll() || store.hear === undefined) return false
+    if (this.#hearing !== undefined || watch?.tellsAll() || store.watch === undefined) return false
     this.#hearing = null
     try {
-      this.#hearing = await store.hear(log, this.#changed.fire)
+      this.#hearing = await store.watch(log, this.#changed.fire)
     } catch {
-      // It is read again and again.
+      // Without reports, the log is polled.
       return false
     }
     if (this.#hasLeft) this.#hearing.stop()
     return true
   }
 
-  /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
+  /** Waits until there may be new entries: for a wake, and at most for a while if others write without reports. */
   async #change(word: Promise<void>): Promise<void> {
     const { watch, look } = this.#followed
     if (watch?.tellsAll()) return word
@@ -111,7 +111,7 @@ export class LogFollower implements Follower {
     try {
       await look()
     } catch {
-      // The next time.
+      // The next call tries again.
     }
   }
 
@@ -124,7 +124,7 @@ export class LogFollower implements Follower {
     }
   }
 
-  /** A store that fails for a while keeps nobody from hearing the rest. */
+  /** Retries a read of a store that fails for a while. */
   async #readAgain(failure: unknown): Promise<Page> {
     const until = performance.now() + READ_PATIENCE_MS
     let last = failure
@@ -145,13 +145,13 @@ export class LogFollower implements Follower {
     if (recent !== undefined) return { entries: recent, isOver: false }
     return store.read(tx => {
       const entries = tx.read(log, this.#after, BATCH)
-      // Whoever has the end need not ask for more.
+      // At the end no further read is needed.
       const isLast = entries.length < BATCH && tx.isSealed(log)
       return { entries, isOver: isLast || (entries.length === 0 && !isKept(tx)) }
     })
   }
 
-  #given({ entries, isOver }: Page): readonly LogEntry[] {
+  #given({ entries, isOver }: Page): readonly StoredLogEntry[] {
     this.#isOver = isOver
     this.#after = entries.at(-1)?.seq ?? this.#after
     return entries

@@ -5,15 +5,15 @@
  */
 
 import type { RunEvent } from '../../agents/contract.ts'
-import type { LogEntry, Reader } from '../../stores/store.ts'
+import type { Reader, StoredLogEntry } from '../../stores/store.ts'
 
-/** Most events of a page. */
+/** The most events of a page. */
 export const MAX_EVENTS = 1000
 
-/** Most characters of the events of a page, as JSON. One event may be longer. */
+/** The most characters of the events of a page, as JSON. A single event may be longer. */
 const MAX_LENGTH = 1_048_576
 
-/** Entries that are read at once. */
+/** Entries per read. */
 const BATCH = 64
 
 /** Which events to read. */
@@ -26,23 +26,23 @@ export interface EventQuery {
 
 /** A part of a log. */
 export interface LogPage {
-  readonly entries: readonly LogEntry[]
-  /** The last entry is the last one of the log. */
+  readonly entries: readonly StoredLogEntry[]
+  /** Whether the last entry is the last one of the log. */
   readonly ended: boolean
 }
 
-/** A page of the events of a run, as clients read it. */
+/** A page of a run's events for clients. */
 export interface RunEventPage {
   readonly events: readonly { readonly id: number; readonly event: RunEvent }[]
   /** The `after` of the next page. */
   readonly next: number
-  /** The run has ended, and there is no next page. */
+  /** Whether the run has ended and there is no next page. */
   readonly ended: boolean
 }
 
 /** Reads a page of a log. */
 export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuery): LogPage {
-  const entries: LogEntry[] = []
+  const entries: StoredLogEntry[] = []
   let last = after
   let length = 0
   while (entries.length < limit) {
@@ -58,7 +58,7 @@ export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuer
   return { entries, ended: tx.isSealed(log) && tx.length(log) <= last }
 }
 
-/** A {@link RunEventPage} as JSON. The entries are JSON already. */
+/** Writes a {@link RunEventPage} as JSON. The entries are JSON already. */
 export function pageToJson({ entries, ended }: LogPage, { after }: EventQuery): string {
   const events = entries.map(({ seq, data }) => `{"id":${seq},"event":${data}}`)
   return `{"events":[${events.join()}],"next":${entries.at(-1)?.seq ?? after},"ended":${ended}}`

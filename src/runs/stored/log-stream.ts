@@ -1,16 +1,16 @@
 /**
- * Sends a log from the isolate that keeps it to another one.
+ * Sends a log from its isolate to another one.
  *
  * @module
  */
 
-import type { LogEntry } from '../../stores/store.ts'
+import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Follower } from './host.ts'
 
-/** Milliseconds between two empty lines while nothing comes. */
+/** Milliseconds between two empty lines while no entries come. */
 const ALIVE_MS = 5000
 
-/** A log as bytes, one line an entry: byte streams cross to other isolates, with back-pressure and cancelling. */
+/** A log as bytes, one line per entry. Byte streams cross isolates with back-pressure and cancelling. */
 export function streamOf(follower: Follower): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let isWaiting = false
@@ -21,7 +21,7 @@ export function streamOf(follower: Follower): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: 'bytes',
     start(controller) {
-      // The other side's leaving is met by writing alone: an empty line is no entry.
+      // Only a write shows that the other side has left. An empty line is no entry.
       timer = setInterval(() => {
         if (isWaiting) controller.enqueue(encoder.encode('\n'))
       }, ALIVE_MS)
@@ -46,7 +46,7 @@ export function streamOf(follower: Follower): ReadableStream<Uint8Array> {
   })
 }
 
-/** Reads such a stream. JSON holds no line breaks, so a line is an entry. */
+/** Reads a stream of {@link streamOf}. JSON has no line breaks, so each line is an entry. */
 export function followerOf(stream: ReadableStream<Uint8Array>): Follower {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
@@ -62,7 +62,7 @@ export function followerOf(stream: ReadableStream<Uint8Array>): Follower {
         if (lines.length > 0) return lines.map(toEntry)
       }
     },
-    // What crosses from an object is not here until it is read.
+    // Entries from an object are not here until they are read.
     ready: () => [],
     leave() {
       void reader.cancel().then(undefined, () => {})
@@ -70,7 +70,7 @@ export function followerOf(stream: ReadableStream<Uint8Array>): Follower {
   }
 }
 
-function toEntry(line: string): LogEntry {
+function toEntry(line: string): StoredLogEntry {
   const space = line.indexOf(' ')
   return { seq: Number(line.slice(0, space)), data: line.slice(space + 1) }
 }

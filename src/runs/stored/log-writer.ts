@@ -9,55 +9,58 @@ import { isTerminal } from '../../agents/event.ts'
 import { Fold } from '../../agents/fold.ts'
 import { ServableError } from '../../base/errors.ts'
 import { deferred, later } from '../../base/wake.ts'
-import { isLost, mayPass, unavailable } from '../../stores/remote/patient.ts'
-import type { LogEntry, Soon, Store, Transaction } from '../../stores/store.ts'
+import { isLost, mayPass, unavailable } from '../../stores/retrying.ts'
+import type { Soon, Store, StoredLogEntry, Transaction } from '../../stores/store.ts'
 import type { RunFiles } from '../files.ts'
 import type { Run } from '../run.ts'
 import { endOf, insteadOf, isFull, NO_ROOM, noRoom } from './other-end.ts'
 import type { Watch } from './watch.ts'
 import type { WorkingRuns } from './working.ts'
 
-/** Events that may wait to be written, and characters of them; while there are more, the run waits. */
+/** The most events that may wait to be written, and the most characters of them. When there are more, the run is not read. */
 const MAX_BUFFERED = 256
 const MAX_BUFFERED_LENGTH = 1_048_576
 
-/** Milliseconds for which a run goes on while what it says cannot be written; then it fails. */
+/** Milliseconds for which a run goes on while its events cannot be written. Then it fails. */
 const APPEND_PATIENCE_MS = 10_000
 
-/** Milliseconds between two tries of writing an end: the second one waits so long, the later ones longer and longer. */
+/** Milliseconds before the second attempt to write an end. The delays double up to the maximum. */
 const END_RETRY_MS = 50
 const MAX_END_RETRY_MS = 1000
 
-/** What a log writer needs. */
+/** The options of a log writer. */
 export interface LogWriterOptions {
   readonly store: Store
   /** Name of the log. */
   readonly log: string
-  /** Those who follow the log. */
+  /** The followers of the log. */
   readonly watch: Pick<Watch, 'changed' | 'recent'>
-  /** Most characters of the log, and of the result. More fail the run with `run_too_large`. */
+  /** The most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
-  /** Told that a run has ended and its end is to be stored. */
+  /** Notified when a run has ended and its end is to be stored. */
   readonly working: WorkingRuns | undefined
-  /** Milliseconds for which what follows an event may wait, to be written together. Default: 0, to the end of the turn. */
+  /**
+   * Milliseconds for which the events after one may wait, to be written together. Default: 0, the end of the turn of the event
+   * loop.
+   */
   readonly gatherMs?: number | undefined
-  /** Stores the files of the run; undefined where they stay in its events. */
+  /** Stores the files of the run; undefined if they stay in its events. */
   readonly files?: RunFiles | undefined
-  /** Whether the run is still this process's; absent where no other one can take it over. */
+  /** Whether the run is still this process's. Absent if no other process can take it over. */
   readonly isOurs?: ((tx: Transaction) => boolean) | undefined
-  /** What the log has of the run already, where its process died. */
+  /** What the log has of the run already, if its process died before. */
   readonly before?: { readonly fold: Fold; readonly bytes: number } | undefined
-  /** Entries that the log has already. Default: 0. */
+  /** The number of entries that the log has already. Default: 0. */
   readonly length?: number | undefined
-  /** The entries that an event becomes; throws for an event that cannot be written. */
+  /** Returns the log entries of an event. Throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /**
-   * Writes the end, in one transaction with what was still to be written; again where that fails. The result is there unless
-   * the run failed. `told` is all that it has told.
+   * Writes the end, in one transaction with the events that are still to be written. Called again if that fails. `result` is set
+   * unless the run failed. `fold` has folded all its events.
    */
-  finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined, told: Fold): void
-  /** Told once of an end that cannot be written, which is tried again until it can. */
+  finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined, fold: Fold): void
+  /** Called once for an end that cannot be written. The write is retried until it succeeds. */
   onStuck(error: unknown): void
 }
 
@@ -66,30 +69,30 @@ export interface LogWriting {
   /** Resolves once the end is stored, however long that takes, or the store is lost. Never rejects. */
   readonly ended: Promise<void>
   /**
-   * The same, for who does not wait for a store that fails: rejects where the next try to write the end fails, and after
-   * `withinMs` milliseconds (default: never), and once `signal` fires.
+   * Resolves as `ended`, but rejects if the next attempt to write the end fails, after `withinMs` milliseconds (default: never),
+   * and when `signal` fires.
    */
   tried(patience?: { readonly withinMs?: number; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * Writes something beside the log, in one transaction with all that the run has said until now. `write` gives false where the run
-   * is not this process's any more. Does nothing once the run has ended. Rejects where it cannot be written.
+   * Writes something beside the log, in one transaction with all output of the run until now. `write` returns false if the run is
+   * no longer this process's. Does nothing once the run has ended. Rejects if it cannot be written.
    */
   keep(write: (tx: Transaction) => boolean): Promise<void>
 }
 
-/** Something that is written beside the log. */
+/** A write beside the log. */
 interface Note {
   readonly write: (tx: Transaction) => boolean
   readonly written: ReturnType<typeof deferred<void>>
 }
 
-/** Waits for an end to be stored. */
+/** A caller that waits for an end to be stored. */
 interface Trier {
   resolve(): void
   reject(error: unknown): void
 }
 
-/** Reads `run` to its end and writes what it says. Nobody's reading of the log slows it down; a slow store does. */
+/** Reads `run` to its end and writes its events. Readers of the log do not slow it down; a slow store does. */
 export function writeLog(run: Run, options: LogWriterOptions): LogWriting {
   return new LogWriter(run, options)
 }
@@ -103,21 +106,21 @@ class LogWriter implements LogWriting {
   readonly #triers = new Set<Trier>()
   #buffer: string[] = []
   #bufferedLength = 0
-  /** Entries that the log has for certain. */
+  /** The number of entries that the log has for certain. */
   #length: number
-  /** A write failed that may have been done: the log may have more of them. */
+  /** Whether a failed write may have succeeded, so that the log may have more entries. */
   #isUnsure = false
   #notes: Note[] = []
   #isWriting = false
-  /** Runs until the end of the turn in which something was written. */
+  /** Runs until the end of the turn of the event loop in which something was written. */
   #turn: ReturnType<typeof setTimeout> | undefined
-  /** The run is not read until what it said is written. */
+  /** Whether the run is not read until its output is written. */
   #isPaused = false
   #end: FinishEvent | ErrorEvent | undefined
-  /** The log knows that the end cannot be written. */
+  /** Whether the log has reported that the end cannot be written. */
   #isStuck = false
   #isStored = false
-  /** The run is another worker's by now. */
+  /** Whether the run is another worker's by now. */
   #isLost = false
   #bytes = 0
   /** Fires when the run has ended. */
@@ -156,13 +159,13 @@ class LogWriter implements LogWriting {
     if (this.#run.hasEnded) return Promise.resolve()
     const written = deferred<void>()
     this.#notes.push({ write, written })
-    // Nobody may wait for it: the run has failed then.
+    // Nobody may wait for it if the run has failed.
     written.promise.catch(() => {})
     if (!this.#isWriting) this.#write()
     return written.promise
   }
 
-  /** Takes an event, and says whether to read on. Bound, for the run. */
+  /** Takes an event, and returns whether to read on. Bound, as a callback of the run. */
   readonly #take = (event: RunEvent | undefined): boolean => {
     if (event === undefined) return false
     const taken = this.#options.files?.take(event, this.#over.signal)
@@ -171,7 +174,7 @@ class LogWriter implements LogWriting {
     return false
   }
 
-  /** Whoever closes waits for the end: the run may have ended, and its last event be here. */
+  /** Adds an event after its files are stored. A closing server waits for it, since this may be the last event. */
   async #addLater(event: RunEvent, taken: Promise<readonly RunEvent[]>): Promise<void> {
     this.#options.working?.keep(this.ended)
     let readsOn = true
@@ -197,7 +200,7 @@ class LogWriter implements LogWriting {
     return this.#readsOn()
   }
 
-  /** An event cannot be written. After its end a run cannot fail: the end is another one. */
+  /** Handles an event that cannot be written: the run fails, or gets another end if it has ended. */
   #refuse(event: RunEvent, error: unknown): boolean {
     if (isTerminal(event)) this.#end = endOf(error, event)
     else this.#run.fail(error)
@@ -213,9 +216,9 @@ class LogWriter implements LogWriting {
   }
 
   /**
-   * An event is written at once, and what follows it within the same turn of the event loop together, at the turn's
-   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once. With `gatherMs` they
-   * wait for so long, and so do those that go on to come. While something is being written, what comes waits for that.
+   * An event is written at once. The ones that follow in the same turn of the event loop are written together at the end of the
+   * turn. So a model's tokens do not wait, and a burst costs one transaction and wakes its readers once. With `gatherMs`, they
+   * and later events wait that long. While a write is under way, new events wait for it.
    */
   #goOn(): void {
     if (this.#isWriting) return
@@ -235,7 +238,7 @@ class LogWriter implements LogWriting {
     this.#buffer = []
     this.#bufferedLength = 0
     this.#notes = []
-    let written: Soon<readonly LogEntry[] | undefined>
+    let written: Soon<readonly StoredLogEntry[] | undefined>
     const work = (tx: Transaction) => {
       this.#isLost = this.#options.isOurs?.(tx) === false
       return !this.#isLost && notes.every(({ write }) => write(tx)) ? this.#append(tx, entries) : undefined
@@ -268,9 +271,9 @@ class LogWriter implements LogWriting {
     )
   }
 
-  /** What was appended; undefined where the log is sealed. */
-  #append(tx: Transaction, entries: readonly string[]): readonly LogEntry[] | undefined {
-    const appended: LogEntry[] = []
+  /** Appends entries; returns undefined if the log is sealed. */
+  #append(tx: Transaction, entries: readonly string[]): readonly StoredLogEntry[] | undefined {
+    const appended: StoredLogEntry[] = []
     const done = this.#done(tx)
     for (const [index, data] of entries.entries()) {
       if (index < done) {
@@ -284,12 +287,12 @@ class LogWriter implements LogWriting {
     return appended
   }
 
-  /** How many of the entries that wait are written all the same, after a write that seemed to fail. */
+  /** The number of waiting entries that are written after all, after a write that seemed to fail. */
   #done(tx: Transaction): number {
     return this.#isUnsure ? Math.max(0, tx.length(this.#options.log) - this.#length) : 0
   }
 
-  #wrote(appended: readonly LogEntry[] | undefined, notes: readonly Note[]): void {
+  #wrote(appended: readonly StoredLogEntry[] | undefined, notes: readonly Note[]): void {
     const { changed, recent } = this.#options.watch
     for (const { written } of notes) {
       if (appended === undefined) written.reject(new DOMException('The run has ended', 'AbortError'))
@@ -300,7 +303,7 @@ class LogWriter implements LogWriting {
       this.#length = appended.at(-1)?.seq ?? this.#length
       this.#isUnsure = false
     } else {
-      // Someone else has ended the run, or goes on with it: there is nobody to work for.
+      // Someone else has ended the run, or goes on with it, so its work here is not needed.
       recent.forget()
       if (this.#isLost) this.#run.lose()
       else this.#run.cancel()
@@ -308,7 +311,7 @@ class LogWriter implements LogWriting {
     changed.fire()
   }
 
-  /** What could not be written is written with the end, if it can be. */
+  /** Keeps the entries, to write them with the end. */
   #failed(entries: readonly string[], notes: readonly Note[], error: unknown): void {
     this.#buffer = [...entries, ...this.#buffer]
     for (const entry of entries) this.#bufferedLength += entry.length
@@ -317,7 +320,7 @@ class LogWriter implements LogWriting {
     this.#run.fail(isFull(error) ? noRoom(error) : error)
   }
 
-  /** A run that has ended meanwhile says so first. */
+  /** Reads on after a write. A run that has ended in the meantime delivers its end first. */
   #readOn(): void {
     if (this.#isPaused) {
       this.#isPaused = false
@@ -333,13 +336,13 @@ class LogWriter implements LogWriting {
     void this.#storeUntilItIs(event)
   }
 
-  async #storeUntilItIs(said: FinishEvent | ErrorEvent): Promise<void> {
+  async #storeUntilItIs(own: FinishEvent | ErrorEvent): Promise<void> {
     const { store, finish, watch } = this.#options
     const { id, durationMs } = this.#run
-    let event = said
+    let event = own
     let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
     const write = (tx: Transaction) => {
-      // The end is one more entry.
+      // The log already has one more entry, which is the end.
       if (this.#done(tx) > this.#buffer.length) return
       if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
       finish(tx, event, result, this.#fold)
@@ -358,7 +361,7 @@ class LogWriter implements LogWriting {
           result = undefined
         }
         if (instead !== NO_ROOM) await this.#stuck(error, tries)
-        // Who opens the store next finds a run whose worker is gone.
+        // The next process that opens the store finds a run whose worker is gone.
         isOver = isLost(error)
       }
     }
@@ -369,7 +372,7 @@ class LogWriter implements LogWriting {
     this.#stored.resolve()
   }
 
-  /** Those who wait are told, and the log once. Resolves when the store may be tried again. */
+  /** Rejects the waiting callers, and reports to the log once. Resolves when the write may be retried. */
   #stuck(error: unknown, tries: number): Promise<void> {
     if (!this.#isStuck) this.#options.onStuck(error)
     this.#isStuck = true
@@ -386,5 +389,5 @@ class LogWriter implements LogWriting {
   }
 }
 
-/** Why nobody is told of an end yet. */
+/** The error text of a wait that took too long. */
 const LATE = 'The end of the run is not written yet'

@@ -2,7 +2,7 @@ import type { Target } from '../target.ts'
 import type { StartRequest } from './host.ts'
 import type { StoredRun } from './record.ts'
 
-/** The record of a run that starts now. */
+/** Makes the record of a run that starts now. */
 export function newRun(
   { id, at, instance, session }: Pick<StoredRun, 'at' | 'instance' | 'session'> & { readonly id: string },
   {

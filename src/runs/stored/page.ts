@@ -1,8 +1,8 @@
 import type { Filter, Reader } from '../../stores/store.ts'
-import { comparePlaces } from '../../stores/timeline.ts'
+import { comparePositions } from '../../stores/timeline.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 
-/** A page of values, and where the next one begins. */
+/** A page of values, and the cursor of the next one. */
 export interface Page<T> {
   readonly values: readonly T[]
   /** Undefined at the end. */
@@ -17,12 +17,12 @@ interface PageQuery {
   readonly until?: number | undefined
 }
 
-/** Documents that one request looks at, whatever it asks for. */
+/** The most documents that one request reads. */
 export const MAX_LOOKS = 1000
 
 /**
- * A page of a partition, newest first. It may be short, or empty, and yet not the last one. Throws `invalid_query` for a
- * cursor that is none.
+ * A page of a partition, newest first. It may be short or empty although it is not the last one. Throws `invalid_query` for an
+ * invalid cursor.
  */
 export function readPage<T>(
   tx: Reader,
@@ -30,10 +30,10 @@ export function readPage<T>(
   filter: Omit<Filter, 'looks'>,
   { cursor, limit, until }: PageQuery,
 ): Page<T> {
-  const places = cursor === undefined ? [] : [decodeCursor(cursor)]
-  // Nothing of that time itself comes after an id that is empty.
-  if (until !== undefined) places.push({ at: until, id: '' })
-  const [after] = places.sort(comparePlaces)
+  const positions = cursor === undefined ? [] : [decodeCursor(cursor)]
+  // An empty id comes before all others, so documents of that very time are left out.
+  if (until !== undefined) positions.push({ at: until, id: '' })
+  const [after] = positions.sort(comparePositions)
   const { documents, next } = tx.search<T>(collection, { ...filter, after, limit, looks: MAX_LOOKS })
   return { values: documents.map(({ value }) => value), next: next && encodeCursor(next) }
 }

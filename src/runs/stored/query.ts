@@ -50,17 +50,17 @@ const RecordQuerySchema: v.GenericSchema<unknown, { include?: 'input' | undefine
   include: v.optional(v.literal('input', 'must be input')),
 })
 
-/** Checks the query of a record; throws `invalid_query`. */
+/** Checks the query of a record. Throws `invalid_query`. */
 export function parseRecordQuery(value: unknown): { readonly include?: 'input' | undefined } {
   return validate(RecordQuerySchema, value, 'invalid_query', 'query')
 }
 
-/** Checks the query of a page of events; throws `invalid_query` that names every wrong parameter. */
+/** Checks the query of a page of events. Throws `invalid_query` with every wrong parameter. */
 export function parseEventQuery(value: unknown): EventQuery {
   return validate(EventQuerySchema, value, 'invalid_query', 'query')
 }
 
-/** Checks a list's query; throws `invalid_query` that names every wrong parameter. */
+/** Checks the query of a list. Throws `invalid_query` with every wrong parameter. */
 export function parseRunQuery(value: unknown): RunQuery {
   return validate(RunQuerySchema, value, 'invalid_query', 'query')
 }

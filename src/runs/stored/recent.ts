@@ -1,34 +1,34 @@
-import type { LogEntry } from '../../stores/store.ts'
+import type { StoredLogEntry } from '../../stores/store.ts'
 
-/** Entries that are held at the most, and characters of them. */
+/** The most entries that are held, and the most characters of them. */
 const MAX_ENTRIES = 256
 const MAX_LENGTH = 65_536
 
 /**
- * The newest entries of a log that is written here and by nobody else: whoever follows it need not read the store. Of a log that is
- * not new it knows nothing until the first one is added.
+ * The newest entries of a log that only this process writes, so that followers need not read the store. For a log that is not new
+ * it holds nothing until the first entry is added.
  */
 export class Recent {
-  /** One after the other, without a gap. */
-  #entries: LogEntry[] = []
+  /** Consecutive entries, without a gap. */
+  #entries: StoredLogEntry[] = []
   #length = 0
-  /** The place of the newest entry; undefined where only the store knows. */
+  /** The sequence number of the newest entry; undefined if only the store knows. */
   #last: number | undefined
 
-  /** The log is new: it has no entries. */
+  /** Begins a new log without entries. */
   begin(): void {
     this.#last = 0
   }
 
-  /** Adds entries that have been written. They follow each other, and those before. */
-  add(entries: readonly LogEntry[]): void {
+  /** Adds written entries, which must directly follow the earlier ones. */
+  add(entries: readonly StoredLogEntry[]): void {
     for (const entry of entries) {
       this.#entries.push(entry)
       this.#length += entry.data.length
       this.#last = entry.seq
     }
     let gone = 0
-    // The newest one says where the log ends: it stays.
+    // Keep the newest one, since it marks the end of the log.
     while (this.#entries.length - gone > 1 && this.#isTooMuch(gone)) {
       this.#length -= this.#entries[gone++]!.data.length
     }
@@ -39,8 +39,8 @@ export class Recent {
     return this.#entries.length - gone > MAX_ENTRIES || this.#length > MAX_LENGTH
   }
 
-  /** At most `limit` entries after a place, none where there are none yet; undefined where only the store knows. */
-  after(seq: number, limit: number): readonly LogEntry[] | undefined {
+  /** At most `limit` entries after a sequence number, empty if there are none yet; undefined if only the store knows. */
+  after(seq: number, limit: number): readonly StoredLogEntry[] | undefined {
     if (this.#last === undefined) return undefined
     const first = this.#last - this.#entries.length + 1
     const from = seq - first + 1
@@ -48,7 +48,7 @@ export class Recent {
     return this.#entries.slice(from, from + limit)
   }
 
-  /** Others write from now on, or nobody does: the store alone knows. */
+  /** Forgets all entries, because others write the log from now on, or nobody does. */
   forget(): void {
     this.#entries = []
     this.#length = 0

@@ -17,7 +17,7 @@ import type { SessionKey } from '../../agents/memory.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../../stores/store.ts'
 import type { RunNumbers } from '../numbers.ts'
 
-/** Where a run stands. `queued` (with the plugin `queue`) becomes `running` or `cancelled`; only these two change. */
+/** The status of a run. `queued` (with the plugin `queue`) becomes `running` or `cancelled`; only these two change. */
 export type RunStatus = 'queued' | 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
 
 /** Every status. */
@@ -31,76 +31,79 @@ export const RUN_STATUSES: readonly RunStatus[] = [
 ]
 
 /**
- * A stored run, as clients read it. It never holds a provider key. The numbers are there with `runs.measure`, once the run has ended.
+ * A stored run, as clients read it. It never holds a provider key. Its numbers are set with `runs.measure`, once the run has
+ * ended.
  */
 export interface RunRecord extends RunNumbers {
   readonly id: string
   readonly kind: Kind
   readonly name: string
   readonly status: RunStatus
-  /** While it is `queued`: 1 is next. Absent past 100. */
+  /** The position in the queue while it is `queued`: 1 is next. Absent past 100. */
   readonly position?: number | undefined
-  /** Once the run has ended without failing. */
+  /** Set once the run has ended without failing. */
   readonly finishReason?: FinishReason | undefined
   /** ISO 8601, in UTC. */
   readonly createdAt: string
   readonly updatedAt: string
   readonly sessionId?: string | undefined
   readonly userId?: string | undefined
-  /** Once the run has ended without failing. */
+  /** Set once the run has ended without failing. */
   readonly result?: RunResult | undefined
-  /** What it was asked with, if `include=input` asks for it and the service keeps it (`runs.keepInput`). Without keys. */
+  /** The input, if `include=input` requests it and the service stores it (`runs.keepInput`). Without keys. */
   readonly input?: RunInput | undefined
-  /** What the run still waits for. Absent once all is answered. */
+  /** The requests that the run still waits for. Absent once all are answered. */
   readonly requests?: readonly InputRequest[] | undefined
-  /** It waits for answers. Absent once all are given, and once an approval has expired. */
+  /** Whether it waits for answers. Absent once all are given, and once an approval has expired. */
   readonly waiting?: true | undefined
   /** The run whose requests were answered for this one. */
   readonly continuedFrom?: string | undefined
   /** The run that goes on with the answers. */
   readonly continuedBy?: string | undefined
   /**
-   * Its owner goes on with it at `POST /runs/:id/resume`: it was interrupted, or all is answered and it needs a key that is not kept.
+   * Whether its owner can continue it at `POST /runs/:id/resume`: it was interrupted, or it is answered and needs a key that is
+   * not stored.
    */
   readonly resumable?: true | undefined
   /**
-   * How it was asked for, with `runs.measure`: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin, such as `mcp`.
+   * How it was requested, with `runs.measure`: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin, such as
+   * `mcp`.
    */
   readonly transport?: string | undefined
   /** The A2A task whose turn it was. */
   readonly taskId?: string | undefined
-  /** Once the run has failed; masked in production. */
+  /** Set once the run has failed. Masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }
 
 /** A record as lists show it. */
 export type RunSummary = Omit<RunRecord, 'result' | 'requests' | 'input'>
 
-/** A record as an administrator finds it. */
+/** A record as administrators find it. */
 export interface FoundRun extends RunSummary {
-  /** The identity that owns it; null where there is none. */
+  /** The identity that owns it; null if there is none. */
   readonly owner: string | null
 }
 
-/** Where a client wants to hear of one run. */
+/** The webhook of one run. */
 export interface RunWebhook {
   readonly url: string
 }
 
-/** What is stored of a run; its result stands apart, so that lists stay light. */
+/** The stored document of a run. The result is stored apart, so that lists stay light. */
 export interface StoredRun {
   readonly record: RunSummary
-  /** The identity that owns it; null where there was none. */
+  /** The identity that owns it; null if there was none. */
   readonly owner: string | null
   /** The process or object that runs it. */
   readonly instance: string
-  /** Its place in lists: milliseconds since 1970, with a fraction that tells runs of one millisecond apart. */
+  /** Its position in lists: milliseconds since 1970, with a fraction that separates runs of one millisecond. */
   readonly at: number
-  /** The document of its idempotency key. */
+  /** The id of its idempotency key's document. */
   readonly keyId: string | null
   /** The session that has its turn. */
   readonly session?: SessionKey | undefined
-  /** Who is told of its end, beside subscribers. */
+  /** The webhook that gets its end, beside subscribers. */
   readonly webhook?: RunWebhook | undefined
 }
 
@@ -110,7 +113,7 @@ export const RUNNING = 'running'
 export const KEYS = 'key'
 export const RESULTS = 'result'
 
-/** Whether a worker still has a run: another one may have taken it over. */
+/** Whether a worker still has a run. Another one may have taken it over. */
 export function isRunOf(tx: Reader, id: string, instance: string): boolean {
   return tx.get<StoredRun>(RUNS, id)?.value.instance === instance
 }
@@ -121,22 +124,22 @@ export function partitionOf(owner: string | null): string {
 }
 
 /**
- * An id as logs show it. Where it has an owner nobody else reads by it, so it is whole; else whoever knows all of it may
- * read what it names, so it is the beginning, by which an administrator finds the rest.
+ * An id as logs show it. Only the owner can read by an id that has one, so it is shown whole. Without an owner every caller that
+ * knows the whole id can read by it, so only its beginning is shown, by which an administrator finds the rest.
  */
 export function refOf(id: string, owner: string | null): string {
   return owner === null ? id.slice(0, PREFIX_LENGTH) : id
 }
 
-/** Whether a reference out of the log is all of an id. */
+/** Whether a reference in the log is a whole id. */
 export function isWholeId(ref: string): boolean {
   return ref.length > PREFIX_LENGTH
 }
 
-/** Documents that one reference may stand for: by chance there are two. */
+/** The most documents that one reference may stand for. By chance there are two. */
 export const MAX_FOUND = 10
 
-/** The ids that a reference out of the log may stand for. What has an owner is shown by all of its id. */
+/** The ids that a reference in the log may stand for. Ids with an owner are shown whole. */
 export function idsOf(tx: Reader, collection: string, ref: string): string[] {
   if (isWholeId(ref)) return [ref]
   const found = tx.withPrefix(collection, ref, MAX_FOUND)

@@ -5,44 +5,44 @@
  */
 
 import { LOOK_MS } from '../../stores/presence.ts'
-import { mayPass } from '../../stores/remote/patient.ts'
+import { mayPass } from '../../stores/retrying.ts'
 import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import type { WorkerName } from './worker-name.ts'
 
-/** The collection of workers that have something at work, where several share a store. */
+/** The collection of workers that have something at work, used if several share a store. */
 export const WORKERS = 'worker'
 
-/** What a recovery needs. */
+/** The options of a recovery. */
 export interface RecoveryOptions {
   readonly worker: WorkerName
-  /** Documents of what is at work, each with the name of its worker as its value. */
+  /** The collection of slots. The value of each is the name of its worker. */
   readonly collection: string
-  /** The worker of a thing, while it is at work: where places are not kept (in objects) it alone says so. */
+  /** The worker of a run or task, while it is at work. In objects, which store no slots, only this tells. */
   readonly workerOf: (tx: Reader, id: string) => string | undefined
-  /** Ends one of them, which deletes its document. */
+  /** Ends one of them, and so deletes its slot. */
   readonly end: (tx: Transaction, id: string) => void
-  /** Told of each once that is written. */
+  /** Called with each id once that is written. */
   readonly onEnded?: (id: string) => void
 }
 
-/** Ends what the dead have left at work. */
+/** Ends the work that dead processes left. */
 export interface Recovery {
   /**
-   * Looks for the dead, once on a store of one's own and at most every {@link LOOK_MS} milliseconds on a shared one. Whoever
-   * awaits it reads nothing of theirs that is not ended, but where that could not be written soon. Rejects where the store
-   * cannot be read. Whoever is about to read one thing names it.
+   * Looks for dead workers: once on a store of one's own, at most every {@link LOOK_MS} milliseconds on a shared one. After it,
+   * reads see their work ended, unless that could not be written soon. Rejects if the store cannot be read. Pass the id before
+   * reading a single run or task.
    */
   look(id?: string): Soon<void>
   /**
-   * Looks for the dead, and stops what is at work here, and says nothing, though others have ended it. What could not be
-   * looked at is looked at by whoever asks next: never rejects.
+   * Looks for dead workers, and stops work of this process that others have ended without notice. Never rejects: what fails now
+   * is done by the next call.
    */
   lookAfter(atWork: AtWorkHere): Promise<void>
-  /** Writes down that this worker has something at work, or the one of that name: in the transaction that does so. */
+  /** Records that this worker, or the named one, has something at work: in the transaction that writes the work. */
   enlist(tx: Transaction, name?: string): void
 }
 
-/** What is at work in this process. */
+/** The work of this process. */
 export interface AtWorkHere {
   readonly ids: readonly string[]
   logOf(id: string): string
@@ -58,7 +58,7 @@ export function createRecovery(
   let hasLooked = false
   let looking: Promise<void> | undefined
 
-  /** Who is gone of those who have, or had, something at work. The first look trusts no list of them. */
+  /** The dead workers among those that have, or had, something at work. The first look reads the slots as well as the list. */
   const deadIn = (tx: Reader): ReadonlySet<string> => {
     const names = new Set<string>()
     if (store.isShared)
@@ -67,9 +67,9 @@ export function createRecovery(
     for (const name of names) if (worker.isThere(name)) names.delete(name)
     return names
   }
-  /** Gives those that it ended. */
+  /** Ends the work of dead workers; returns the ids. */
   const bury = (tx: Transaction): readonly string[] => {
-    // Looked at again: whoever opens the store again under the same name does so before this, or after.
+    // Check again: a process that opens the store again under the same name does so before this transaction, or after it.
     const dead = deadIn(tx)
     const left = tx.oldest<string>(collection, MANY).filter(({ value }) => dead.has(value))
     for (const { id } of left) end(tx, id)
@@ -77,7 +77,7 @@ export function createRecovery(
     return left.map(({ id }) => id)
   }
   const lookNow = async () => {
-    // A store that another one writes for long is read meanwhile, and looked at again.
+    // A store that another process writes for long is read in the meantime, and checked again.
     nextAt = performance.now() + LOOK_MS
     if ((await store.read(deadIn)).size > 0 && !(await areBuried())) return
     hasLooked = true
@@ -93,7 +93,7 @@ export function createRecovery(
     }
   }
 
-  /** On a shared store all places are kept: whoever has none is not at work. */
+  /** Checks one run or task. Needed only on a store of one's own, since a shared store has all slots. */
   const lookAt = async (id: string) => {
     const isLeft = (tx: Reader) => {
       const name = workerOf(tx, id)
@@ -124,7 +124,7 @@ export function createRecovery(
         await look()
         for (const id of await store.read(tx => ids.filter(id => tx.isSealed(logOf(id))))) stop(id)
       } catch {
-        // Whoever asks next looks again.
+        // The next call looks again.
       }
     },
     enlist(tx, name = worker.own) {
@@ -134,7 +134,7 @@ export function createRecovery(
   }
 }
 
-/** Milliseconds for which whoever looks waits for a store that another one writes. */
+/** Milliseconds that a look waits for a store that another process writes. */
 const WRITE_PATIENCE_MS = 100
 
 /** More than are ever at work. */

@@ -1,22 +1,22 @@
 import type { Kind } from '../../agents/contract.ts'
 import { ServableError } from '../../base/errors.ts'
 
-/** What is to be kept: a run, a task, or a session. */
+/** What is retained: a run, a task, or a session. */
 export interface Retained {
   readonly kind: Kind
-  /** The name under which it was asked for. */
+  /** The name under which it was requested. */
   readonly name: string
-  /** The identity that owns it; null where there is none. */
+  /** The identity that owns it; null if there is none. */
   readonly owner: string | null
 }
 
-/** How long something is kept. */
+/** Returns the milliseconds for which something is kept. */
 export type RetentionOf = (what: Retained) => number
 
-/** Milliseconds for which something is kept, or a function that gives them: a number of 0 or more. */
+/** Milliseconds for which something is kept, or a function that returns them: a number of 0 or more. */
 export type RetentionMs = number | RetentionOf
 
-/** Asks a deployment. What its function throws, or gives wrongly, is told, and the default holds. */
+/** Calls a deployment's function. If it throws or returns a wrong value, `onError` gets the error and the default counts. */
 export function retentionBy(
   given: RetentionOf,
   byDefault: number,

@@ -1,5 +1,5 @@
 /**
- * How a run's record ends, and how long it is kept.
+ * Ends a run's record, and decides how long it is kept.
  *
  * @module
  */
@@ -22,7 +22,10 @@ import type { Retained } from './retention-of.ts'
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
 
-/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's; at least `leastMs`. */
+/**
+ * Milliseconds for which something ended is kept: the shorter of its own and the state's retention; at least `leastMs` of its
+ * own.
+ */
 export function keepMsOf(
   what: Retained,
   { retentionMs, retentionOf = () => retentionMs }: Pick<HostSettings, 'retentionMs' | 'retentionOf'>,
@@ -32,51 +35,51 @@ export function keepMsOf(
   return Math.min(Math.max(retentionOf(what), leastMs), maxAgeMs)
 }
 
-/** What says how long runs are kept. */
-export interface Keeping {
+/** The settings that decide how long runs are kept. */
+export interface RunRetention {
   readonly settings: HostSettings
   readonly retention: Retention
 }
 
-/** The same of a run: once it has ended, or while it waits for answers. */
+/** The retention of a run: once it has ended, or while it waits for answers. */
 export function runKeepMsOf(
   { kind, name, owner }: Retained,
-  { settings, retention }: Keeping,
+  { settings, retention }: RunRetention,
   isWaiting = false,
 ): number {
   const what = { kind, name, owner }
   const keepMs = keepMsOf(what, settings, retention)
   if (!isWaiting) return keepMs
   const { waitingMs = 0, approvals } = settings
-  // One that expires says so for as long as any other that has ended.
+  // A run that expires shows that for as long as any other that has ended.
   const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + keepMs
   return keepMsOf(what, settings, retention, Math.max(waitingMs, expiringMs))
 }
 
-/** Most runs that one sweep looks at. */
+/** The most runs that one sweep reads. */
 const SWEEP_LIMIT = 1000
 
-/** The last event of a run and what comes of it. */
+/** The last event of a run with the facts of its end. */
 export interface RunEnd {
   readonly event: FinishEvent | ErrorEvent
   readonly json: string
   readonly result: RunResult | undefined
   readonly keepMs: number
-  /** What the run waits for, if it does. */
+  /** What the run waits for, if anything. */
   readonly waiting?: Waiting | undefined
-  /** Who writes it: only the worker of the run may. Absent: that worker is gone. */
+  /** The worker that writes it, which must have the run. Absent if the worker is gone. */
   readonly instance?: string | undefined
-  /** Its owner may let it go on. */
+  /** Whether its owner may let it go on. */
   readonly resumable?: boolean | undefined
-  /** What is kept of its work stays, since the store is emptied when the run leaves. */
+  /** Whether its journal stays, since the store is emptied when the run is deleted. */
   readonly keepsJournal?: boolean | undefined
   readonly approvals?: Notes | undefined
   readonly notices?: RunNotices | undefined
-  /** What the run took and used, if the service measures runs. */
+  /** The numbers of the run, if the service measures runs. */
   readonly numbers?: RunNumbers | undefined
 }
 
-/** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
+/** Seals the log of a running run and updates its record. Returns false, without writing, if it has ended before. */
 export function sealRun(
   tx: Transaction,
   id: string,
@@ -95,7 +98,7 @@ export function sealRun(
   }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
-  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  // The run was deleted by a process that thought its worker dead, so delete its log too.
   if (stored === undefined) tx.deleteLog(id)
   if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
   if (tx.append(id, json, true) === undefined) return false
@@ -107,7 +110,7 @@ export function sealRun(
     ...(resumable && { resumable: true as const }),
   }
   const document = toDocument({ ...stored, record }, expiresAt)
-  // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
+  // Runs that someone may still ask for, and runs that continue another (whose answers would start them again), are evicted last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
   tx.put(RUNS, document, { thing: id, leaves: isFirst ? 'first' : 'last' })
   if (result !== undefined) {
@@ -120,12 +123,12 @@ export function sealRun(
   return true
 }
 
-/** The result of what a run has told so far, from its log. */
+/** Folds the log of a run into its result until now. */
 export function foldLog(tx: Reader, id: string): RunResult {
   return foldedLog(tx, id).fold.result({ runId: id, durationMs: 0 })
 }
 
-/** What a run has told so far, and the characters of its log. */
+/** Folds the log of a run, and counts its characters and entries. */
 export function foldedLog(
   tx: Reader,
   id: string,
@@ -134,7 +137,7 @@ export function foldedLog(
   const fold = new Fold(maxLength)
   let bytes = 0
   let length = 0
-  // The log holds what this library wrote into it.
+  // The log holds only events that this library wrote.
   for (const { data } of readLog(tx, id)) {
     bytes += data.length
     length++
@@ -143,14 +146,17 @@ export function foldedLog(
   return { fold, bytes, length }
 }
 
-/** The collection that says when the runs of a store on other machines were swept. */
+/** The collection with the time of the last sweep of a shared store. */
 const SWEPT = 'swept'
 
-/** Most runs that one sweep of such a store looks at, and milliseconds between two: it is one commit, and others wait for it. */
+/**
+ * The most runs that one sweep of a shared store reads, and the milliseconds between two sweeps: each is one commit that others
+ * wait for.
+ */
 const SHARED_SWEEP_LIMIT = 200
 const SHARED_SWEEP_EVERY_MS = 5000
 
-/** Sweeps for all machines, if nobody has done it a moment ago: of several at once, one does. */
+/** Sweeps for all machines, unless one of them did it a moment ago. Of several at once, one sweeps. */
 export function sweepForAll(tx: Transaction, retention: Retention, files: FileStorage | undefined): void {
   const last = tx.get(SWEPT, RUNS)?.at ?? Number.NEGATIVE_INFINITY
   if (Math.abs(tx.now - last) < SHARED_SWEEP_EVERY_MS) return
@@ -158,7 +164,7 @@ export function sweepForAll(tx: Transaction, retention: Retention, files: FileSt
   sweep(tx, retention, tx.now, files, SHARED_SWEEP_LIMIT)
 }
 
-/** Deletes runs whose time has come, then, past the count, the oldest ended ones. */
+/** Deletes expired runs and then, past the count, the oldest ended ones. */
 export function sweep(
   tx: Transaction,
   { maxRuns }: Retention,
@@ -168,7 +174,7 @@ export function sweep(
 ): void {
   for (const { value } of tx.expired<StoredRun>(RUNS, now, limit)) forgetRun(tx, value, files)
   if (maxRuns === undefined) return
-  // What is left for the next sweep is more than usual once at the most: where the bound was lowered.
+  // Sweeps leave more than usual behind only after the limit was lowered.
   let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, limit)
   if (surplus <= 0) return
   for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + limit)) {
@@ -184,7 +190,7 @@ function mayLeave({ record, keyId }: StoredRun, now: number): boolean {
   return keyId === null || now - Date.parse(record.updatedAt) >= KEYED_MIN_MS
 }
 
-/** Deletes all that is kept of a run. */
+/** Deletes everything that is stored of a run. */
 export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?: FileStorage): undefined {
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
@@ -193,7 +199,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   forgetJournal(tx, record.id)
   tx.delete(FEEDBACK, record.id)
   tx.deleteLog(record.id)
-  // Its answers, or its owner, start it once: never again.
+  // The answers to the earlier run, or its owner, may start it only once.
   if (record.continuedFrom !== undefined) {
     dropWaiting(tx, record.continuedFrom)
     endJournal(tx, record.continuedFrom)

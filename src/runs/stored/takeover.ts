@@ -1,53 +1,53 @@
 /**
- * Runs whose worker is gone: which of them go on, and with what.
+ * Decides which runs of dead workers go on, and with what.
  *
  * @module
  */
 
 import type { ErrorEvent } from '../../agents/contract.ts'
 import type { Fold } from '../../agents/fold.ts'
-import type { KeptWork as DoneBefore } from '../../agents/work/work.ts'
+import type { KeptWork } from '../../agents/work/work.ts'
 import { MAX_DEATHS, restAfter } from '../../stores/deaths.ts'
 import { sizeOf } from '../../stores/size.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
-import { placeOf } from '../admission.ts'
+import { slotOf } from '../admission.ts'
 import { eventToJson } from '../event-json.ts'
+import type { StoredWork } from '../stored-work.ts'
 import type { Target } from '../target.ts'
 import type { HostSettings, StartRequest } from './host.ts'
-import { type Asked, askedIn, countDeath, JOURNAL, workIn } from './journal.ts'
-import type { KeptWork } from './kept-work.ts'
+import { countDeath, JOURNAL, requestIn, type StoredRequest, workIn } from './journal.ts'
 import { isRunOf, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { foldedLog } from './retention.ts'
 import { isNobody, NOBODY, restingUntil } from './worker-name.ts'
 
-/** A run that goes on: what was done and said before. */
+/** A run that goes on, with its earlier work and output. */
 export interface CutRun {
-  readonly work: DoneBefore
+  readonly work: KeptWork
   /** Milliseconds since it began. */
   readonly sinceMs: number
   /** Entries of its journal. */
   readonly entries: number
   readonly fold: Fold
-  /** Characters of its log, and entries. */
+  /** The characters of its log, and its entries. */
   readonly bytes: number
   readonly length: number
 }
 
-/** A run that was taken over, and what to begin it with. */
+/** A run that was taken over, and the request to start it with. */
 interface TakenRun {
   readonly run: StoredRun
   readonly request: StartRequest
   readonly cut: CutRun
 }
 
-/** How a run ends whose process died. */
+/** The end of a run whose process died. */
 export const INTERRUPTED: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
   error: 'The server stopped before the run ended',
 }
 
-/** How a run ends of which one process after the other has died. */
+/** The end of a run whose processes died one after the other. */
 const GIVEN_UP: ErrorEvent = {
   ...INTERRUPTED,
   error: `The server stopped ${MAX_DEATHS} times in a row while the run was at work, which got no further`,
@@ -59,10 +59,10 @@ const CHANGED: ErrorEvent = {
   error: 'The run cannot go on: it began with another version',
 }
 
-/** What a takeover needs of the host: its name, and who is told that it has something at work. */
-type Worker = Pick<KeptWork<StoredRun, unknown>, 'worker' | 'recovery' | 'lookUp'>
+/** The parts of the host that a takeover needs: its name, and its recovery to record that it has something at work. */
+type Worker = Pick<StoredWork<StoredRun, unknown>, 'worker' | 'recovery' | 'lookUp'>
 
-/** Takes runs over for one host, and leaves its own to others. */
+/** Takes runs over for one host, and leaves its own runs to others. */
 export class Takeover {
   readonly #host: Worker
   readonly #settings: Pick<HostSettings, 'targetOf' | 'maxLength'>
@@ -73,18 +73,18 @@ export class Takeover {
   }
 
   /**
-   * Makes a run this host's, if it can go on; else says how it ends. Whoever writes this first has it. One of which several workers have
-   * died rests before that.
+   * Makes a run this host's, if it can go on; else returns its end. The first host that writes this has the run. If several of
+   * its workers have died, the run rests before that.
    */
   take(tx: Transaction, id: string): ErrorEvent | undefined {
-    const asked = askedIn(tx, id)
+    const asked = requestIn(tx, id)
     if (asked?.resumes !== true) return INTERRUPTED
     const target = this.#targetOf(asked)
     if (target !== undefined && target.servable.version !== asked.version) return CHANGED
     if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
     const { record, instance } = tx.get<StoredRun>(RUNS, id)!.value
     const { own } = this.#host.worker
-    // What was left to others, or was never begun, has killed nobody.
+    // A run that was left to others, or that never began, has killed no process.
     const deaths = isNobody(instance) || instance === own ? 0 : countDeath(tx, id, asked)
     if (deaths >= MAX_DEATHS) return GIVEN_UP
     const restMs = restAfter(deaths)
@@ -98,10 +98,10 @@ export class Takeover {
     return undefined
   }
 
-  /** A run that was taken over, and is not begun yet; undefined for any other one. */
+  /** Returns a run that was taken over and has not begun yet; undefined for any other. */
   taken(tx: Reader, id: string): TakenRun | undefined {
     const run = this.#host.lookUp(tx, id)
-    const asked = askedIn(tx, id)
+    const asked = requestIn(tx, id)
     if (run?.record.status !== 'running' || run.instance !== this.#host.worker.own) return undefined
     if (asked === undefined) return undefined
     const target = this.#targetOf(asked)
@@ -120,25 +120,25 @@ export class Takeover {
     }
   }
 
-  /** Leaves a run to others, if it is that worker's: false where it cannot go on there. */
+  /** Leaves a run of that worker to others. Returns false if it cannot go on there. */
   leave(tx: Transaction, id: string, instance: string): boolean {
-    const asked = askedIn(tx, id)
+    const asked = requestIn(tx, id)
     if (asked?.resumes !== true || asked.usedKey === true) return false
     if (tx.isSealed(id) || !isRunOf(tx, id, instance)) return false
     this.#give(tx, id, NOBODY, asked)
     return true
   }
 
-  /** Makes a run that is at work a worker's. */
-  #give(tx: Transaction, id: string, instance: string, { client, input }: Asked): void {
+  /** Assigns a run at work to a worker. */
+  #give(tx: Transaction, id: string, instance: string, { client, input }: StoredRequest): void {
     const document = toDocument({ ...tx.get<StoredRun>(RUNS, id)!.value, instance })
-    const place = placeOf(document, { instance, client })
+    const slot = slotOf(document, { instance, client })
     this.#host.recovery.enlist(tx, instance)
-    tx.put(RUNNING, place, { thing: id, weight: sizeOf(input) })
+    tx.put(RUNNING, slot, { thing: id, weight: sizeOf(input) })
     tx.put(RUNS, document, { thing: id })
   }
 
-  #targetOf({ target }: Asked): Target | undefined {
+  #targetOf({ target }: StoredRequest): Target | undefined {
     try {
       return this.#settings.targetOf?.(target)
     } catch {

@@ -2,31 +2,31 @@ import { ServableError } from '../../base/errors.ts'
 import { createWake, type Wake } from '../../base/wake.ts'
 import { Recent } from './recent.ts'
 
-/** Those who follow a log while it grows. */
+/** The followers of a log while it grows. */
 export interface Watch {
-  /** Fires when there is something new in the log. */
+  /** Fires when the log has something new. */
   readonly changed: Wake
-  /** What was written into it here. */
+  /** The newest entries that were written here. */
   readonly recent: Recent
-  /** Whether `changed` tells of everything. */
+  /** Whether `changed` reports every entry. */
   tellsAll(): boolean
-  /** How many follow. */
+  /** The number of followers. */
   readonly followers: number
-  /** One more follower. Throws `too_many_followers`. */
+  /** Adds a follower. Throws `too_many_followers`. */
   attach(): void
-  /** A follower has left. */
+  /** Removes a follower. */
   detach(): void
 }
 
-/** How a watch behaves. */
+/** The options of a watch. */
 export interface WatchOptions {
-  /** Told of every change of the count. */
+  /** Called with every change of the count. */
   readonly onCount?: (followers: number) => void
-  /** Whether `changed` tells of everything; otherwise others may write into the log unheard. Default: it does. */
+  /** Whether `changed` reports every entry; if not, others may write into the log without notice. Default: true. */
   readonly tellsAll?: () => boolean
 }
 
-/** Counts followers. */
+/** Makes a {@link Watch}, which counts followers. */
 export function createWatch(
   maxFollowers: number,
   { onCount = () => {}, tellsAll = () => true }: WatchOptions = {},

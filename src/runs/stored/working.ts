@@ -1,35 +1,35 @@
-/** The runs of a service that are at work in this process, so that a server that closes can let them end. */
+/** The runs of a service at work in this process, so that a closing server can let them end. */
 
 import { breathe, createWake, deferred } from '../../base/wake.ts'
 
-/** The part of a run that is used. */
+/** The part of a run that is used here. */
 interface Cancellable {
-  /** Leaves it to another process, or cancels it. Never rejects. */
+  /** Leaves the run to another process, or cancels it. Never rejects. */
   retire(): Promise<void>
 }
 
-/** Told of every run that begins its work, and of its end. */
+/** Tracks the runs at work and their ends. */
 export interface WorkingRuns {
   add(run: Cancellable): void
   delete(run: Cancellable): void
-  /** How many are at work. */
+  /** The number of runs at work. */
   readonly size: number
-  /** Resolves once none is at work, and their ends are stored. */
+  /** Resolves once no run is at work, and all ends are stored. */
   idle(): Promise<void>
-  /** Resolves once those that are at work now have ended, and their ends are stored. */
+  /** Resolves once the runs that are at work now have ended, and their ends are stored. */
   finished(): Promise<void>
   /**
-   * Resolves once none is at work. After `graceMs` milliseconds those that can go on in another process are left to it, and all others
-   * are cancelled.
+   * Resolves once no run is at work. After `graceMs` milliseconds it leaves the runs that can go on in another process to it, and
+   * cancels all others.
    */
   drain(graceMs: number): Promise<void>
-  /** The end of a run is being stored. */
+  /** Adds the promise of an end that is being stored. */
   keep(stored: Promise<void>): void
-  /** Resolves once the ends of all that have ended are stored, or after {@link STORE_MS} milliseconds. */
+  /** Resolves once the ends of all ended runs are stored, or after {@link STORE_MS} milliseconds. */
   kept(): Promise<void>
 }
 
-/** Milliseconds for which a server that closes waits for a store that does not take the ends of its runs. */
+/** Milliseconds that a closing server waits for a store that does not take the ends of its runs. */
 const STORE_MS = 2000
 
 /** Makes a {@link WorkingRuns}. */
@@ -38,7 +38,7 @@ export function createWorkingRuns(): WorkingRuns {
   const ended = createWake()
   const storing = new Set<Promise<void>>()
   const kept = async () => {
-    // Whoever reads a run hears of its end, and keeps it, in the same turn.
+    // The reader of a run gets its end, and stores it, in the same turn of the event loop.
     await breathe()
     if (storing.size === 0) return
     const late = createWake()
@@ -47,7 +47,7 @@ export function createWorkingRuns(): WorkingRuns {
     const lateness = late.wait().then(() => {
       isLate = true
     })
-    // What a run has said is kept first, and its end after that.
+    // The output of a run is stored first, and its end after that.
     while (storing.size > 0 && !isLate) await Promise.race([Promise.all(storing).then(breathe), lateness])
     clearTimeout(timer)
   }

@@ -9,12 +9,12 @@ import type { Answer } from '../../agents/contract.ts'
 import { isObject, list, validate } from '../../base/validation.ts'
 import { runBodyFields, shortText } from '../input.ts'
 
-/** Most answers of one body: as many as a run may have requests. */
+/** The most answers of one body: as many as a run may have requests. */
 const MAX_ANSWERS = 100
 
 const BY_KIND = ['decision', 'value', 'result'] as const
 
-/** One answer: a decision, a value or a result. What is asked for is not to be changed but by `editedArgs`. */
+/** One answer: a decision, a value or a result. Only `editedArgs` may change what was requested. */
 export const AnswerSchema: v.GenericSchema<unknown, Answer> = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.nonEmpty('must be the id of a request'), v.maxLength(2000)),
@@ -30,7 +30,7 @@ export const AnswerSchema: v.GenericSchema<unknown, Answer> = v.pipe(
     answer => BY_KIND.filter(name => name in answer).length === 1,
     'must have one of `decision`, `value` and `result`',
   ),
-  // The check has seen to it that it is one of the three.
+  // The check has made sure that it is one of the three.
   v.transform(answer => answer as unknown as Answer),
 )
 
@@ -42,13 +42,13 @@ export interface AnswersBody {
   background?: boolean | undefined
 }
 
-/** Some answers: each transport has them. */
+/** The answers of a body, in each transport. */
 export const AnswersSchema: v.GenericSchema<unknown, Answer[]> = v.pipe(
   list(AnswerSchema, MAX_ANSWERS),
   v.nonEmpty('must have at least one answer'),
 )
 
-/** The fields of a body of answers, for whatever else takes answers. */
+/** The fields of a body of answers, for other bodies that have answers. */
 export const answersBodyFields: Pick<typeof runBodyFields, 'apiKey' | 'background'> & {
   readonly answers: typeof AnswersSchema
 } = {
@@ -63,7 +63,7 @@ export const AnswersBodySchema: v.GenericSchema<unknown, AnswersBody> = v.pipe(
   v.object(answersBodyFields),
 )
 
-/** Checks a body of answers; throws `invalid_body` that names every wrong field. */
+/** Checks a body of answers. Throws `invalid_body` with every wrong field. */
 export function parseAnswers(value: unknown): AnswersBody {
   return validate(AnswersBodySchema, value, 'invalid_body', 'body')
 }

@@ -1,6 +1,6 @@
 /**
- * What the plugin `approvals` does where runs and tasks wait. This file has the interface alone: without the plugin only the owner
- * of a run answers, and nothing expires.
+ * The interface of the plugin `approvals`, which is called where runs and tasks wait. Without the plugin only the owner of a run
+ * answers, and nothing expires.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { RetentionOf } from '../stored/retention-of.ts'
 import type { Approver, Asking, DecidedRun } from './asking.ts'
 import type { AnsweredBy, AnsweredRun, Notes, Waiting } from './waiting.ts'
 
-/** Where runs wait. */
+/** Gives access to waiting runs. */
 export interface WaitingRuns {
   asking(id: string): Promise<Asking | undefined>
   answer(
@@ -24,17 +24,17 @@ export interface WaitingRuns {
   ): Promise<AnsweredRun>
 }
 
-/** Tasks of a protocol that ask, for whoever reads or answers them elsewhere. */
+/** Gives access to the waiting tasks of a protocol, to read and answer them over other routes. */
 export interface AskingTasks {
-  /** What a task asks, whoever owns it. Undefined for one that asks nothing, and for one that the asker may not know of. */
+  /** Returns a task's requests, whoever owns it. Undefined if it has none, or if the asker may not see it. */
   asking(id: string, asker: Approver): Promise<Asking | undefined>
-  /** Gives answers to a task that `asking` has given. Throws as `RunHost.answer` does. */
+  /** Answers a task that `asking` has returned. Throws as `RunHost.answer` does. */
   answer(asking: Asking, given: GivenToTask): Promise<void>
-  /** What was said in it, oldest first. */
-  said(asking: Asking): Promise<readonly HistoryMessage[]>
+  /** Returns the task's messages, oldest first. */
+  messages(asking: Asking): Promise<readonly HistoryMessage[]>
 }
 
-/** Answers for a task, and what they come with. */
+/** Answers for a task, with the facts of their request. */
 export interface GivenToTask {
   readonly answers: readonly Answer[]
   readonly options: RunOptions
@@ -42,15 +42,15 @@ export interface GivenToTask {
   readonly by: AnsweredBy
 }
 
-/** What of the plugin is made for a handler. */
+/** The part of the plugin that a handler uses. */
 export interface Approvals extends Notes {
-  /** Set by the plugin of a protocol that has tasks. */
+  /** Set by the plugin of a protocol with tasks. */
   tasks?: AskingTasks | undefined
-  /** Milliseconds for which an approval may be decided. */
+  /** Milliseconds during which an approval may be decided. */
   readonly expiresMs: number
   /**
-   * Whether the answers are those of another person than the owner. Throws `forbidden` for what they may not decide, and `missing`
-   * where they may decide nothing of the run. Undefined: only the owner answers.
+   * Returns whether somebody other than the owner answers. Throws `forbidden` for requests that they may not decide, and
+   * `missing` if they may decide none of the run. Without this function only the owner answers.
    */
   readonly admit?:
     | ((
@@ -61,8 +61,8 @@ export interface Approvals extends Notes {
       ) => Promise<boolean>)
     | undefined
   /**
-   * Decides for somebody other than the owner of a run; undefined, and nothing is done, where the owner answers. Throws as `admit`
-   * and `RunHost.answer` do.
+   * Decides for somebody other than the owner of a run. Returns undefined, without effect, if the owner answers. Throws as
+   * `admit` and `RunHost.answer` do.
    */
   decide(
     host: WaitingRuns,
@@ -71,26 +71,26 @@ export interface Approvals extends Notes {
     goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown>,
   ): Promise<DecidedRun | undefined>
   /**
-   * Answers what a task asks, for its owner or for somebody else who may. Undefined, and nothing is done, where no task has this id.
-   * Throws as `admit` and `AskingTasks.answer` do.
+   * Answers a task's requests, for its owner or for somebody else who may. Returns undefined, without effect, if no task has this
+   * id. Throws as `admit` and `AskingTasks.answer` do.
    */
   answerTask(id: string, given: GivenToTask, asker: Approver): Promise<DecidedRun | undefined>
-  /** What somebody is told of a run or task that they have decided. `after` is what it asks then. */
+  /** Makes the response for somebody who has decided. `after` is what the run or task asks then. */
   decided(
     asking: Asking,
     answers: readonly Answer[],
     after: Asking | undefined,
     approver: Approver,
   ): Promise<DecidedRun>
-  /** The requests that somebody else may know of: those that they may decide. */
+  /** The requests that somebody other than the owner may see: those that they may decide. */
   known(asking: Asking, requests: readonly InputRequest[], approver: Approver): Promise<InputRequest[]>
-  /** What a run or task asks; undefined for one that does not wait. */
+  /** Returns what a run or task asks; undefined if it does not wait. */
   asking(tx: Reader, id: string): Asking | undefined
-  /** The same, in the list of all objects. */
-  tell(asking: Asking): Promise<void>
-  /** Throws `approval_expired` for what no answer counts for any more. */
+  /** Writes it to the list that all objects share. */
+  enlist(asking: Asking): Promise<void>
+  /** Throws `approval_expired` if answers no longer count. */
   check(waiting: Waiting, now: number): void
-  /** Ends what has expired, or goes on with it, once. Never rejects. */
+  /** Ends expired runs, or goes on with them, once each. Never rejects. */
   expireRuns(
     host: WaitingRuns,
     kept: {
@@ -99,7 +99,7 @@ export interface Approvals extends Notes {
       readonly notices?: RunNotices | undefined
     },
   ): Promise<void>
-  /** The same for tasks. */
+  /** Does the same for tasks. */
   expireTasks(tasks: ExpiringTasks): Promise<void>
 }
 
@@ -108,8 +108,8 @@ export interface ExpiringTasks {
   readonly store: Store
   /** Fails a task that waits. */
   refuse(tx: Transaction, id: string, message: string): void
-  /** Told of each that was, once that is written. */
+  /** Called for each failed task once that is written. */
   onRefused(id: string): void
-  /** Gives it these answers. */
+  /** Answers the task. */
   answer(id: string, answers: readonly Answer[], waiting: Waiting): Promise<void>
 }

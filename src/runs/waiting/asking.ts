@@ -1,5 +1,5 @@
 /**
- * What runs and tasks ask, and who decides it.
+ * The requests of runs and tasks, and who decides them.
  *
  * @module
  */
@@ -12,29 +12,29 @@ export interface AskingRun {
   readonly id: string
   readonly kind: Kind
   readonly name: string
-  /** The identity that owns it; null where there is none. */
+  /** The identity that owns it; null if there is none. */
   readonly owner: string | null
   readonly userId?: string | undefined
   readonly sessionId?: string | undefined
-  /** It is an A2A task: a message answers it. */
+  /** Set for an A2A task, which a message answers. */
   readonly isTask?: true | undefined
 }
 
-/** What a run or task asks, without its work and its input. JSON. */
+/** The requests of a run or task, without its work and its input. JSON. */
 export interface Asking {
   readonly run: AskingRun
   readonly requests: readonly InputRequest[]
-  /** The ids of those that nobody has answered. */
+  /** The ids of the requests without an answer. */
   readonly open: readonly string[]
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** When it expires, if it does. */
+  /** When it expires, in milliseconds since 1970; undefined if never. */
   readonly expiresAt?: number | undefined
 }
 
-/** Who answers. */
+/** The caller that answers. */
 export interface Approver {
-  /** As the transport has it; undefined where nobody is identified. */
+  /** The identity from the transport; undefined if nobody is identified. */
   readonly identity?:
     | { readonly id: string; readonly scopes?: readonly string[]; readonly keyId?: string }
     | undefined
@@ -42,12 +42,12 @@ export interface Approver {
   readonly requestId?: string | undefined
 }
 
-/** What somebody other than the owner is told of a run that they have decided. */
+/** The response for somebody other than the owner who has decided a run. */
 export interface DecidedRun extends Pick<RunRecord, 'id' | 'kind' | 'name'> {
-  /** Those that are open still and that they may decide. */
+  /** The open requests that they may decide. */
   readonly requests?: readonly InputRequest[]
-  /** All is answered, and the run goes on. */
+  /** Whether every request has an answer and the run goes on. */
   readonly goesOn: boolean
-  /** All is answered, and the run waits for its owner's key. */
+  /** Set if every request has an answer and the run waits for its owner's key. */
   readonly resumable?: true
 }

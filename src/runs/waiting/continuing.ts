@@ -1,6 +1,6 @@
 /**
- * What is written of a run that another one goes on from: once it is answered, or its owner lets it go on. And of one that nobody
- * answers any more.
+ * Writes that another run continues one: after its answers, or when its owner resumes it. Also ends a run that nobody answers any
+ * more.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import type { Answer, FinishEvent } from '../../agents/contract.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import type { ResumedRun, ResumeRequest } from '../stored/host.ts'
-import { askedIn, withoutParts, workIn, writeAsked } from '../stored/journal.ts'
+import { requestIn, withoutParts, workIn, writeRequest } from '../stored/journal.ts'
 import { ended, RUNS, type RunRecord, type RunSummary, type StoredRun, toDocument } from '../stored/record.ts'
-import { type Keeping, runKeepMsOf } from '../stored/retention.ts'
+import { type RunRetention, runKeepMsOf } from '../stored/retention.ts'
 import {
   type AnsweredBy,
   type AnsweredRun,
@@ -32,12 +32,12 @@ export interface GivenAnswers {
   readonly by: AnsweredBy
 }
 
-/** Keeps answers, as `RunHost.answer` says. */
+/** Stores answers, as documented at `RunHost.answer`. */
 export function answerRun(
   tx: Transaction,
   run: StoredRun,
   { answers, next, by }: GivenAnswers,
-  keeping: Keeping,
+  keeping: RunRetention,
 ): AnsweredRun {
   const { id } = run.record
   const { approvals } = keeping.settings
@@ -49,66 +49,66 @@ export function answerRun(
   if (before.next === undefined) settle(tx, continuing(run, after.next), keeping)
   const { record } = continuing(run, after.next)
   const { target, input, options, client, usedKey } = after
-  // Nobody starts it without the key that it needs.
+  // The next run needs the client's key, so it does not start without one.
   if (usedKey && !by.hasKey) return { record }
   const continues = continuedBy(after, id)
   const { webhook } = run
   return { record, next: { id: after.next, target, input, options, client, webhook, continues } }
 }
 
-/** Lets an interrupted run go on, as `RunHost.resume` says. */
+/** Lets an interrupted run go on, as documented at `RunHost.resume`. */
 export function resumeRun(
   tx: Transaction,
   run: StoredRun,
   { next, hasKey }: ResumeRequest,
-  keeping: Keeping,
+  keeping: RunRetention,
 ): ResumedRun {
   const { id } = run.record
-  const asked = askedIn(tx, id)
+  const asked = requestIn(tx, id)
   if (run.record.resumable !== true || asked?.resumes !== true) throw notResumable(run.record)
   if (asked.usedKey === true && !hasKey) throw keyRequired()
   const chosen = asked.next ?? next
   const record = { ...run.record, continuedBy: chosen }
   if (asked.next === undefined) {
-    writeAsked(tx, id, { ...asked, next: chosen })
+    writeRequest(tx, id, { ...asked, next: chosen })
     settle(tx, { ...run, record }, keeping)
   }
   const { target, input, options, client } = asked
   const work = withoutParts(workIn(tx, id, asked))
-  // What an agent asked before that run is answered still.
+  // The answers to that run's agent still count.
   const answers = asked.continues?.answers ?? []
   const { traceparent } = options
   const continues = { from: id, answers, traceparent, work: { ...work, first: work.first ?? id } }
   return { record, next: { id: chosen, target, input, options, client, webhook: run.webhook, continues } }
 }
 
-/** Ends a run that still waits: nobody answers it. */
+/** Ends a waiting run that nobody answers any more. */
 export function giveUpRun(
   tx: Transaction,
   run: StoredRun | undefined,
   event: FinishEvent,
-  keeping: Keeping,
+  keeping: RunRetention,
 ): void {
   const waiting = run && waitingIn(tx, run.record.id)
   if (!run || !waiting || !recordIn(tx, run).requests) return
   const { id } = run.record
   const { approvals, notices } = keeping.settings
-  // It stays, so that whoever lists what waits is told.
+  // Keep it, so that clients that list waiting runs see that it has expired.
   putWaiting(tx, id, { ...waiting, hasExpired: true }, { thing: id }, approvals)
   const over = { ...run, record: ended(run.record, event) }
   settle(tx, over, keeping)
   notices?.note(tx, over, {})
 }
 
-/** What a run waits for. Throws `run_ended`, and `approval_expired`. */
-function waitingFor(tx: Reader, { record }: StoredRun, by: AnsweredBy, { settings }: Keeping): Waiting {
+/** Returns what a run waits for. Throws `run_ended`, and `approval_expired`. */
+function waitingFor(tx: Reader, { record }: StoredRun, by: AnsweredBy, { settings }: RunRetention): Waiting {
   const waiting = record.status === 'cancelled' ? undefined : waitingIn(tx, record.id)
   if (waiting !== undefined && by.change === undefined) settings.approvals?.check(waiting, tx.now)
   if (waiting !== undefined && record.status !== 'failed') return waiting
   throw waitsForNothing(record)
 }
 
-/** Writes that all is answered, and that the run waits for its owner's key. It is kept as long as before. */
+/** Writes that every request has an answer and that the run waits for its owner's key. Its retention stays the same. */
 function rest(tx: Transaction, run: StoredRun): RunRecord {
   const record = { ...answeredRecord(run), resumable: true } as const
   const { expiresAt } = tx.get(RUNS, record.id) ?? {}
@@ -116,8 +116,8 @@ function rest(tx: Transaction, run: StoredRun): RunRecord {
   return record
 }
 
-/** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
-function settle(tx: Transaction, run: StoredRun, keeping: Keeping): void {
+/** Writes the record of a run that no longer waits. Its retention begins now. */
+function settle(tx: Transaction, run: StoredRun, keeping: RunRetention): void {
   const leaves = run.keyId === null ? 'first' : 'last'
   tx.put(RUNS, toDocument(run, tx.now + runKeepMsOf({ ...run.record, owner: run.owner }, keeping)), {
     thing: run.record.id,
@@ -130,7 +130,7 @@ function continuing(run: StoredRun, continuedBy: string): StoredRun {
   return { ...run, record: { ...record, continuedBy } }
 }
 
-/** It waits for nothing more. */
+/** The record without `waiting`. */
 function answeredRecord({ record: { waiting: _, ...record } }: StoredRun): RunSummary {
   return record
 }

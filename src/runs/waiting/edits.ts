@@ -1,5 +1,5 @@
 /**
- * Arguments that whoever approves a call has edited, checked before the answer counts.
+ * Checks the arguments that an approver has edited, before the answer counts.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import type { Soon } from '../../stores/store.ts'
 import type { Target } from '../target.ts'
 import type { Waiting } from './waiting.ts'
 
-/** Finds who runs something, as `HostSettings.targetOf`. */
+/** Finds the servable of a target, as `HostSettings.targetOf` does. */
 type TargetOf = (asked: Waiting['target']) => Target
 
 /**
- * Checks edited arguments by the schemas of the tools that they are for. Throws `invalid_body`, which names the field. Where this process
- * does not know the tool, the run that goes on checks them, and asks again. `find` gives what waits, and is called for edits alone.
+ * Checks edited arguments against the schemas of their tools. Throws `invalid_body` with the field. If this process does not know
+ * the tool, the next run checks them and asks again. `find` returns the waiting run; it is called only if there are edits.
  */
 export async function checkEdits(
   answers: readonly Answer[],
@@ -39,7 +39,7 @@ function isEdit(answer: Answer): answer is Answer & { readonly editedArgs: unkno
   return 'editedArgs' in answer && answer.editedArgs !== undefined
 }
 
-/** The tool of this name, of an agent or of the agents of a team. Undefined where there is none, or more than one. */
+/** Finds a tool by name in an agent, or in the agents of a team. Undefined if there is none, or more than one. */
 function toolOf(
   target: Waiting['target'],
   name: string | undefined,
@@ -52,7 +52,7 @@ function toolOf(
     const [tool, ...others] = new Set(tools.filter(each => Object(each).name === name))
     return others.length === 0 ? tool : undefined
   } catch {
-    // It is served elsewhere, or no more.
+    // The target is served elsewhere, or no longer.
     return undefined
   }
 }

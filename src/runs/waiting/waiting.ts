@@ -1,5 +1,5 @@
 /**
- * Runs that wait for someone: what is kept of them, and what an answer does.
+ * The stored state of runs that wait for someone, and the effect of answers.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { KeptWork } from '../../agents/work/work.ts'
 import { canonicalJson } from '../../base/canonical-json.ts'
 import { ServableError } from '../../base/errors.ts'
 import { misfit } from '../../base/validation.ts'
-import type { Footing, Reader, Transaction } from '../../stores/store.ts'
+import type { Eviction, Reader, Transaction } from '../../stores/store.ts'
 import { checkPermit } from '../permit.ts'
 import { RESULTS, type RunRecord, type RunWebhook, type StoredRun } from '../stored/record.ts'
 import type { Target } from '../target.ts'
@@ -26,53 +26,53 @@ import type { Target } from '../target.ts'
 /** The collection of runs and tasks that wait, by the id of the run or task. */
 export const WAITING = 'waiting'
 
-/** The collection of what they ask, for lists: of each that has open requests, without its work. */
+/** The collection of their requests for lists: one document per run or task with open requests, without its work. */
 export const ASKING = 'asking'
 
-/** What a run was asked with, as far as it is asked so again: no keys, and nothing of one request but its trace. */
-export type AskedWith = Pick<
+/** The options of a run that the next run gets as well: no keys, and of the request only its trace. */
+export type RequestOptions = Pick<
   RunOptions,
   'sessionId' | 'userId' | 'identity' | 'metadata' | 'history' | 'clientTools' | 'traceparent'
 >
 
-/** What goes on once all is answered. JSON. */
+/** The state of a waiting run, for the run that goes on. JSON. */
 export interface Waiting {
   readonly target: Pick<Target, 'kind' | 'name' | 'scope'>
   readonly input: RunInput
-  readonly options: AskedWith
+  readonly options: RequestOptions
   readonly requests: readonly InputRequest[]
   readonly answers: readonly Answer[]
   readonly work: KeptWork
   /** The run that goes on: chosen with the last answer. */
   readonly next?: string | undefined
-  /** Whose place the run that goes on takes. Of old runs it is not known. */
+  /** The client whose slot the next run takes. Unknown for old runs. */
   readonly client?: string | undefined
-  /** The run used a key of its client: without one it does not go on. */
+  /** Whether the run used a key of its client. Without one it does not go on. */
   readonly usedKey?: true | undefined
   readonly isTask?: true | undefined
-  /** When it began to wait, in milliseconds since 1970. Set when it is first written. */
+  /** When it began to wait, in milliseconds since 1970. Set at the first write. */
   readonly at?: number | undefined
   /** When its approvals expire, if they do. */
   readonly expiresAt?: number | undefined
-  /** They have: no answer counts any more. */
+  /** Whether they have expired, so that answers no longer count. */
   readonly hasExpired?: true | undefined
-  /** All is answered since they have, and nobody has started the run that goes on yet. */
+  /** Whether every request has been answered since they expired, and the next run has not started yet. */
   readonly isGoingOn?: true | undefined
 }
 
-/** How answers come. */
+/** The facts about the caller that answers. */
 export interface AnsweredBy {
-  /** Somebody other than the owner, or nobody. */
+  /** Whether it is somebody other than the owner, or nobody. */
   readonly isOther?: boolean | undefined
-  /** What alone whoever answers may let go on, as `agent:NAME`. Default: everything. */
+  /** The only targets that the caller may let go on, as `agent:NAME`. Default: all. */
   readonly only?: readonly string[] | undefined
-  /** They come with a key of a model provider. */
+  /** Whether a key of a model provider comes with the answers. */
   readonly hasKey?: boolean | undefined
-  /** The service itself answers, since something has expired: what it writes beside the answers. */
+  /** Set if the service itself answers, since something has expired: it changes what is written beside the answers. */
   readonly change?: ((after: Waiting, now: number) => Waiting) | undefined
 }
 
-/** A plain run that waits for someone, and is kept from then on: without what it said. */
+/** A plain run that waits for someone, and is stored from then on, without its output. */
 export interface WaitingRun {
   readonly id: string
   readonly waiting: Waiting
@@ -81,38 +81,38 @@ export interface WaitingRun {
   readonly event: FinishEvent
 }
 
-/** What a run that goes on gets of the one that waited. */
+/** What a run that goes on gets from the one that waited. */
 export interface Continued {
   /** The run that waited. */
   readonly from: string
   readonly answers: readonly Answer[]
   readonly work: KeptWork
-  /** Its place in its trace, where it had one. */
+  /** The `traceparent` of its span, if it had one. */
   readonly traceparent?: string | undefined
 }
 
-/** The part of the options of a run with which it is asked again. */
-export function askedWith(options: RunOptions): AskedWith {
+/** Picks the options of a run that the next run gets as well. */
+export function requestOptionsOf(options: RunOptions): RequestOptions {
   const { sessionId, userId, identity, metadata, history, clientTools, traceparent } = options
   return { sessionId, userId, identity, metadata, history, clientTools, traceparent }
 }
 
-/** What came of answers. */
+/** The result of answers. */
 export interface AnsweredRun {
   readonly record: RunRecord
-  /** What goes on, once the last request is answered. */
+  /** The run that goes on, once the last request is answered. */
   readonly next?: NextRun | undefined
 }
 
-/** A run that is to go on from another one. */
+/** A run that continues another one. */
 export type NextRun = Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
   readonly id: string
   readonly continues: Continued
   readonly webhook?: RunWebhook | undefined
 }
 
-/** What a run that waits was asked with. */
-export function askedOf({
+/** The request of a waiting run. */
+export function storedRequestOf({
   target,
   input,
   options,
@@ -122,7 +122,7 @@ export function askedOf({
   return { target, input, options, client, usedKey }
 }
 
-/** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
+/** Makes the stored state of a waiting run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
 export function waitingOf(
   { kind, name, scope }: Target,
   input: RunInput,
@@ -132,30 +132,30 @@ export function waitingOf(
   const all = {
     target: { kind, name, ...(scope !== undefined && { scope }) },
     input,
-    options: askedWith(options),
+    options: requestOptionsOf(options),
     requests,
     answers: [],
     ...(hasKeys(options) && { usedKey: true as const }),
   }
-  // As JSON has it: stores of every kind give back the same.
+  // The value after JSON, so that stores of every kind return the same.
   return { ...(JSON.parse(JSON.stringify(withoutKeys(all, options))) as Omit<Waiting, 'work'>), work }
 }
 
-/** Is told of what waits before that is written, and may change it. */
+/** Called with a waiting run before it is written, and may change it. */
 export interface Notes {
-  note(tx: Transaction, id: string, waiting: Waiting, footing: Footing): Waiting
+  note(tx: Transaction, id: string, waiting: Waiting, footing: Eviction): Waiting
 }
 
-/** Keeps what a run or task waits for, for as long as itself. Those of one client that wait are in one partition. */
+/** Stores what a run or task waits for, for as long as itself. Those of one client that wait are in one partition. */
 export function putWaiting(
   tx: Transaction,
   id: string,
   waiting: Waiting,
-  footing: Footing,
+  footing: Eviction,
   approvals?: Notes,
 ): void {
   const noted = approvals?.note(tx, id, waiting, footing) ?? waiting
-  // Of the same moment as in the list: the clock of a store goes on.
+  // The same time as in the list: the store's clock may go on in between.
   const value = { ...noted, at: noted.at ?? tx.now }
   const partition = openOf(value).length === 0 ? '' : (value.client ?? '')
   tx.put(WAITING, { id, partition, at: value.at, tags: {}, value, expiresAt: value.expiresAt }, footing)
@@ -167,12 +167,12 @@ export function dropWaiting(tx: Transaction, id: string): void {
   tx.delete(ASKING, id)
 }
 
-/** What a run or task waits for. */
+/** Reads what a run or task waits for. */
 export function waitingIn(tx: Reader, id: string): Waiting | undefined {
   return tx.get<Waiting>(WAITING, id)?.value
 }
 
-/** The record of a run with what stands apart from it: its result, and its open requests. */
+/** The record of a run with the parts that are stored apart: its result, and its open requests. */
 export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
   const { id } = record
   const result = tx.get<RunResult>(RESULTS, id)?.value
@@ -181,7 +181,7 @@ export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
   return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
 }
 
-/** The requests that nobody has answered. */
+/** The requests without an answer. */
 export function openOf({
   requests,
   answers,
@@ -193,10 +193,10 @@ export function openOf({
 }
 
 /**
- * What waits after some answers: all of them count, or none. Throws `request_not_found` for an id that was not asked,
- * `invalid_body` for an answer that does not fit, `request_changed` for another digest, and `already_answered` for a second,
- * different answer. The same answer again changes nothing. Where the run used a key, the last answer chooses nothing without one: from
- * its owner it is `key_required`.
+ * Applies answers to a waiting run: all of them count, or none. Throws `request_not_found` for an unknown id, `invalid_body` for
+ * an answer that does not fit, `request_changed` for another digest, and `already_answered` for a second, different answer. The
+ * same answer again changes nothing. If the run used a key, the last answer needs one too: without one it chooses no next run,
+ * and the owner gets `key_required`.
  */
 export function answered(
   waiting: Waiting,
@@ -226,12 +226,12 @@ export function answered(
   throw keyRequired()
 }
 
-/** The error of a client that has too many plain runs that wait. */
+/** The error for a client with too many plain runs that wait. */
 export function tooManyWaiting(max: number): ServableError {
   return new ServableError('too_many_runs', `This client already has ${max} runs that wait for answers`)
 }
 
-/** What the run that goes on gets. */
+/** Makes what the run that goes on gets. */
 export function continuedBy({ requests, answers, work, options }: Waiting, from: string): Continued {
   const byId = new Map(answers.map(answer => [answer.id, answer]))
   const answered = requests.flatMap(request => {
@@ -243,7 +243,7 @@ export function continuedBy({ requests, answers, work, options }: Waiting, from:
   return { from, answers, traceparent, work: { ...work, first, answered: [...work.answered, ...answered] } }
 }
 
-/** Whether two answers say the same. A digest says nothing of its own. */
+/** Whether two answers are equal. Digests are ignored. */
 function isSame({ digest: _, ...one }: Answer, { digest: __, ...other }: Answer): boolean {
   return canonicalJson(one) === canonicalJson(other)
 }
@@ -272,7 +272,7 @@ function checkSchema(value: unknown, schema: unknown, path: string): void {
   if (why !== undefined) throw misfit(path, `does not fit: ${why}`)
 }
 
-/** A run that used a key of its client goes on, or runs again, only with one. */
+/** The error if a run that used a key of its client goes on, or runs again, without one. */
 export function keyRequired(): ServableError {
   return new ServableError('key_required', 'The run used a key of its client: send one again')
 }

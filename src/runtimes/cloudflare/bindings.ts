@@ -4,11 +4,11 @@ import type { ObjectClassName, Reach } from '../../core/hosted.ts'
 import type { ObjectAddress } from '../../core/object-address.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'
-import { type Answer, unwrap } from './rpc.ts'
+import { type RpcAnswer, unwrap } from './rpc.ts'
 
-/** The methods of an object: an object of sockets answers requests, all others answer questions to their keepers. */
+/** The methods of an object. A socket object answers requests; all others answer calls of their services. */
 export interface ObjectStub {
-  ask(keeper: string, method: string, args: readonly unknown[]): Promise<Answer<unknown>>
+  ask(service: string, method: string, args: readonly unknown[]): Promise<RpcAnswer<unknown>>
   fetch(request: Request): Promise<Response>
 }
 
@@ -20,7 +20,7 @@ export const NAMES: Readonly<Record<ObjectClassName, readonly [binding: string, 
   metrics: ['SERVABLE_METRICS', 'ServableMetrics'],
 }
 
-/** Finds a binding by its name. Throws `invalid_options`, which says what to write, if the binding is missing. */
+/** Finds a binding by its name. If it is missing, throws `invalid_options` with the lines to add. */
 export function findObjects(className: ObjectClassName): ObjectNamespace<ObjectStub> {
   const [name, exported] = NAMES[className]
   const bindings = env as Readonly<Record<string, Partial<ObjectNamespace<ObjectStub>> | undefined>>
@@ -35,12 +35,12 @@ export function findObjects(className: ObjectClassName): ObjectNamespace<ObjectS
   )
 }
 
-/** Asks the keepers of objects. */
+/** Calls services in objects. */
 export const reach: Reach =
-  (className, place, keeper) =>
+  (className, address, service) =>
   async (method, ...args) => {
-    const name = typeof place === 'string' ? place : await nameOf(place)
-    return unwrap(findObjects(className).getByName(name).ask(keeper, method, args))
+    const name = typeof address === 'string' ? address : await nameOf(address)
+    return unwrap(findObjects(className).getByName(name).ask(service, method, args))
   }
 
 async function nameOf({ name, key }: Exclude<ObjectAddress, string>): Promise<string> {

@@ -7,7 +7,7 @@
 import type { Answer } from '../../agents/contract.ts'
 import { isServableError } from '../../base/errors.ts'
 import type { Reach } from '../../core/hosted.ts'
-import { type Remote, remote } from '../../core/object-service.ts'
+import { remote, type ServiceCalls } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import type { EndedRun } from '../../runs/stored/ended-run.ts'
@@ -22,7 +22,7 @@ import type {
   StartRequest,
   Viewer,
 } from '../../runs/stored/host.ts'
-import type { Asked } from '../../runs/stored/journal.ts'
+import type { StoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { followerOf } from '../../runs/stored/log-stream.ts'
 import {
@@ -37,13 +37,13 @@ import { keepMsOf } from '../../runs/stored/retention.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
 import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
-import { placeOfKey, RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
+import { addressOfKey, RUN_INDEX, RUN_SERVICE, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-object.ts'
 
 /** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
 
-/** Refusals before a run has begun. The client may send the same again later. */
+/** Errors before a run has begun. The client may send the same request again later. */
 const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded'])
 
 /** Makes the host. `indexes` is the number of index objects that share the runs of clients without an identity. */
@@ -61,7 +61,7 @@ class DurableHost implements RunHost {
     this.#reach = reach
     this.#settings = settings
     this.#indexes = indexes
-    this.#index = objectCalls((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+    this.#index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -74,7 +74,7 @@ class DurableHost implements RunHost {
       // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
       const { timeoutMs } = this.#settings
       const keepMs = keepMsOf({ kind, name, owner }, this.#settings, {})
-      id = await this.#index.reserve(placeOfKey(key.id), key, own, Date.now() + timeoutMs + keepMs)
+      id = await this.#index.reserve(addressOfKey(key.id), key, own, Date.now() + timeoutMs + keepMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
@@ -91,9 +91,10 @@ class DurableHost implements RunHost {
     try {
       return await this.#run(id).start(message)
     } catch (error) {
-      // Nothing is left of it. What waits in a queue then has its key there.
+      // No data is left. A queued run has its key in the queue.
       const isRefused = isServableError(error) && REFUSED.has(error.code)
-      if (key !== undefined && id === own && isRefused) await this.#index.free(placeOfKey(key.id), key.id, id)
+      if (key !== undefined && id === own && isRefused)
+        await this.#index.free(addressOfKey(key.id), key.id, id)
       throw error
     }
   }
@@ -126,7 +127,7 @@ class DurableHost implements RunHost {
     return this.#run(id).resume(viewer, request)
   }
 
-  asked(id: string, viewer: Viewer): Promise<Asked> {
+  asked(id: string, viewer: Viewer): Promise<StoredRequest> {
     return this.#run(id).asked(viewer)
   }
 
@@ -154,7 +155,7 @@ class DurableHost implements RunHost {
     try {
       await this.#run(id).delete(viewer)
     } catch (error) {
-      // What is gone must not be listed for good.
+      // Removes a deleted run from the lists.
       if (isServableError(error) && error.code === 'run_not_found') {
         await Promise.all(this.#indexes.namesOf(viewer).map(name => this.#index.remove(name, id)))
       }
@@ -187,7 +188,7 @@ class DurableHost implements RunHost {
     return { ...page, runs: status === undefined ? runs : runs.filter(run => run.status === status) }
   }
 
-  /** Asks the objects of running runs themselves, since the index learns of a run's end a moment later. */
+  /** Reads running runs from their own objects, since the index learns of a run's end a moment later. */
   async #fresh(run: RunSummary, owner: Viewer, index: string): Promise<RunSummary | undefined> {
     if (run.status !== 'running') return run
     try {
@@ -208,7 +209,7 @@ class DurableHost implements RunHost {
     return found.flat().slice(0, MAX_FOUND)
   }
 
-  #run(id: string): Remote<RunMethods> {
-    return remote(this.#reach('run', id, RUN_KEEPER))
+  #run(id: string): ServiceCalls<RunMethods> {
+    return remote(this.#reach('run', id, RUN_SERVICE))
   }
 }

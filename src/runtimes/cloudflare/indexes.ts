@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor } from '../../runs/stored/cursor.ts'
 import type { RunPage, Viewer } from '../../runs/stored/host.ts'
 import { partitionOf, type RunSummary } from '../../runs/stored/record.ts'
 import type { Position } from '../../stores/store.ts'
-import { comparePlaces } from '../../stores/timeline.ts'
+import { comparePositions } from '../../stores/timeline.ts'
 
 /** An index object that lists a run. */
 export interface ListedBy {
@@ -50,8 +50,8 @@ function hash(text: string): number {
 }
 
 /**
- * Joins the pages of several lists, newest first, each run with the index that lists it. Each page covers its list down to
- * its own cursor. The joined page ends at the newest of these cursors, so that it skips no run of another list.
+ * Joins the pages of several lists, newest first, each run with its index. Each page covers its list down to its own cursor. The
+ * joined page ends at the newest of these cursors, so that it skips no run of another list.
  */
 export function joinPages<Index>(
   pages: readonly (readonly [index: Index, page: RunPage])[],
@@ -59,19 +59,19 @@ export function joinPages<Index>(
 ): { runs: (readonly [run: RunSummary, index: Index])[]; nextCursor: string | null } {
   const all = pages.flatMap(([index, { runs }]) => runs.map(run => [run, index] as const))
   const [only] = pages
-  // A single list is in order already.
+  // A single list is sorted already.
   if (only !== undefined && pages.length === 1) return { runs: all, nextCursor: only[1].nextCursor }
   const stops = pages.flatMap(([, { nextCursor }]) => (nextCursor === null ? [] : [decodeCursor(nextCursor)]))
-  const stop = stops.toSorted(comparePlaces).at(-1)
-  const known = all.filter(([run]) => stop === undefined || comparePlaces(placeOf(run), stop) >= 0)
-  known.sort(([one], [other]) => comparePlaces(placeOf(other), placeOf(one)))
+  const stop = stops.toSorted(comparePositions).at(-1)
+  const known = all.filter(([run]) => stop === undefined || comparePositions(positionOf(run), stop) >= 0)
+  known.sort(([one], [other]) => comparePositions(positionOf(other), positionOf(one)))
   const runs = known.slice(0, limit)
   const last = runs.at(-1)
-  const next = known.length > limit && last !== undefined ? placeOf(last[0]) : stop
+  const next = known.length > limit && last !== undefined ? positionOf(last[0]) : stop
   return { runs, nextCursor: next === undefined ? null : encodeCursor(next) }
 }
 
 /** The position of a run in the list of an index. Index objects use whole milliseconds. */
-function placeOf({ id, createdAt }: RunSummary): Position {
+function positionOf({ id, createdAt }: RunSummary): Position {
   return { at: Date.parse(createdAt), id }
 }

@@ -1,6 +1,6 @@
 /**
- * The Durable Objects that keep state: of a run or a task, of lists, of an owner or a key, of metrics. Keepers of runs and of
- * plugins do their work.
+ * The Durable Objects that store state: runs and tasks, lists, the data of owners and keys, metrics. The services of the core and
+ * of plugins do their work.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectClassName, ObjectService, ObjectServiceMaker, Seat } from '../../core/hosted.ts'
+import type { ObjectClassName, ObjectContext, ObjectService, ObjectServiceMaker } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
@@ -17,27 +17,27 @@ import { type ObjectStore, objectStore } from '../../stores/objects/store.ts'
 import { Alarm } from './alarm.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
-import { type Answer, answering } from './rpc.ts'
-import { createRunIndex, RUN_KEEPER } from './run-index.ts'
+import { answering, type RpcAnswer } from './rpc.ts'
+import { createRunIndex, RUN_SERVICE } from './run-index.ts'
 import { createRunObject } from './run-object.ts'
 
-/** Milliseconds after which a keeper whose maintenance failed is asked again. */
+/** Milliseconds before an alarm is repeated if the work of a service failed. */
 const RETRY_MS = 60_000
 
 /** The same, if this version cannot read the storage. Only another deployment helps. */
 const UNREADABLE_MS = 60 * 60 * 1000
 
-/** The classes whose objects have keepers. */
-export type KeepingClass = Exclude<ObjectClassName, 'gateway'>
+/** The classes whose objects have services. */
+export type ServiceClass = Exclude<ObjectClassName, 'gateway'>
 
-/** Makes a class. */
-export function keepingClass(className: KeepingClass, exportName: string, core: Core): ObjectClass {
+/** Makes a class of Durable Objects. */
+export function serviceClass(className: ServiceClass, exportName: string, core: Core): ObjectClass {
   const makers = makersOf(className, core)
   return class extends DurableObject {
     readonly #state: ObjectState
     readonly #store: ObjectStore
     readonly #alarm: Alarm
-    readonly #keepers = new Map<string, ObjectService>()
+    readonly #services = new Map<string, ObjectService>()
     readonly #answer = answering(() => core.log)
 
     constructor(state: ObjectState, env: unknown) {
@@ -48,16 +48,16 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
       this.#alarm = new Alarm(state.storage)
     }
 
-    /** Asks the keeper of a name. An object has no other interface. */
-    ask(keeper: string, method: string, args: readonly unknown[]): Promise<Answer<unknown>> {
-      return this.#answer(() => this.#keeper(keeper).ask(method, args))
+    /** Calls a method of the service with that name. An object has no other interface. */
+    ask(service: string, method: string, args: readonly unknown[]): Promise<RpcAnswer<unknown>> {
+      return this.#answer(() => this.#service(service).ask(method, args))
     }
 
     override async alarm(): Promise<void> {
       try {
         if (this.#store.isEmpty()) return
       } catch (error) {
-        this.#tell(error)
+        this.#logError(error)
         return this.#alarm.set(Date.now() + UNREADABLE_MS)
       }
       const isSet = await this.#alarm.ring(async () => {
@@ -68,31 +68,31 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
 
     async #lookAfter(name: string): Promise<void> {
       try {
-        await this.#keeper(name).alarm?.()
+        await this.#service(name).alarm?.()
       } catch (error) {
-        this.#tell(error)
+        this.#logError(error)
         await this.#alarm.set(Date.now() + RETRY_MS)
       }
     }
 
-    #tell(error: unknown): void {
+    #logError(error: unknown): void {
       logThrown(core.log, { event: 'object.failed' }, error)
     }
 
-    #keeper(name: string): ObjectService {
-      const made = this.#keepers.get(name)
+    #service(name: string): ObjectService {
+      const made = this.#services.get(name)
       if (made !== undefined) return made
       const make = makers.get(name)
       if (make === undefined) throw missing(exportName, name)
-      const keeper = make(this.#seatOf(name), core)
-      this.#store.pass(keeper.passing ?? [])
-      this.#keepers.set(name, keeper)
-      return keeper
+      const service = make(this.#contextOf(name), core)
+      this.#store.holdInMemory(service.inMemory ?? [])
+      this.#services.set(name, service)
+      return service
     }
 
-    #seatOf(name: string): Seat {
+    #contextOf(name: string): ObjectContext {
       const store = this.#store
-      const isShared = () => store.holdsBeside(this.#keepers.get(name)?.collections ?? [])
+      const isShared = () => store.holdsBeside(this.#services.get(name)?.collections ?? [])
       return {
         store,
         reach,
@@ -110,21 +110,21 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
   }
 }
 
-/** The keepers of a class by name: the core's own and those of the plugins. */
-function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, ObjectServiceMaker<Core>> {
+/** The makers of services of a class, by name: the core's own and those of the plugins. */
+function makersOf(className: ServiceClass, core: Core): ReadonlyMap<string, ObjectServiceMaker<Core>> {
   const makers = new Map<string, ObjectServiceMaker<Core>>()
-  const keep = (name: string, transactions: Transactions) =>
-    makers.set(name, seat => objectServiceOf(seat, transactions))
-  if (className === 'run') makers.set(RUN_KEEPER, createRunObject)
+  const add = (name: string, transactions: Transactions) =>
+    makers.set(name, context => objectServiceOf(context, transactions))
+  if (className === 'run') makers.set(RUN_SERVICE, createRunObject)
   if (className === 'index') {
-    makers.set(RUN_KEEPER, createRunIndex)
-    keep(SESSIONS_IN_STATE.name, SESSIONS_IN_STATE.transactions)
+    makers.set(RUN_SERVICE, createRunIndex)
+    add(SESSIONS_IN_STATE.name, SESSIONS_IN_STATE.transactions)
   }
   for (const { plugin, name } of core.mounted) {
     if (className === 'index') {
-      for (const [keeper, each] of Object.entries(plugin.transactions ?? {})) keep(keeper, each)
+      for (const [service, each] of Object.entries(plugin.transactions ?? {})) add(service, each)
       const { kept } = plugin
-      if (kept !== undefined) keep(name, kept.over(name))
+      if (kept !== undefined) add(name, kept.over(name))
     }
     const make = plugin.objectServices?.[className]
     if (make !== undefined) makers.set(name, make)
@@ -132,9 +132,9 @@ function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, Obje
   return makers
 }
 
-function missing(exportName: string, keeper: string): ServableError {
+function missing(exportName: string, service: string): ServableError {
   return new ServableError(
     'invalid_options',
-    `\`${exportName}\` does not know the plugin \`${keeper}\`: give it to the handler of \`durableObjects(handler)\``,
+    `\`${exportName}\` does not know the plugin \`${service}\`: give it to the handler of \`durableObjects(handler)\``,
   )
 }

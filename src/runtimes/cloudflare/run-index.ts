@@ -1,10 +1,10 @@
 /**
- * What an index object keeps for runs: the list of an owner's runs, the places of running runs, and idempotency keys.
+ * The data of an index object about runs: the list of an owner's runs, the counts of running runs, and idempotency keys.
  *
  * @module
  */
 
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
@@ -22,33 +22,33 @@ import {
 } from '../../runs/stored/record.ts'
 import { tooManyWaiting, WAITING } from '../../runs/waiting/waiting.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
-import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
+import { admitListed, fillSlots, type SlotBounds } from './run-slots.ts'
 
-/** The name of the keepers of runs. No plugin can have it. */
-export const RUN_KEEPER = 'core:run'
+/** The name of the services for runs. No plugin can have it. */
+export const RUN_SERVICE = 'core:run'
 
-/** The index object of a key. */
-export function placeOfKey(keyId: string): string {
+/** The address of the index object of a key. */
+export function addressOfKey(keyId: string): string {
   return `key:${keyId}`
 }
 
-/** See {@link RUN_INDEX}. */
+/** The type of {@link RUN_INDEX}. */
 export interface RunIndex extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: Viewer, query: RunQuery) => RunPage
-    /** Ids that a reference out of the log may mean. */
+    /** Ids of runs that a reference from the log may refer to. */
     readonly idsOf: (tx: Reader, reference: string) => readonly string[]
   }
   readonly writes: {
     /** Throws `too_many_runs` if the owner or the client has too many running runs. */
-    readonly admit: (tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds) => void
+    readonly admit: (tx: Transaction, run: StoredRun, client: string, bounds: SlotBounds) => void
     readonly update: (tx: Transaction, run: StoredRun, expiresAt: number | undefined) => void
-    /** Takes a place among the plain runs of a client that wait. Throws `too_many_runs`. */
+    /** Counts a waiting plain run of a client. Throws `too_many_runs`. */
     readonly wait: (tx: Transaction, id: string, client: string, max: number, expiresAt: number) => void
     readonly remove: (tx: Transaction, id: string) => void
-    /** The run of a key. A new key gets `runId`. */
+    /** Returns the run of a key. A new key gets `runId`. */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, expiresAt: number) => string
-    /** The run of a key is deleted: the key stands for nothing any more. */
+    /** Frees the key of a deleted run. */
     readonly free: (tx: Transaction, keyId: string, runId: string) => void
   }
 }
@@ -56,8 +56,8 @@ export interface RunIndex extends Transactions {
 /** The transactions of an index object. */
 export const RUN_INDEX: RunIndex = {
   expiring: [KEYS, WAITING],
-  // Places of running runs are counted in memory. The list has the runs that an earlier memory counted.
-  passing: [RUNNING],
+  // Running runs are counted in memory. After an eviction, the list restores the counts.
+  inMemory: [RUNNING],
   reads: {
     list(tx, owner, query) {
       if (query.cursor !== undefined) decodeCursor(query.cursor)
@@ -95,22 +95,22 @@ export const RUN_INDEX: RunIndex = {
   },
 }
 
-/** Makes the keeper of an index object. */
-export function createRunIndex(seat: Seat): ObjectService {
-  const keeper = objectServiceOf(seat, RUN_INDEX)
-  let hasPlaces = false
-  /** Restores places in a transaction of its own, since a refused run undoes its own transaction. */
+/** Creates the service of an index object. */
+export function createRunIndex(context: ObjectContext): ObjectService {
+  const service = objectServiceOf(context, RUN_INDEX)
+  let hasSlots = false
+  /** Restores the counts in a transaction of its own, since a refused run undoes its own transaction. */
   const fill = ([run, , bounds]: AdmitArgs) => {
-    seat.store.write(tx => fillPlaces(tx, partitionOf(run.owner), bounds))
-    hasPlaces = true
+    context.store.write(tx => fillSlots(tx, partitionOf(run.owner), bounds))
+    hasSlots = true
   }
   return {
-    ...keeper,
+    ...service,
     ask(method, args) {
-      if (method === 'admit' && !hasPlaces) fill(args as AdmitArgs)
-      return keeper.ask(method, args)
+      if (method === 'admit' && !hasSlots) fill(args as AdmitArgs)
+      return service.ask(method, args)
     },
   }
 }
 
-type AdmitArgs = readonly [run: StoredRun, client: string, bounds: PlaceBounds]
+type AdmitArgs = readonly [run: StoredRun, client: string, bounds: SlotBounds]

@@ -1,5 +1,5 @@
 /**
- * The stored run of a Durable Object. The run executes in the object, and the object's database has its record and log.
+ * The stored run of a Durable Object. The run executes in the object, whose database has its record and log.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.t
 import { sessionOf } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectService, Seat } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
@@ -17,7 +17,7 @@ import { admitted } from '../../runs/admit.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { EndedRun } from '../../runs/stored/ended-run.ts'
 import type { IdempotencyKey, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/stored/host.ts'
-import { ASKED, type Asked, JOURNAL } from '../../runs/stored/journal.ts'
+import { JOURNAL, REQUESTS, type StoredRequest } from '../../runs/stored/journal.ts'
 import { createLocalHost } from '../../runs/stored/local-host.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { streamOf } from '../../runs/stored/log-stream.ts'
@@ -39,7 +39,7 @@ import type { Asking } from '../../runs/waiting/asking.ts'
 import type { AnsweredRun } from '../../runs/waiting/waiting.ts'
 import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting/waiting.ts'
 import type { ListedBy } from './indexes.ts'
-import { placeOfKey, RUN_INDEX, RUN_KEEPER } from './run-index.ts'
+import { addressOfKey, RUN_INDEX, RUN_SERVICE } from './run-index.ts'
 
 /** A request to start a run, from the Worker to the object. Keys stay in memory on both sides. */
 export interface StartMessage {
@@ -50,7 +50,7 @@ export interface StartMessage {
   readonly input: RunInput
   readonly options: RunOptions
   readonly owner: string | null
-  /** The client whose place the run takes. */
+  /** The client that the run counts for. */
   readonly client: string
   /** The index object that lists the run. */
   readonly listedBy: ListedBy
@@ -60,17 +60,17 @@ export interface StartMessage {
   readonly secrets?: readonly string[] | undefined
   readonly continues?: Continued | undefined
   readonly webhook?: RunWebhook | undefined
-  /** The object keeps its id, and gives it free when the run is deleted. */
+  /** The object stores the key's id, and frees the key when the run is deleted. */
   readonly key?: IdempotencyKey | undefined
 }
 
-/** A plain run that waits, as it crosses from the Worker. */
+/** The RPC message for a plain run that waits. */
 export type KeepMessage = WaitingRun & Pick<StartMessage, 'listedBy'>
 
-/** A run that has ended elsewhere, as it crosses. */
+/** The RPC message for a run that has ended elsewhere. */
 export type RecordMessage = EndedRun & Pick<StartMessage, 'listedBy'>
 
-/** What a run's object answers. */
+/** The RPC methods of a run's object. */
 export interface RunMethods {
   start(message: StartMessage): Promise<RunRecord>
   get(viewer: Viewer): Promise<RunRecord>
@@ -86,10 +86,10 @@ export interface RunMethods {
     by: AnsweredBy | undefined,
   ): Promise<AnsweredRun>
   resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
-  asked(viewer: Viewer): Promise<Asked>
+  asked(viewer: Viewer): Promise<StoredRequest>
   delete(viewer: Viewer): Promise<void>
   feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
-  /** Itself, whoever's it is, or nothing. */
+  /** Returns the run whoever owns it, or an empty list. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
   events(viewer: Viewer, query: EventQuery): Promise<LogPage>
@@ -98,47 +98,47 @@ export interface RunMethods {
 /** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
-/** Makes the keeper of one object's run. */
-export function createRunObject(seat: Seat, core: Core): ObjectService {
-  const { store, reach } = seat
+/** Creates the service of one object's run. */
+export function createRunObject(context: ObjectContext, core: Core): ObjectService {
+  const { store, reach } = context
   const settings = runsInObject(core)
-  const index = objectCalls((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
+  const index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
 
   /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
 
-  /** What the run asks still; undefined for one that never waited, and where nobody lists that. */
+  /** The open questions of the run. Undefined if it never waited, or without the approvals plugin. */
   const asked = ({ record: { id } }: StoredRun): Asking | undefined => {
     return store.read(tx => settings.approvals?.asking(tx, id))
   }
 
-  const kept: KeptInObject<StoredRun> = new KeptInObject(seat, {
+  const kept: KeptInObject<StoredRun> = new KeptInObject(context, {
     collection: RUNS,
     missing: () => new ServableError('run_not_found', 'There is no such run'),
-    // One at work is listed since it was admitted.
-    storyOf(run) {
+    // A running run is listed since its admission.
+    statusOf(run) {
       const { status, continuedBy = '' } = run.record
       if (status === 'running') return undefined
       return `${status} ${continuedBy} ${asked(run)?.open.length ?? ''}`
     },
     isAtWork: ({ record }) => record.status === 'running',
-    async tell({ value, expiresAt }) {
+    async report({ value, expiresAt }) {
       await index.update(indexOf(value), value, expiresAt)
       const asking = asked(value)
-      if (asking !== undefined) await settings.approvals?.tell(asking)
-      await settings.notices?.tell(store)
+      if (asking !== undefined) await settings.approvals?.enlist(asking)
+      await settings.notices?.forward(store)
     },
     async unlist({ id, value }) {
-      await settings.notices?.tell(store)
+      await settings.notices?.forward(store)
       await settings.files?.forget?.({ runId: id, owner: value.owner })
       const asking = asked(value)
-      if (asking !== undefined) await settings.approvals?.tell({ ...asking, open: [] })
+      if (asking !== undefined) await settings.approvals?.enlist({ ...asking, open: [] })
       await index.remove(indexOf(value), id)
     },
-    // The host ends a run that an eviction interrupted before it answers anything about it.
+    // `get` ends a run that an eviction interrupted.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
-    // What it asks may expire before.
+    // An open question may expire before the run.
     nextAt: at =>
       Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
     forget(tx, run) {
@@ -151,10 +151,10 @@ export function createRunObject(seat: Seat, core: Core): ObjectService {
     settings,
     retention: {},
     leavesExpired: true,
-    onEnded: () => seat.waitUntil(kept.settle().then(() => settings.onFree?.())),
+    onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
   })
 
-  /** Keeps the name of the index object, where it is not the owner's. */
+  /** Stores the name of the index object, if it is not the owner's. */
   function keepListedBy({ id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>) {
     if (name === partitionOf(owner)) return
     store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
@@ -188,20 +188,20 @@ export function createRunObject(seat: Seat, core: Core): ObjectService {
         return host.start({ ...message, target, options })
       }
       const { client, input } = message
-      // What is refused is in no list.
+      // A refused run is in no list.
       const isKnown = kept.document() !== undefined
       const record = await admitted(
         isKnown ? undefined : settings.admit,
         { id, target, input, options, client },
         start,
       )
-      if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
+      if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
       return record
     },
     async get(viewer) {
       const record = await host.get(await kept.id(), viewer)
       // An eviction may have ended the run. The index learns of it before the caller does.
-      if (kept.isUntold()) await kept.settle()
+      if (kept.isUnreported()) await kept.settle()
       return record
     },
     wait: async viewer => host.wait(await kept.id(), viewer, new AbortController().signal),
@@ -250,18 +250,18 @@ export function createRunObject(seat: Seat, core: Core): ObjectService {
       kept.delete(async ({ id, value: { keyId } }) => {
         if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
         await settings.notices?.forget(store, id)
-        if (keyId !== null) await index.free(placeOfKey(keyId), keyId, id)
+        if (keyId !== null) await index.free(addressOfKey(keyId), keyId, id)
       }),
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
   return {
     collections: [
-      ...[RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY, FEEDBACK],
+      ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
       ...(settings.notices?.collections ?? []),
     ],
-    // What is at work in this object ends with its memory; the record says so to whoever asks next.
-    // The run has the id of its key, and that key an object of its own.
-    passing: [RUNNING, KEYS],
+    // Work in this object ends with its memory, which the record shows at the next read. The key of a run has an object of its
+    // own.
+    inMemory: [RUNNING, KEYS],
     ask: (method, args) => callIn(methods, method, args),
     alarm: () => kept.alarm(),
   }

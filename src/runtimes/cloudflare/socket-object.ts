@@ -1,5 +1,5 @@
 /**
- * The Durable Object of sockets. A plugin provides its keeper.
+ * The Durable Object of sockets. A plugin provides its service.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { SleepingSocket, SocketSeat, SocketService } from '../../core/hosted.ts'
+import type { SleepingSocket, SocketObjectContext, SocketService } from '../../core/hosted.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState, SocketPair } from './platform.ts'
 
@@ -16,40 +16,40 @@ declare const WebSocketPair: new () => SocketPair
 /** Makes the class. */
 export function socketClass(core: Core): ObjectClass {
   return class ServableGateway extends DurableObject {
-    readonly #keeper: SocketService
+    readonly #service: SocketService
 
     constructor(state: ObjectState, env: unknown) {
       // If a user has the runtime's own types, they type the base class.
       super(state as never, env as never)
       const open = core.mounted.find(({ plugin }) => plugin.sockets !== undefined)?.plugin.sockets
       if (open === undefined) throw missing()
-      this.#keeper = open(socketSeat(state), core)
+      this.#service = open(socketContext(state), core)
     }
 
     override fetch(request: Request): Promise<Response> {
-      return this.#keeper.fetch(request)
+      return this.#service.fetch(request)
     }
 
     override webSocketMessage(socket: SleepingSocket, message: string | ArrayBuffer): void {
-      this.#keeper.message(socket, message)
+      this.#service.message(socket, message)
     }
 
     override webSocketClose(socket: SleepingSocket, code: number, reason: string): void {
-      this.#keeper.close(socket, code, reason)
+      this.#service.close(socket, code, reason)
     }
 
     override webSocketError(socket: SleepingSocket): void {
-      this.#keeper.close(socket, 1006, '')
+      this.#service.close(socket, 1006, '')
     }
 
     override async alarm(): Promise<void> {
-      this.#keeper.alarm()
+      this.#service.alarm()
     }
   }
 }
 
-/** An object as the keeper of its sockets sees it. */
-export function socketSeat(state: ObjectState): SocketSeat {
+/** The context of the socket service in this object. */
+export function socketContext(state: ObjectState): SocketObjectContext {
   return {
     reach,
     sockets: () => state.getWebSockets(),

@@ -9,7 +9,7 @@ import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } f
 import { addressIn } from '../../web/ip-address.ts'
 import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
-import { tellStarted, useReadableLog } from '../started.ts'
+import { logStarted, useReadableLog } from '../started.ts'
 
 /**
  * The part of Workers' `ExecutionContext` that is used. It is restated here, so that the declarations need no types package
@@ -33,9 +33,9 @@ export type WorkerFetch = (request: Request, env: unknown, context: WorkerContex
 
 /**
  * Makes the `fetch` of a Worker. It gives the handler the client's address and `waitUntil`. On Cloudflare the address is that of
- * `cf-connecting-ip`, which the edge sets; on workerd alone it is that of the connection. With `NODE_ENV=development`, as under `wrangler
- * dev`, it is unknown: clients may send that header there. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a
- * run stops when its client leaves.
+ * `cf-connecting-ip`, which the edge sets; on workerd alone it is that of the connection. With `NODE_ENV=development`, as under
+ * `wrangler dev`, it is unknown: clients may send that header there. `wrangler.toml` needs the compatibility flag
+ * `enable_request_signal`, so that a run stops when its client disconnects.
  *
  * @example
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
@@ -54,14 +54,14 @@ export function worker(handler: Fetch): WorkerFetch {
   }
 }
 
-/** An isolate has its first request. */
+/** Called for the first request of an isolate. */
 function begin(handler: Fetch): void {
-  // Bundlers put the value in. So a Worker in production does not have the readable log.
+  // Bundlers replace this expression. So a Worker in production does not contain the readable log.
   if (typeof process !== 'undefined' && process.env.NODE_ENV === 'development') useReadableLog(handler)
-  tellStarted(handler)
+  logStarted(handler)
 }
 
-/** Also where a bundler puts the value in, and there is no `process`. */
+/** Works too if a bundler replaces the expression and there is no `process`. */
 function isDevelopment(): boolean {
   try {
     return process.env.NODE_ENV === 'development'
@@ -70,10 +70,10 @@ function isDevelopment(): boolean {
   }
 }
 
-/** Cloudflare refuses requests whose client has sent it. `wrangler dev` sets it only where the client has not. */
+/** Cloudflare refuses requests in which the client has set this header. `wrangler dev` sets it only if the client has not. */
 const ADDRESS = 'cf-connecting-ip'
 
-/** What workerd itself adds to a request: the address of the connection, with its port. Cloudflare and wrangler do not tell it. */
+/** The address of the connection with its port, which workerd adds to a request. Cloudflare and wrangler do not provide it. */
 interface Connected {
   readonly cf?: { readonly clientIp?: string }
 }

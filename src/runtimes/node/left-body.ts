@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Bounds of what is read and dropped, so that a client that still sends gets the answer. */
+/** Limits of the data that is read and dropped, so that a client that still sends gets the answer. */
 const MAX_DROPPED = 16 * 1024 * 1024
 const DROP_MS = 5000
 
@@ -31,7 +31,7 @@ export class LeavingResponse<R extends IncomingMessage = IncomingMessage> extend
   }
 }
 
-/** Ends a connection after what is written. Node alone would reset it, and the client might lose the answer. */
+/** Ends a connection after the pending writes. Node alone would reset it, and the client might lose the answer. */
 function dropRest(this: Socket): void {
   let left = MAX_DROPPED
   this.removeAllListeners('data').on('data', bytes => {

@@ -189,8 +189,8 @@ export function acceptSockets(
 const MAX_EARLY = 64 * 1024
 
 /**
- * The answer on a connection that Node has left because of the upgrade request. It ends the connection. Who reads a connection
- * hears that its client leaves. So what comes before the answer is kept for the WebSocket, and what comes after it is dropped.
+ * An answer on a connection that Node has detached because of the upgrade request. It ends the connection. To notice a
+ * disconnect, the connection must be read. So data before the answer is kept for the WebSocket, and data after it is dropped.
  */
 class Answer extends ServerResponse {
   readonly #stream: Duplex
@@ -209,7 +209,7 @@ class Answer extends ServerResponse {
     this.#early = [head]
     this.#earlyBytes = head.length
     this.shouldKeepAlive = false
-    // Node's types leave out that any stream will do, as for the server itself.
+    // Node's types omit that any stream will do, as for the server itself.
     this.assignSocket(stream as Socket)
     this.once('finish', () => stream.end(() => stream.destroy()))
     stream.on('data', this.#take).on('drain', this.#drained).on('end', endBack)
@@ -229,7 +229,7 @@ class Answer extends ServerResponse {
   }
 }
 
-/** A client that sends no more is gone, as for Node's own server. */
+/** A client that ends its side has disconnected, as for Node's own server. */
 function endBack(this: Duplex): void {
   this.end()
 }

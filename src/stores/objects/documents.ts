@@ -41,19 +41,19 @@ export class ObjectDocuments {
     )
     if (before !== undefined) this.#deleteParts(collection, id, Number(before.parts))
     else if (this.#isLarge(collection)) this.#tables.index(collection)
-    const place = [collection, id] as const
+    const key = [collection, id] as const
     const content = [expiresAt ?? null, JSON.stringify(tags), rest.length, first] as const
     if (before?.partition === partition && before.at === at) {
       // SQLite does not write an index if the statement names none of its columns.
       this.#tables.all(
         'UPDATE object_documents SET expires = ?, tags = ?, parts = ?, value = ? WHERE collection = ? AND id = ? AND part = 0',
         ...content,
-        ...place,
+        ...key,
       )
     } else {
       this.#tables.all(
         'INSERT OR REPLACE INTO object_documents (collection, id, part, partition, at, expires, tags, parts, value) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)',
-        ...place,
+        ...key,
         partition,
         at,
         ...content,
@@ -62,7 +62,7 @@ export class ObjectDocuments {
     for (const [index, data] of rest.entries()) {
       this.#tables.all(
         'INSERT INTO object_documents (collection, id, part, value) VALUES (?, ?, ?, ?)',
-        ...place,
+        ...key,
         index + 1,
         data,
       )
@@ -84,10 +84,10 @@ export class ObjectDocuments {
     const most = isPlain ? Math.min(looks, limit + 1) : looks
     const rows = this.#newest(COLUMNS, collection, query, most, { where, values, limit: limit + 1 })
     const documents = rows.slice(0, limit).map(row => this.#toDocument<T>(collection, row))
-    if (rows.length > limit) return { documents, next: placeOf(rows[limit - 1]) }
+    if (rows.length > limit) return { documents, next: positionOf(rows[limit - 1]) }
     if (isPlain && rows.length < looks) return { documents, next: undefined }
     const [last] = this.#newest('at, id', collection, query, 1, { offset: looks - 1 })
-    return { documents, next: placeOf(last) }
+    return { documents, next: positionOf(last) }
   }
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
@@ -226,6 +226,6 @@ function having(tags: Tags): { readonly where: string; readonly values: SqlValue
   }
 }
 
-function placeOf(row: SqlRow | undefined): Position | undefined {
+function positionOf(row: SqlRow | undefined): Position | undefined {
   return row && { at: Number(row.at), id: String(row.id) }
 }

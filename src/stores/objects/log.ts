@@ -5,7 +5,7 @@
  */
 
 import { joinChunks, MAX_CHUNK_UNITS, splitChunks } from '../sql/chunks.ts'
-import type { LogEntry } from '../store.ts'
+import type { StoredLogEntry } from '../store.ts'
 import type { Tables } from './tables.ts'
 
 /** Most entries of a row. */
@@ -50,7 +50,7 @@ export class ObjectLog {
     return seq
   }
 
-  read(log: string, after: number, limit: number): LogEntry[] {
+  read(log: string, after: number, limit: number): StoredLogEntry[] {
     this.flush()
     if (limit <= 0 || !this.#tables.has('object_log')) return []
     const rows = this.#tables.all(

@@ -1,6 +1,6 @@
+import { InMemoryCollections } from '../../runtimes/cloudflare/in-memory.ts'
 import { alone } from '../presence.ts'
 import type { NearStore } from '../store.ts'
-import { Passing } from './passing.ts'
 import type { ObjectStorage } from './storage.ts'
 import { Tables } from './tables.ts'
 import { ObjectTransaction } from './transaction.ts'
@@ -11,8 +11,8 @@ export interface ObjectStore extends NearStore {
   isEmpty(): boolean
   /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean
-  /** Keeps these collections in memory from now on. */
-  pass(collections: readonly string[]): void
+  /** Holds these collections in memory only from now on. */
+  holdInMemory(collections: readonly string[]): void
   /** Deletes everything, with the database and the alarm. */
   clear(): Promise<void>
 }
@@ -34,10 +34,10 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       throw error
     }
   }
-  const passing = new Passing()
+  const inMemory = new InMemoryCollections()
   let presence = alone()
   const transact: NearStore['transact'] = work =>
-    passing.transact(() => inObject(kept => work(passing.over(kept))))
+    inMemory.transact(() => inObject(kept => work(inMemory.over(kept))))
   return {
     get instance() {
       return presence.instance
@@ -51,8 +51,8 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     close() {},
     isEmpty: () => tables.isEmpty,
     holdsBeside: collections => tx.holdsBeside(collections),
-    pass(collections) {
-      for (const each of collections) passing.add(each)
+    holdInMemory(collections) {
+      for (const each of collections) inMemory.add(each)
     },
     async clear() {
       await storage.deleteAlarm()
@@ -60,7 +60,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       // The tables are gone before `deleteAll` resolves. Code of this object that runs meanwhile must not look for them.
       tables.forget()
       tx.forget()
-      passing.clear()
+      inMemory.clear()
       // Work in progress has nothing left to write into.
       presence = alone()
       await deleted

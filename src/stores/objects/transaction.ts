@@ -1,4 +1,12 @@
-import type { Document, Filter, Found, ListQuery, LogEntry, SearchQuery, Transaction } from '../store.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  SearchQuery,
+  StoredLogEntry,
+  Transaction,
+} from '../store.ts'
 import { ObjectDocuments } from './documents.ts'
 import { ObjectLog } from './log.ts'
 import type { Tables } from './tables.ts'
@@ -61,7 +69,7 @@ export class ObjectTransaction implements Transaction {
     return this.#log.append(log, data, seal)
   }
 
-  read(log: string, after: number, limit: number): LogEntry[] {
+  read(log: string, after: number, limit: number): StoredLogEntry[] {
     return this.#log.read(log, after, limit)
   }
 

@@ -1,5 +1,5 @@
 /**
- * `servable store`: brings the schema to the newest version, and says whether a deployment could work.
+ * `servable store`: migrates the schema to the newest version, and checks whether a deployment would work.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type PostgresDriver, postgresDriver } from './driver.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME } from './options.ts'
 import { MIGRATIONS, type Migration, migrate, quoted, schemaState } from './schema.ts'
 
-/** The options as the command line has them. */
+/** The options of the command line. */
 export interface StoreOptions {
   readonly url?: unknown
   readonly listenUrl?: unknown
@@ -18,13 +18,13 @@ export interface StoreOptions {
 }
 
 /** Milliseconds to wait for a notification. */
-const HEARD_MS = 5000
+const NOTIFIED_MS = 5000
 
-/** Does one act, says so line by line, and gives the exit code. Throws for wrong options. */
+/** Runs one action, prints each step on a line, and returns the exit code. Throws for wrong options. */
 export async function storeCommand(
   act: string,
   options: StoreOptions,
-  say: (line: string) => void,
+  print: (line: string) => void,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<number> {
   const { url, listenUrl, schema = 'servable', prepare } = options
@@ -36,26 +36,26 @@ export async function storeCommand(
   if (!isSchemaName(schema)) throw new Error(`--schema must be ${SCHEMA_NAME}`)
   const driver = postgresDriver(url, { max: 1, prepare: prepare !== false, ssl: undefined })
   try {
-    const known = { driver, schema, say, migrations }
+    const known = { driver, schema, print, migrations }
     return await (act === 'migrate' ? migrated(known) : checked(known, listenUrl))
   } finally {
     await driver.end().catch(() => {})
   }
 }
 
-/** What both acts need. */
-interface Known {
+/** The arguments of both actions. */
+interface CommandTarget {
   readonly driver: PostgresDriver
   readonly schema: string
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   readonly migrations: readonly Migration[]
 }
 
-async function migrated({ driver, schema, say, migrations }: Known): Promise<number> {
+async function migrated({ driver, schema, print, migrations }: CommandTarget): Promise<number> {
   const { version } = await schemaState(driver, schema)
   await migrate(driver, schema, migrations)
   const isNew = version < migrations.length
-  say(
+  print(
     isNew
       ? `${schema}: version ${version} → ${migrations.length}`
       : `${schema}: version ${version}, nothing to do`,
@@ -64,26 +64,26 @@ async function migrated({ driver, schema, say, migrations }: Known): Promise<num
 }
 
 async function checked(
-  { driver, schema, say, migrations }: Known,
+  { driver, schema, print, migrations }: CommandTarget,
   listenUrl: string | undefined,
 ): Promise<number> {
   let wrongs = 0
-  const tell = (isRight: boolean, what: string, fix: string) => {
+  const check = (isRight: boolean, what: string, fix: string) => {
     if (!isRight) wrongs++
-    say(isRight ? `ok     ${what}` : `wrong  ${what}: ${fix}`)
+    print(isRight ? `ok     ${what}` : `wrong  ${what}: ${fix}`)
   }
   const [server] = await driver.query(
     "SELECT current_setting('server_version') AS name, current_setting('server_version_num')::int AS version",
     [],
   )
-  tell(Number(server?.version) >= 130_000, `PostgreSQL ${server?.name}`, 'use 13 or newer')
+  check(Number(server?.version) >= 130_000, `PostgreSQL ${server?.name}`, 'use 13 or newer')
   const { version, oldest } = await schemaState(driver, schema)
-  tell(version >= migrations.length, `schema ${schema}, version ${version}`, 'run `servable store migrate`')
-  tell(oldest <= migrations.length, 'this version of servable is new enough', 'use a newer one')
-  if (version > 0) tell(await mayWrite(driver, schema), 'the role may read and write', RIGHTS)
+  check(version >= migrations.length, `schema ${schema}, version ${version}`, 'run `servable store migrate`')
+  check(oldest <= migrations.length, 'this version of servable is new enough', 'use a newer one')
+  if (version > 0) check(await mayWrite(driver, schema), 'the role may read and write', RIGHTS)
   if (listenUrl !== undefined) {
-    tell(
-      await isHeard(driver, listenUrl, schema),
+    check(
+      await isNotified(driver, listenUrl, schema),
       'notifications arrive',
       'the address must not be that of a pooler in transaction mode',
     )
@@ -107,19 +107,19 @@ async function mayWrite(driver: PostgresDriver, schema: string): Promise<boolean
   return row?.is === true
 }
 
-async function isHeard(driver: PostgresDriver, url: string, schema: string): Promise<boolean> {
-  const word = crypto.randomUUID()
+async function isNotified(driver: PostgresDriver, url: string, schema: string): Promise<boolean> {
+  const token = crypto.randomUUID()
   const { promise, resolve } = deferred<boolean>()
   const ear = postgresDriver(url, {
     ...{ max: 1, prepare: false, ssl: undefined },
     onNotify: text => {
-      if (text === word) resolve(true)
+      if (text === token) resolve(true)
     },
   })
-  const timer = setTimeout(() => resolve(false), HEARD_MS)
+  const timer = setTimeout(() => resolve(false), NOTIFIED_MS)
   try {
     await ear.query(`LISTEN ${quoted(schema)}`, [])
-    await driver.query('SELECT pg_notify($1::text, $2::text)', [schema, word])
+    await driver.query('SELECT pg_notify($1::text, $2::text)', [schema, token])
     return await promise
   } finally {
     clearTimeout(timer)

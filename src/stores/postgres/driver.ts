@@ -1,5 +1,5 @@
 /**
- * The one place that knows the database's client: the package `postgres`, an optional peer.
+ * The only module that uses the database client: the package `postgres`, an optional peer.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import postgres from 'postgres'
 import { deferred } from '../../base/wake.ts'
 
-/** One row of an answer. */
+/** One row of a result. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** How a statement is sent. */
 export interface QueryOptions {
-  /** It is sent often: it is prepared once for each connection, if statements may be prepared. */
+  /** Whether it is sent often. It is then prepared once for each connection, if statements may be prepared. */
   readonly isOften?: boolean
   /** Milliseconds to wait for the answer. Default: 5,000. */
   readonly timeoutMs?: number
@@ -21,8 +21,8 @@ export interface QueryOptions {
 /** Connections to a database. */
 export interface PostgresDriver {
   /**
-   * Sends one statement. Its parameters are text or numbers, and say their types in the statement. Without an answer in time it
-   * rejects, and all connections are made anew: the old ones may lead nowhere.
+   * Sends one statement. Its parameters are text or numbers, whose types the statement states. Without an answer in time it
+   * rejects, and all connections are replaced, since the old ones may be dead.
    */
   query(
     text: string,
@@ -37,19 +37,19 @@ export interface PostgresDriver {
 export interface DriverOptions {
   /** Most connections of this process. */
   readonly max: number
-  /** Whether statements are prepared. Poolers that hand out connections by transaction may not know them. */
+  /** Whether statements are prepared. Poolers in transaction mode may not support them. */
   readonly prepare: boolean
   readonly ssl: boolean | 'require' | 'verify-full' | object | undefined
-  /** Told of notifications. */
+  /** Called with each notification. */
   readonly onNotify?: (text: string) => void
-  /** Told that a connection has ended. */
+  /** Called when a connection has ended. */
   readonly onClose?: () => void
 }
 
 /** Milliseconds to wait for the answer to a statement. */
 const TIMEOUT_MS = 5000
 
-/** Milliseconds between two times at which connections to a server that cannot be written are given up. */
+/** Milliseconds between two replacements of connections to a read-only server. */
 const LEAVE_EVERY_MS = 1000
 
 /** Makes a driver. It connects at the first statement. */
@@ -59,10 +59,10 @@ export function postgresDriver(url: string, options: DriverOptions): PostgresDri
   const renew = (old: postgres.Sql, timeout = 0) => {
     if (old !== sql) return
     sql = undefined
-    // What is on its way over the old ones fails at once, or after so many seconds.
+    // Statements on the old connections fail at once, or after so many seconds.
     void old.end({ timeout }).catch(() => {})
   }
-  /** The address may lead to another server by now, which can be written. */
+  /** By now the address may lead to another server, which can be written. */
   const leave = (old: postgres.Sql) => {
     if (performance.now() - leftAt < LEAVE_EVERY_MS) return
     leftAt = performance.now()
@@ -103,10 +103,10 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
     prepare,
     ...tlsOf(url, ssl),
     connect_timeout: 5,
-    // One that listens stays open.
+    // The listening connection stays open.
     idle_timeout: onNotify === undefined ? 60 : undefined,
     max_lifetime: onNotify === undefined ? 30 * 60 : null,
-    // A server that is away for a while is tried again soon.
+    // An unavailable server is tried again soon.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     fetch_types: false,
     onnotice: () => {},
@@ -117,8 +117,8 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
 }
 
 /**
- * TLS as the client takes it. Where an address is a number, the client must be told it again: else Node and Deno look for `localhost` in
- * the certificate.
+ * TLS options as the client takes them. If the host is an IP address, it must be given again: otherwise Node and Deno look for
+ * `localhost` in the certificate.
  */
 function tlsOf(url: string, given: DriverOptions['ssl']): { readonly ssl?: unknown } {
   const { hostname, searchParams } = new URL(url)
@@ -129,10 +129,10 @@ function tlsOf(url: string, given: DriverOptions['ssl']): { readonly ssl?: unkno
   return given === undefined ? {} : { ssl: given }
 }
 
-/** Classes of errors that the same statement would get again: wrong data, limits, no memory for so many locks. */
+/** Classes of errors that a repetition would get again: wrong data, limits, no memory for so many locks. */
 const TOO_MUCH = /^(22|54)|^53200$/
 
-/** A server that cannot be written, such as one that was the first one until a moment ago. */
+/** Whether the server is read-only, such as a former primary after a failover. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === '25006'
 }

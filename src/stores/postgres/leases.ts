@@ -1,7 +1,7 @@
 /**
- * Which processes are alive: each renews a row, by the database's clock. Who finds a row that was not renewed suspects it, and who
- * finds it suspected for a while marks it as gone, for all and for good. So when the database was away for all, everyone has the
- * time to come back.
+ * Tracks which processes are alive. Each process renews a row, by the database's clock. A process that finds an overdue row marks
+ * it as suspected. A process that finds it suspected for a while marks it as gone, permanently and for all. So after an outage of
+ * the database, every process has time to renew its row.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 import { unrefed } from '../../base/wake.ts'
 import type { PostgresDriver } from './driver.ts'
 
-/** How long a lease is. */
+/** The times of a lease. */
 export interface LeaseTimes {
   /** Milliseconds between two renewals. */
   readonly renewMs: number
@@ -19,23 +19,26 @@ export interface LeaseTimes {
 
 const TIMES: LeaseTimes = { renewMs: 1000, leaseMs: 6000 }
 
-/** Milliseconds for which the name of a process that is gone is remembered. */
+/** Milliseconds for which the name of a gone process is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
 
-/** Milliseconds between two times at which all of them are read, and not only those of late: some are forgotten by then. */
+/**
+ * Milliseconds between two reads of all names that are gone. Other reads get only the recent ones. A full read also drops
+ * forgotten names.
+ */
 const READ_ALL_EVERY_MS = 60 * 60 * 1000
 
-/** Milliseconds that a name may take from when it is gone until others can read that. */
+/** Milliseconds within which a name that is marked as gone becomes visible to others. */
 const OVERLAP_MS = 60_000
 
-/** Milliseconds for which a process that ends waits until it has said so. */
+/** Milliseconds that an ending process waits for the write that ends its lease. */
 const END_MS = 2000
 
-/** Milliseconds between two times at which old commits are forgotten, and how old they are then. */
+/** Milliseconds between two deletions of old commits, and the age of a commit that is deleted. */
 const FORGET_EVERY_MS = 30_000
 const COMMIT_MS = 10 * 60 * 1000
 
-/** The lease of this process, and what is known of the others. */
+/** The lease of this process, and the known state of the others. */
 export class Leases {
   instance: string = crypto.randomUUID()
   readonly #driver: PostgresDriver
@@ -46,11 +49,11 @@ export class Leases {
   readonly #onLate: (() => void)[] = []
   readonly #onRenewed: (() => void)[] = []
   readonly #gone = new Set<string>()
-  /** When all names that are gone were read last. */
+  /** The time of the last full read of the names that are gone. */
   #readAt = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewing: Promise<void> | undefined
-  /** The last renewal, by this process's clocks: one of them may stand still while the process is frozen. */
+  /** The last renewal by two clocks of this process, since one of them may stop while the process is frozen. */
   #renewedAt = 0
   #renewedOn = 0
   #forgottenAt = 0
@@ -76,10 +79,13 @@ export class Leases {
     this.#schedule()
   }
 
-  /** Renews a lease that others may suspect already: the process was frozen, and nothing is written under a name that counts as gone. */
+  /**
+   * Renews a lease that others may suspect already, for example after the process was frozen. Nothing may be written under a name
+   * that counts as gone.
+   */
   async fresh(): Promise<void> {
     if (this.#isAged) await this.#renew()
-    // That may have been on its way since before.
+    // The renewal may have been sent before the process was frozen.
     if (this.#isAged) await this.#renew()
   }
 
@@ -92,17 +98,17 @@ export class Leases {
     return Math.max(performance.now() - this.#renewedAt, Date.now() - this.#renewedOn)
   }
 
-  /** A name that nobody has seen yet may have begun a moment ago. */
+  /** A name that is not known yet may have begun a moment ago. */
   isAlive(instance: string): boolean {
     return instance === this.instance || !this.#gone.has(instance)
   }
 
-  /** Calls `wake` when others have counted this process as gone: it has a new name then. */
+  /** Calls `wake` when others have marked this process as gone. It has a new name then. */
   onLost(wake: () => void): void {
     this.#onLost.push(wake)
   }
 
-  /** Calls `wake` when the lease could not be renewed in time, so that others may count this process as gone. */
+  /** Calls `wake` when the lease could not be renewed in time, so that others may mark this process as gone. */
   onLate(wake: () => void): void {
     this.#onLate.push(wake)
   }
@@ -112,7 +118,7 @@ export class Leases {
     this.#onRenewed.push(wake)
   }
 
-  /** Tells the others that this process is gone. It may begin again, under another name. */
+  /** Ends the lease, so that others know that this process is gone. It may begin again under another name. */
   async end(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -127,7 +133,7 @@ export class Leases {
     if (this.#isOver) return
     this.#timer = unrefed(
       setTimeout(() => {
-        // What fails is tried again: a lease lasts for several renewals.
+        // A failed renewal is repeated: a lease lasts for several renewals.
         void this.#renew().then(
           () => this.#schedule(),
           () => {
@@ -139,7 +145,7 @@ export class Leases {
     )
   }
 
-  /** Only one renewal is on its way. */
+  /** Only one renewal is sent at a time. */
   #renew(): Promise<void> {
     this.#renewing ??= this.#renewNow().finally(() => {
       this.#renewing = undefined
@@ -180,7 +186,7 @@ export class Leases {
     }
     for (const { own, instance } of rows) if (own !== true) this.#gone.add(String(instance))
     if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
-    // Only now: whoever waits for a lease must not write under the name that was lost.
+    // Set only now: a writer that waits for the lease must not write under the lost name.
     this.#renewedAt = asked
     this.#renewedOn = askedOn
     this.#isLate = false
@@ -188,9 +194,9 @@ export class Leases {
     void this.#forgetCommits(asked).catch(() => {})
   }
 
-  /** Others count this process as gone: it goes on under another name. */
+  /** Continues under another name after others have marked this process as gone. */
   async #lose(): Promise<void> {
-    // Only a name that has a row can be found to be gone: nothing begins under one that has none.
+    // Only a name with a row can be found to be gone, so no work begins under a name without one.
     const next = crypto.randomUUID()
     await this.#take(next)
     this.#rename(next)
@@ -208,7 +214,7 @@ export class Leases {
     for (const wake of this.#onLate) wake()
   }
 
-  /** One process does it at a time: a commit is sent again for some seconds only. */
+  /** One process does it at a time. Commits are repeated for some seconds only. */
   async #forgetCommits(now: number): Promise<void> {
     if (now - this.#forgottenAt < FORGET_EVERY_MS) return
     this.#forgottenAt = now
@@ -219,7 +225,7 @@ export class Leases {
     )
   }
 
-  /** Writes the row of a name. It may be there already, if its answer was lost. */
+  /** Writes the row of a name. The row may exist already, if its answer was lost. */
   async #take(instance: string): Promise<void> {
     const values = '($1::text, clock_timestamp()) ON CONFLICT (instance) DO NOTHING'
     await this.#driver.query(`INSERT INTO ${this.#workers} (instance, seen) VALUES ${values}`, [instance])

@@ -1,35 +1,41 @@
 /**
- * A look at the database: the questions as one statement, and the answers out of its row.
+ * A read of the database: the queries as one statement, and the answers from its row.
  *
  * @module
  */
 
-import type { Answers, Ask, Asks } from '../remote/far.ts'
+import type { StoreAnswers, StoreQueries, StoreQuery } from '../remote.ts'
 import { answerOf, columns } from './rows.ts'
 import { isOfPartition, MAX_LIMIT, Statement } from './statement.ts'
 import { stored, storedKey } from './text.ts'
 
-/** What the function `look_1` answers: its clock in milliseconds, documents, logs and counts, each in the order of the questions. */
-export type Known = readonly [clock: number, ...KnownAnswers]
+/**
+ * The result of the function `look_1`: its clock in milliseconds, then documents, logs and counts, each in the order of the
+ * queries.
+ */
+export type LookResult = readonly [clock: number, ...KnownAnswers]
 type KnownAnswers = readonly [
   documents: readonly unknown[] | null,
   logs: readonly unknown[] | null,
   counts: readonly unknown[] | null,
 ]
 
-/** The questions that the function answers, and where. Most looks have no other, so that they are always the same statement. */
+/**
+ * The queries that the function answers, in the order of its result. Most reads have no other, so that they are always the same
+ * statement.
+ */
 const KNOWN = ['get', 'log', 'count'] as const
 
-/** A look as a statement. */
-export class Look {
+/** The statement of a read. */
+export class LookStatement {
   readonly text: string
-  /** Whether it is the statement that most looks are. */
+  /** Whether it is the common statement without other queries. */
   readonly isUsual: boolean
   readonly #statement: Statement
-  readonly #asks: readonly Ask[]
+  readonly #asks: readonly StoreQuery[]
   readonly #parts: ReturnType<typeof partsOf>
 
-  constructor(s: string, asks: readonly Ask[]) {
+  constructor(s: string, asks: readonly StoreQuery[]) {
     this.#asks = asks
     this.#statement = new Statement(s)
     const given = this.#statement.json({
@@ -58,26 +64,26 @@ export class Look {
     return this.#statement.values
   }
 
-  /** The answers in the order of the questions. */
-  answers(known: KnownAnswers, row: Readonly<Record<string, unknown>>): Answers[keyof Asks][] {
-    const given = new Map<Ask, unknown>()
+  /** The answers in the order of the queries. */
+  answers(known: KnownAnswers, row: Readonly<Record<string, unknown>>): StoreAnswers[keyof StoreQueries][] {
+    const given = new Map<StoreQuery, unknown>()
     for (const [at, what] of KNOWN.entries()) {
-      for (const [place, ask] of of(this.#asks, what).entries()) given.set(ask, known[at]?.[place])
+      for (const [position, ask] of of(this.#asks, what).entries()) given.set(ask, known[at]?.[position])
     }
     for (const [at, part] of this.#parts.entries()) {
       const answers = row[at] as readonly unknown[]
-      for (const [place, ask] of part.entries()) given.set(ask, answers[place])
+      for (const [position, ask] of part.entries()) given.set(ask, answers[position])
     }
     return this.#asks.map(ask => answerOf(ask, given.get(ask)))
   }
 }
 
 /**
- * The questions that the function does not answer. The database plans each part of the statement anew, so questions that differ
- * only in their partition are one part: a commit of many works may have hundreds of them.
+ * Groups the queries that the function does not answer. The database plans each part of the statement anew, so queries that
+ * differ only in their partition are one part: a commit of many works may have hundreds of them.
  */
-function partsOf(asks: readonly Ask[]): readonly (readonly Ask[])[] {
-  const parts = new Map<Ask | string, Ask[]>()
+function partsOf(asks: readonly StoreQuery[]): readonly (readonly StoreQuery[])[] {
+  const parts = new Map<StoreQuery | string, StoreQuery[]>()
   for (const ask of asks) {
     if ((KNOWN as readonly string[]).includes(ask.what)) continue
     const name = isOfPartition(ask) ? `${ask.what} ${ask.limit} ${ask.collection}` : ask
@@ -88,6 +94,6 @@ function partsOf(asks: readonly Ask[]): readonly (readonly Ask[])[] {
   return [...parts.values()]
 }
 
-function of<K extends keyof Asks>(asks: readonly Ask[], what: K): readonly Ask<K>[] {
-  return asks.filter(ask => ask.what === what) as unknown as Ask<K>[]
+function of<K extends keyof StoreQueries>(asks: readonly StoreQuery[], what: K): readonly StoreQuery<K>[] {
+  return asks.filter(ask => ask.what === what) as unknown as StoreQuery<K>[]
 }

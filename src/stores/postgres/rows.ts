@@ -1,14 +1,14 @@
 /**
- * Rows as statements give and take them, and the answers that they are.
+ * Converts rows and answers between statements and values.
  *
  * @module
  */
 
-import type { Answers, Ask, Asks, Versioned } from '../remote/far.ts'
-import type { Document, LogEntry, Position, Tags } from '../store.ts'
+import type { StoreAnswers, StoreQueries, StoreQuery, Versioned } from '../remote.ts'
+import type { Document, Position, StoredLogEntry, Tags } from '../store.ts'
 import { isDigested, restored, storedKey } from './text.ts'
 
-/** Rows as one array for each of their members; undefined where there is none. */
+/** Turns rows into one array for each of their members. Undefined if there are no rows. */
 export function columns<T>(
   items: readonly T[],
   toRow: (item: T) => Readonly<Record<string, unknown>>,
@@ -41,8 +41,8 @@ type LogRow = readonly [
   entries: readonly (readonly [number, string])[] | null,
 ]
 
-/** The answer to a question. */
-export function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
+/** The answer to a query. */
+export function answerOf(ask: StoreQuery, json: unknown): StoreAnswers[keyof StoreQueries] {
   switch (ask.what) {
     case 'get':
       return json === null ? undefined : toVersioned(json as DocumentRow)
@@ -59,24 +59,27 @@ export function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
 }
 
 function toFound(
-  [rows, last]: readonly [readonly DocumentRow[] | null, PlaceRow | null],
-  { limit }: Asks['search'],
-): Answers['search'] {
+  [rows, last]: readonly [readonly DocumentRow[] | null, PositionRow | null],
+  { limit }: StoreQueries['search'],
+): StoreAnswers['search'] {
   const found = (rows ?? []).map(toVersioned)
   const documents = found.slice(0, limit)
-  const end = found.length > limit ? documents.at(-1)?.document : placeOf(last)
+  const end = found.length > limit ? documents.at(-1)?.document : positionOf(last)
   return { documents, next: end && { at: end.at, id: end.id } }
 }
 
-/** Begins a value that has the keys of its document, since they are not stored as they were. No JSON begins so. */
+/**
+ * The first character of a value that includes the keys of its document, since the stored keys were changed. JSON never begins
+ * with it.
+ */
 const WITH_KEYS = '#'
 
-/** The place of a document as {@link placeOf} reads it. */
-export const PLACE: string = `json_build_array(at, id, CASE WHEN left(value, 1) = '${WITH_KEYS}' THEN value END)`
+/** The position of a document as {@link positionOf} reads it. */
+export const POSITION: string = `json_build_array(at, id, CASE WHEN left(value, 1) = '${WITH_KEYS}' THEN value END)`
 
-type PlaceRow = readonly [at: number, id: string, kept: string | null]
+type PositionRow = readonly [at: number, id: string, kept: string | null]
 
-function placeOf(row: PlaceRow | null): Position | undefined {
+function positionOf(row: PositionRow | null): Position | undefined {
   if (row === null) return undefined
   const [at, id, kept] = row
   return { at, id: kept === null ? restored(id) : withKeys(kept).id }
@@ -106,12 +109,12 @@ function toVersioned([id, partition, at, expires, tags, value, version]: Documen
   return { version, document: { ...kept, at, ...(expires !== null && { expiresAt: expires }) } }
 }
 
-function toLog(row: LogRow | null): Answers['log'] {
+function toLog(row: LogRow | null): StoreAnswers['log'] {
   if (row === null) return { version: undefined, length: 0, isSealed: false, entries: [] }
   const [version, length, isSealed, entries] = row
   return {
     ...{ version, length, isSealed },
-    entries: (entries ?? []).map(([seq, data]): LogEntry => ({ seq, data: restored(data) })),
+    entries: (entries ?? []).map(([seq, data]): StoredLogEntry => ({ seq, data: restored(data) })),
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The tables, and the functions that read and write them. All stand in a schema of their own, and are always named with it.
+ * The tables, and the functions that read and write them. They are in a schema of their own, and every statement names it.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { INDEXED_TAGS, nameOfTagIndex } from '../sql/migrations.ts'
 import type { PostgresDriver } from './driver.ts'
 import { wrong } from './options.ts'
 
-/** A name as PostgreSQL writes it. */
+/** A quoted identifier. */
 export function quoted(schema: string): string {
   return `"${schema}"`
 }
@@ -21,16 +21,16 @@ export function tagColumn(tag: string): string {
 /** A document as {@link toVersioned} of `rows.ts` reads it. */
 export const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
 
-/** What a version of the schema adds. */
+/** One version of the schema. */
 export interface Migration {
   readonly statements: (s: string) => readonly string[]
-  /** The oldest version of the schema that still works beside it: its processes go on while a newer version is deployed. */
+  /** The oldest version whose processes can still use this schema, so that they continue while a newer version is deployed. */
   readonly oldest: number
 }
 
 /**
- * What each version of the schema adds. A released one never changes. Columns and functions are only added, and a function that
- * changes gets a new name, so that older processes go on.
+ * The versions of the schema. A released one never changes. Columns and functions are only added, and a changed function gets a
+ * new name, so that older processes continue to work.
  */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -85,12 +85,13 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** Milliseconds for a migration: others may be at it, and an index of a large table takes its time. */
+/** Milliseconds for a migration: another process may be migrating, and indexing a large table takes time. */
 const MIGRATE_MS = 60_000
 
 /**
- * Every part of a function finds its rows by an index, however few rows a table had when its plan was made. For a table of a million rows
- * PostgreSQL would compile the function at each call, which takes a second and more, and plan it at each call, which takes a millisecond.
+ * Settings that make every part of a function use an index, however few rows a table had when its plan was made. For a table of a
+ * million rows PostgreSQL would compile the function at each call, which takes a second and more, and plan it at each call, which
+ * takes a millisecond.
  */
 const BY_INDEX =
   'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan'
@@ -100,7 +101,7 @@ function column(path: string, type: string): string {
   return `ARRAY(SELECT jsonb_array_elements_text(g #> '{${path}}'))::${type}[]`
 }
 
-/** Answers questions for documents, logs and counts. What it reads is of one moment, since it is `STABLE`. */
+/** Answers queries for documents, logs and counts. It reads one moment, since it is `STABLE`. */
 function lookFunction(s: string): string {
   return `CREATE FUNCTION ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
     DECLARE
@@ -130,9 +131,9 @@ function lookFunction(s: string): string {
 }
 
 /**
- * Writes a commit if all that was seen is as it was, and gives the versions of its logs, by their names; null if anything has changed.
- * Who touches the same documents and logs waits for the other: each locks the rows of all of them, in one order, and then the names of
- * those that have none. A commit that was written before is not written again.
+ * Writes a commit if all that was seen is unchanged, and returns the versions of its logs by name; null if anything has changed.
+ * Commits that touch the same documents and logs wait for each other: each locks the rows of all of them, in one order, and then
+ * the names of those without a row. A commit that was written before is not written again.
  */
 function commitFunction(s: string): string {
   return `CREATE FUNCTION ${s}.commit_1(given text) RETURNS json LANGUAGE plpgsql ${BY_INDEX} AS $$
@@ -222,7 +223,7 @@ function commitFunction(s: string): string {
     END $$`
 }
 
-/** Says for a while that a log is followed elsewhere, and gives the word that tells of it. */
+/** Marks a log as followed by another process for a while, and returns its key in notifications. */
 function watchFunction(s: string): string {
   return `CREATE FUNCTION ${s}.watch_1(given text, seconds float8) RETURNS text LANGUAGE plpgsql AS $$
     BEGIN
@@ -233,20 +234,20 @@ function watchFunction(s: string): string {
     END $$`
 }
 
-/** The channel on which processes tell each other what has changed: it has the name of the schema. */
+/** The channel of notifications between processes. It has the name of the schema. */
 function channelText(s: string): string {
   return `'${s.slice(1, -1)}'`
 }
 
-/** What is known of a schema. */
+/** The state of a schema. */
 export interface SchemaState {
-  /** The version that it has; 0 where there is none. */
+  /** Its version; 0 if it does not exist. */
   readonly version: number
   /** The oldest version that still works with it. */
   readonly oldest: number
 }
 
-/** Looks at a schema, and changes nothing. */
+/** Reads the state of a schema without changing it. */
 export async function schemaState(driver: PostgresDriver, schema: string): Promise<SchemaState> {
   const s = quoted(schema)
   const [found] = await driver.query('SELECT to_regclass($1::text) IS NOT NULL AS is', [
@@ -261,8 +262,8 @@ export async function schemaState(driver: PostgresDriver, schema: string): Promi
 }
 
 /**
- * Brings the schema to the newest version. Of several processes one does it, and the others wait. The role needs `CREATE` on the
- * database for a new schema, and must own the schema for a newer version. Throws `invalid_options`.
+ * Migrates the schema to the newest version. One process does it while others wait. The role needs `CREATE` on the database for a
+ * new schema, and must own the schema for a newer version. Throws `invalid_options`.
  */
 export async function migrate(
   driver: PostgresDriver,
@@ -278,7 +279,7 @@ export async function migrate(
       INSERT INTO ${s}.schema_versions VALUES (${index + 1}, ${oldest});
     END IF;`
   })
-  // One statement is one transaction, behind poolers too.
+  // One statement is one transaction, even behind poolers.
   await driver.query(
     `DO $migrate$ DECLARE done int; BEGIN
       PERFORM pg_advisory_xact_lock(hashtextextended('servable schema ${schema}', 0));
@@ -292,7 +293,7 @@ export async function migrate(
   )
 }
 
-/** Throws `invalid_options` for a schema that this version cannot use as it is. */
+/** Throws `invalid_options` if this version cannot use the schema. */
 export async function checkSchema(
   driver: PostgresDriver,
   schema: string,
@@ -306,7 +307,10 @@ export async function checkSchema(
   )
 }
 
-/** Whether a schema can be used as it is. A newer one can, unless it says otherwise. Throws `invalid_options`. */
+/**
+ * Whether this version can use the schema. It can use a newer one, unless that schema's `oldest` forbids it. Throws
+ * `invalid_options`.
+ */
 function isCurrent({ version, oldest }: SchemaState, own: number): boolean {
   if (oldest <= own) return version >= own
   throw wrong(

@@ -1,13 +1,13 @@
 /**
- * The parts of a statement that ask for documents.
+ * The parts of a statement that query documents.
  *
  * @module
  */
 
-import type { Ask, Asks } from '../remote/far.ts'
+import type { StoreQueries, StoreQuery } from '../remote.ts'
 import { INDEXED_TAGS } from '../sql/migrations.ts'
 import type { Filter, ListQuery, Tags } from '../store.ts'
-import { PLACE, storedTags } from './rows.ts'
+import { POSITION, storedTags } from './rows.ts'
 import { DOCUMENT, tagColumn } from './schema.ts'
 import { stored, storedKey } from './text.ts'
 
@@ -17,10 +17,10 @@ export const MAX_LIMIT: number = 2 ** 31 - 1
 const NEWEST = 'at DESC, id DESC'
 const OLDEST = 'at, id'
 
-/** A question about one partition. */
-type OfPartition = Ask<'list'> | (Ask<'oldest'> & { readonly partition: string })
+/** A query of one partition. */
+type OfPartition = StoreQuery<'list'> | (StoreQuery<'oldest'> & { readonly partition: string })
 
-/** A statement that is being written, with its parameters. */
+/** A statement under construction, with its parameters. */
 export class Statement {
   readonly values: (string | number)[] = []
   readonly #s: string
@@ -29,9 +29,12 @@ export class Statement {
     this.#s = s
   }
 
-  /** A part of the statement that answers its questions with a JSON array: one question, or some that differ in their partition. */
-  answersTo(part: readonly Ask[]): string {
-    const [ask] = part as [Ask]
+  /**
+   * Returns a part of the statement that answers its queries with a JSON array: one query, or some that differ in their
+   * partition.
+   */
+  answersTo(part: readonly StoreQuery[]): string {
+    const [ask] = part as [StoreQuery]
     return part.length > 1 && isOfPartition(ask)
       ? this.#ofPartitions(ask, part as readonly OfPartition[])
       : `json_build_array(${this.#answerTo(ask)})`
@@ -46,7 +49,7 @@ export class Statement {
     return `(SELECT json_agg(${rows} ORDER BY x.n) FROM json_array_elements_text(${partitions}::json) WITH ORDINALITY AS x(p, n))`
   }
 
-  #answerTo(ask: Ask): string {
+  #answerTo(ask: StoreQuery): string {
     switch (ask.what) {
       case 'list':
         return many(
@@ -81,13 +84,16 @@ export class Statement {
     }
   }
 
-  /** A parameter. */
+  /** Adds a parameter and returns its placeholder. */
   json(value: object): string {
     return `$${this.values.push(JSON.stringify(value))}::text`
   }
 
-  /** It reads no further than to what it gives. Only where that is not enough, it needs the last document that it may look at. */
-  #search(ask: Asks['search']): string {
+  /**
+   * It reads only as many documents as it returns. If these are too few, it needs the position of the last document that may be
+   * searched.
+   */
+  #search(ask: StoreQueries['search']): string {
     const { fewest, ways, rest } = this.#ways(ask, 2 * (ask.limit + 1))
     const [looks, more] = [this.#limit(ask.looks), this.#limit(ask.limit + 1)]
     const tagged = this.#tagged(rest)
@@ -96,7 +102,7 @@ export class Statement {
         `(SELECT * FROM (SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks}) looked ${tagged} ORDER BY ${NEWEST} LIMIT ${more})`,
     )
     const last = ways.map(
-      way => `(SELECT ${PLACE} AS j ${way} ORDER BY ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
+      way => `(SELECT ${POSITION} AS j ${way} ORDER BY ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
     )
     return (
       `(WITH ${fewest} found AS MATERIALIZED (${found.join(' UNION ALL ')})` +
@@ -105,7 +111,7 @@ export class Statement {
     )
   }
 
-  #countMatching(ask: Asks['countMatching']): string {
+  #countMatching(ask: StoreQueries['countMatching']): string {
     const { fewest, ways, rest } = this.#ways(ask, ask.looks)
     const looks = this.#limit(ask.looks)
     const looked = ways.map(way => `(SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks})`)
@@ -113,8 +119,8 @@ export class Statement {
   }
 
   /**
-   * The documents to look at: by each tag that has an index, of which only the one that the fewest have gives any. They are counted as far
-   * as `most`. `rest` are the tags that are to be looked at.
+   * The documents to search: one way for each indexed tag. Only the tag with the fewest documents yields any. Documents are
+   * counted up to `most`. `rest` are the tags to check in each document.
    */
   #ways(
     ask: { readonly collection: string } & Filter & Pick<Partial<ListQuery>, 'after'>,
@@ -183,7 +189,7 @@ function many(rows: string): string {
   return `(SELECT json_agg(j) FROM (${rows}) rows)`
 }
 
-/** Whether a question is about one partition, so that it is one of many. */
-export function isOfPartition(ask: Ask): ask is OfPartition {
+/** Whether a query is about one partition, so that it can be grouped. */
+export function isOfPartition(ask: StoreQuery): ask is OfPartition {
   return ask.what === 'list' ? ask.after === undefined : ask.what === 'oldest' && ask.partition !== undefined
 }

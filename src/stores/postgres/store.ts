@@ -5,29 +5,29 @@
  */
 
 import { later } from '../../base/wake.ts'
-import type { Commit } from '../remote/far.ts'
 import { createReplay, type Replay } from '../remote/replay.ts'
+import type { Commit } from '../remote.ts'
 import type { Store } from '../store.ts'
-import { Bell, type Listen } from './bell.ts'
 import type { PostgresDriver } from './driver.ts'
-import { postgresFar } from './far.ts'
 import { Leases, type LeaseTimes } from './leases.ts'
+import { type Listen, Notifications } from './notifications.ts'
+import { postgresRemote } from './remote.ts'
 import { checkSchema, type Migration, migrate, quoted } from './schema.ts'
 
-/** What a store needs. */
+/** Options of the store. */
 export interface PostgresStoreOptions {
   readonly driver: PostgresDriver
   readonly schema: string
-  /** Absent: nobody listens, and followers read again and again. */
+  /** Absent: there are no notifications, and followers poll. */
   readonly listen?: Listen | undefined
-  /** Whether its first use brings the schema to the newest version. Default: true. */
+  /** Whether its first use migrates the schema to the newest version. Default: true. */
   readonly migrates?: boolean | undefined
   readonly times?: LeaseTimes | undefined
-  /** The versions of the schema that are known. */
+  /** The known versions of the schema. */
   readonly migrations?: readonly Migration[] | undefined
 }
 
-/** Milliseconds for which a store that is closed waits for what is still read and written. */
+/** Milliseconds that closing waits for pending reads and writes. */
 const CLOSE_MS = 2000
 
 /** The store. */
@@ -36,7 +36,7 @@ export interface PostgresStore extends Store {
   close(): Promise<void>
 }
 
-/** Makes the store. It connects at its first use. */
+/** Creates the store. It connects at its first use. */
 export function postgresStore({
   driver,
   schema,
@@ -47,7 +47,7 @@ export function postgresStore({
 }: PostgresStoreOptions): PostgresStore {
   const s = quoted(schema)
   const leases = new Leases(driver, s, times)
-  const bell = listen && new Bell({ driver, listen, s }, () => leases.instance)
+  const notifications = listen && new Notifications({ driver, listen, s }, () => leases.instance)
   let ready: Promise<void> | undefined
   let closing: Promise<void> | undefined
   const works = new Set<Promise<unknown>>()
@@ -62,8 +62,8 @@ export function postgresStore({
     await closing
     await (migrates ? migrate(driver, schema, migrations) : checkSchema(driver, schema, migrations))
     await leases.begin()
-    // Nobody waits for it: until it listens, followers read.
-    void bell?.begin()
+    // Not awaited: until it listens, followers poll.
+    void notifications?.begin()
   }
   const counted = <T>(work: Promise<T>): Promise<T> => {
     works.add(work)
@@ -80,31 +80,32 @@ export function postgresStore({
     ready = undefined
     replay?.close()
     replay = undefined
-    // The others learn at once that this process is gone.
-    await Promise.allSettled([begun?.then(() => leases.end()), bell?.end()])
+    // So other processes learn at once that this one is gone.
+    await Promise.allSettled([begun?.then(() => leases.end()), notifications?.end()])
     await driver.end().catch(() => {})
   }
   const sent = new WeakSet<Commit>()
-  /** What is read and written until the store is closed. What is not done by then fails: trying again would open the store again. */
+  /** The reads and writes until the store is closed. Pending ones fail then: a retry would open the store again. */
   const open = (): Replay => {
     let isOver = false
     const begun = async () => {
       if (isOver) throw new Error('The store is closed')
       await prepare()
     }
-    const far = postgresFar(driver, s, begun)
+    const remote = postgresRemote(driver, s, begun)
     const replay = createReplay({
-      ...far,
+      ...remote,
       get instance() {
         return leases.instance
       },
       async commit(commit) {
         await begun()
         await leases.fresh()
-        // What it writes may have the old name of this process. One that was sent before may be written already.
+        // The works of this commit may contain the old name of this process. A commit that was sent before may be written
+        // already.
         if (commit.by !== leases.instance && !sent.has(commit)) return undefined
         sent.add(commit)
-        return far.commit(commit)
+        return remote.commit(commit)
       },
     })
     const close = () => {
@@ -123,24 +124,24 @@ export function postgresStore({
       return leases.instance
     },
     isShared: true,
-    isFar: true,
+    isRemote: true,
     isAlive: other => leases.isAlive(other),
     read: (work, patienceMs) => counted(opened().read(work, patienceMs)),
     write: (work, patienceMs) => counted(opened().write(work, patienceMs)),
-    ...(bell && {
-      async hear(log, wake) {
+    ...(notifications && {
+      async watch(log, wake) {
         await prepare()
-        return bell.hear(log, wake)
+        return notifications.watch(log, wake)
       },
     }),
     onCall(wake) {
       const call = () => {
-        // Whoever is called reads, which would open again what closes.
+        // `wake` reads, which would reopen a store that is closing.
         if (closing === undefined) wake()
       }
-      // Whoever does not listen looks once in a while, also where no server looks regularly.
-      if (bell === undefined) leases.onRenewed(call)
-      else bell.onCall(call)
+      // Without notifications, every renewal of the lease triggers a check, since a server may not check regularly.
+      if (notifications === undefined) leases.onRenewed(call)
+      else notifications.onCall(call)
       leases.onLost(call)
     },
     onLate: wake => leases.onLate(wake),

@@ -5,30 +5,30 @@
  * @module
  */
 
-import { Questions, type Snapshot } from '../snapshot.ts'
 import type {
-  Document,
-  Filter,
-  Footing,
-  Found,
-  ListQuery,
-  LogEntry,
-  SearchQuery,
-  Transaction,
-} from '../store.ts'
-import { comparePlaces } from '../timeline.ts'
-import type {
-  Answers,
-  Ask,
-  Asks,
   Commit,
   DocumentChange,
   LogHead,
   SeenDocument,
   SeenLog,
+  StoreAnswers,
+  StoreQueries,
+  StoreQuery,
   Versioned,
-} from './far.ts'
-import type { Outcome, Work } from './patient.ts'
+} from '../remote.ts'
+import type { Work, WorkOutcome } from '../retrying.ts'
+import { Questions, type Snapshot } from '../snapshot.ts'
+import type {
+  Document,
+  Eviction,
+  Filter,
+  Found,
+  ListQuery,
+  SearchQuery,
+  StoredLogEntry,
+  Transaction,
+} from '../store.ts'
+import { comparePositions } from '../timeline.ts'
 
 /** A log that a work has read. */
 interface SeenHead extends LogHead {
@@ -44,9 +44,9 @@ interface OwnLog {
 }
 
 /** The guess for an unknown log. */
-const NO_LOG: Answers['log'] = { version: undefined, length: 0, isSealed: false, entries: [] }
+const NO_LOG: StoreAnswers['log'] = { version: undefined, length: 0, isSealed: false, entries: [] }
 
-/** See the head of this module. */
+/** A transaction that runs on the known answers and collects the unknown questions. */
 export class Pass implements Transaction {
   readonly now: number
   readonly #snapshot: Snapshot
@@ -74,7 +74,7 @@ export class Pass implements Transaction {
   }
 
   /** All questions of this pass. */
-  get asks(): readonly Ask[] {
+  get asks(): readonly StoreQuery[] {
     return this.#questions.all
   }
 
@@ -83,7 +83,7 @@ export class Pass implements Transaction {
   }
 
   /** Runs a work after the works before it. If it throws, only its own writes are undone. */
-  attempt(work: Work): Outcome {
+  attempt(work: Work): WorkOutcome {
     this.#undo = []
     try {
       return { value: work(this) }
@@ -117,7 +117,7 @@ export class Pass implements Transaction {
   list<T>(collection: string, query: ListQuery): Document<T>[] {
     const { partition, after, limit } = query
     const isMeant = (document: Document) =>
-      document.partition === partition && (after === undefined || comparePlaces(document, after) < 0)
+      document.partition === partition && (after === undefined || comparePositions(document, after) < 0)
     return this.#merged(collection, { limit, isMeant, order: newestFirst }, limit =>
       this.#ask({ what: 'list', collection, partition, after, limit }, []),
     )
@@ -134,9 +134,9 @@ export class Pass implements Transaction {
     const isMeant = (document: Document) =>
       document.partition === partition &&
       document.at >= (since ?? Number.NEGATIVE_INFINITY) &&
-      (after === undefined || comparePlaces(document, after) < 0) &&
+      (after === undefined || comparePositions(document, after) < 0) &&
       // Documents beyond `next` belong to the following page.
-      (next === undefined || comparePlaces(document, next) >= 0) &&
+      (next === undefined || comparePositions(document, next) >= 0) &&
       Object.entries(tags ?? {}).every(([tag, value]) => document.tags[tag] === value)
     const all = [...kept, ...this.#ownOf(collection, isMeant)].sort(newestFirst)
     const documents = all.slice(0, limit) as Document<T>[]
@@ -163,7 +163,7 @@ export class Pass implements Transaction {
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
     const isMeant = ({ id }: Document) => id.startsWith(prefix)
-    const order = (a: Document, b: Document) => comparePlaces({ at: 0, id: a.id }, { at: 0, id: b.id })
+    const order = (a: Document, b: Document) => comparePositions({ at: 0, id: a.id }, { at: 0, id: b.id })
     return this.#merged(collection, { limit, isMeant, order }, limit =>
       this.#ask({ what: 'withPrefix', collection, prefix, limit }, []),
     )
@@ -180,20 +180,20 @@ export class Pass implements Transaction {
 
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
     const isMeant = (document: Document) => partition === undefined || document.partition === partition
-    return this.#merged(collection, { limit, isMeant, order: comparePlaces }, limit =>
+    return this.#merged(collection, { limit, isMeant, order: comparePositions }, limit =>
       this.#ask({ what: 'oldest', collection, partition, limit }, []),
     )
   }
 
-  put<T>(collection: string, document: Document<T>, footing?: Footing): void {
-    this.#write({ collection, id: document.id, document, footing })
+  put<T>(collection: string, document: Document<T>, eviction?: Eviction): void {
+    this.#write({ collection, id: document.id, document, eviction })
   }
 
   delete(collection: string, id: string): void {
-    this.#write({ collection, id, document: undefined, footing: undefined })
+    this.#write({ collection, id, document: undefined, eviction: undefined })
   }
 
-  read(log: string, after: number, limit: number): LogEntry[] {
+  read(log: string, after: number, limit: number): StoredLogEntry[] {
     const own = this.#logs.get(log)
     const isGone = own?.isDeleted === true
     const part = isGone ? NO_LOG : this.#part(log, after, limit)
@@ -243,8 +243,11 @@ export class Pass implements Transaction {
   }
 
   /** The answer to a question, or a guess if it is unknown. */
-  #ask<K extends Exclude<keyof Asks, 'log'>>(ask: Ask<K>, guess: Answers[K]): Answers[K] {
-    this.#questions.add(ask as Ask)
+  #ask<K extends Exclude<keyof StoreQueries, 'log'>>(
+    ask: StoreQuery<K>,
+    guess: StoreAnswers[K],
+  ): StoreAnswers[K] {
+    this.#questions.add(ask as StoreQuery)
     const answer = this.#snapshot.find(ask)
     if (answer.length === 1) return answer[0]
     this.#hasMissed = true
@@ -320,7 +323,7 @@ export class Pass implements Transaction {
     return part
   }
 
-  #part(log: string, after: number, limit: number): Answers['log'] {
+  #part(log: string, after: number, limit: number): StoreAnswers['log'] {
     const part = this.#snapshot.part({ log, after, limit })
     if (part?.isEnough !== true) {
       this.#hasMissed = true
@@ -349,7 +352,7 @@ export class Pass implements Transaction {
 }
 
 function newestFirst(a: Document, b: Document): number {
-  return comparePlaces(b, a)
+  return comparePositions(b, a)
 }
 
 /** One text for two names. JSON separates them unambiguously. */

@@ -8,11 +8,11 @@
  */
 
 import { deferred } from '../../base/wake.ts'
+import type { Commit, LogHead, RemoteStore, Version } from '../remote.ts'
+import { mayPass, unavailable, type Work, type WorkOutcome } from '../retrying.ts'
 import { Snapshot } from '../snapshot.ts'
-import { FAR_PATIENCE_MS, type Reader, type Store, type Transaction } from '../store.ts'
-import type { Commit, Far, LogHead, Version } from './far.ts'
+import { REMOTE_PATIENCE_MS, type Reader, type Store, type Transaction } from '../store.ts'
 import { Pass } from './pass.ts'
-import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
 
 /** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
 const MAX_PASSES = 64
@@ -38,9 +38,9 @@ export interface Replay extends Pick<Store, 'read' | 'write'> {
   close(): void
 }
 
-/** Makes it. */
-export function createReplay(far: Far): Replay {
-  const store = new ReplayStore(far)
+/** Creates the reads and writes of a remote store. */
+export function createReplay(remote: RemoteStore): Replay {
+  const store = new ReplayStore(remote)
   return {
     read: (work, patienceMs) => store.read(work, patienceMs),
     write: (work, patienceMs) => store.write(work, patienceMs),
@@ -48,50 +48,50 @@ export function createReplay(far: Far): Replay {
   }
 }
 
-/** A work that is read. */
-interface Reading {
+/** A work that is being read. */
+interface PendingWork {
   /** The time at which it fails. */
   readonly until: number
-  /** Why it fails then. */
+  /** The cause of the error with which it fails then. */
   failure: unknown
 }
 
 /** A work that waits to be written. */
-interface Waiting extends Reading {
+interface WaitingWrite extends PendingWork {
   readonly work: Work
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  /** Its commit is on its way: only the store can say whether it is written. */
+  /** Whether its commit is on its way. Then only the store knows whether it is written. */
   isSent: boolean
 }
 
 /** Works that ran without a guess. */
 interface Played {
   readonly pass: Pass
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly WorkOutcome[]
 }
 
 class ReplayStore {
-  readonly #far: Far
-  readonly #waiting: Waiting[] = []
-  /** The logs that commits have seen or written, as they were left. Whoever appends to one asks nothing. */
+  readonly #remote: RemoteStore
+  readonly #waiting: WaitingWrite[] = []
+  /** The states of logs after recent commits. An append to one of these logs asks the store nothing. */
   readonly #heads = new Map<string, LogHead>()
   #isWriting = false
   #isClosed = false
 
-  constructor(far: Far) {
-    this.#far = far
+  constructor(remote: RemoteStore) {
+    this.#remote = remote
   }
 
-  read<T>(work: (tx: Reader) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+  read<T>(work: (tx: Reader) => T, patienceMs: number = REMOTE_PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = deferred<T>()
-    const reading: Reading = { until: performance.now() + patienceMs, failure: new Error(LATE) }
+    const reading: PendingWork = { until: performance.now() + patienceMs, failure: new Error(LATE) }
     onLate(promise, patienceMs, () => reject(unavailable(reading.failure)))
     this.#read(work, reading).then(resolve, reject)
     return promise
   }
 
-  async #read<T>(work: (tx: Reader) => T, reading: Reading): Promise<T> {
+  async #read<T>(work: (tx: Reader) => T, reading: PendingWork): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
         const [outcome] = (await this.#play([work])).outcomes
@@ -106,7 +106,7 @@ class ReplayStore {
     }
   }
 
-  write<T>(work: (tx: Transaction) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+  write<T>(work: (tx: Transaction) => T, patienceMs: number = REMOTE_PATIENCE_MS): Promise<T> {
     if (this.#isClosed) return Promise.reject(unavailable(new Error('The store is closed')))
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(unavailable(new Error('Too many writes are waiting')))
@@ -114,8 +114,8 @@ class ReplayStore {
     const { promise, resolve, reject } = deferred<T>()
     const until = performance.now() + patienceMs
     const failure = new Error(LATE)
-    const waiting: Waiting = {
-      ...{ work, until, resolve: resolve as Waiting['resolve'], reject },
+    const waiting: WaitingWrite = {
+      ...{ work, until, resolve: resolve as WaitingWrite['resolve'], reject },
       ...{ failure, isSent: false },
     }
     this.#waiting.push(waiting)
@@ -142,26 +142,26 @@ class ReplayStore {
     this.#isWriting = false
   }
 
-  /** Runs works and writes their changes, until that succeeds or their patience ends. Never rejects. */
-  async #settle(given: readonly Waiting[]): Promise<void> {
+  /** Runs works and writes their changes, until that succeeds or the works time out. Never rejects. */
+  async #settle(given: readonly WaitingWrite[]): Promise<void> {
     let batch = given
     for (let tries = 0; batch.length > 0; tries++) {
       const failure = await this.#try(batch)
       if (failure === undefined) return
       if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
       for (const waiting of batch) waiting.failure = failure.cause
-      batch = this.#patient(batch, failure.cause)
+      batch = this.#inTime(batch, failure.cause)
       if (batch.length > 0) await pause(tries)
     }
   }
 
-  /** Why nothing was written. Undefined if it was written and all works are settled. */
-  async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
+  /** Returns why nothing was written. Undefined if it was written and all works are settled. */
+  async #try(batch: readonly WaitingWrite[]): Promise<Unreached | undefined> {
     try {
       const works = batch.map(({ work }) => work)
-      const by = this.#far.instance
+      const by = this.#remote.instance
       const { pass, outcomes } = await this.#play(works, new Snapshot([], [], this.#heads))
-      // Whoever was told that it failed is not written any more.
+      // A work whose caller has already got an error must not be written.
       if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
       // A work without reads and writes asks whether the store can be written.
       const writes = pass.hasWritten || pass.asks.length === 0
@@ -175,41 +175,41 @@ class ReplayStore {
   }
 
   /** Another try would fail too. But a single work may have been too large for the others, so each is tried alone. */
-  async #refuse(batch: readonly Waiting[], failure: unknown): Promise<void> {
+  async #refuse(batch: readonly WaitingWrite[], failure: unknown): Promise<void> {
     if (batch.length === 1) batch[0]?.reject(failure)
     else for (const waiting of batch) await this.#settle([waiting])
   }
 
-  #hasLate(batch: readonly Waiting[]): boolean {
+  #hasLate(batch: readonly WaitingWrite[]): boolean {
     const now = performance.now()
     return batch.some(({ until }) => until <= now)
   }
 
-  /** The works that still have patience. All others fail. */
-  #patient(batch: readonly Waiting[], failure: unknown): readonly Waiting[] {
+  /** Returns the works that have not timed out. All others fail. */
+  #inTime(batch: readonly WaitingWrite[], failure: unknown): readonly WaitingWrite[] {
     const now = performance.now()
-    const isLate = ({ until }: Waiting) => this.#isClosed || until <= now
+    const isLate = ({ until }: WaitingWrite) => this.#isClosed || until <= now
     for (const waiting of batch) if (isLate(waiting)) waiting.reject(unavailable(failure))
     return batch.filter(waiting => !isLate(waiting))
   }
 
   /** Repeats the same commit while its outcome is unknown. Throws {@link Unreached}. */
-  async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
+  async #commit(commit: Commit, batch: readonly WaitingWrite[]): Promise<boolean> {
     for (const waiting of batch) waiting.isSent = true
     for (let tries = 0; ; tries++) {
       try {
-        const committed = await this.#far.commit(commit)
+        const committed = await this.#remote.commit(commit)
         this.#remember(commit, committed?.logs)
         for (const waiting of batch) waiting.isSent = committed !== undefined
         return committed !== undefined
       } catch (error) {
-        if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
+        if (!mayPass(error) || this.#inTime(batch, error).length === 0) throw new Unreached(error)
       }
       await pause(tries)
     }
   }
 
-  /** Remembers how a commit left its logs. Of one that was not written, nothing is known any more. */
+  /** Remembers the states of a commit's logs. A commit that was not written removes them, since they are unknown then. */
   #remember({ seen, logs }: Commit, versions: ReadonlyMap<string, Version> | undefined): void {
     for (const { log, version, head } of seen.logs) {
       if (versions === undefined || head?.isSealed) this.#heads.delete(log)
@@ -230,7 +230,7 @@ class ReplayStore {
 
   /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
   async #play(works: readonly Work[], known = new Snapshot()): Promise<Played> {
-    const now = this.#far.now()
+    const now = this.#remote.now()
     let snapshot = known
     for (let passes = 0; passes < MAX_PASSES; passes++) {
       const pass = new Pass(snapshot, now)
@@ -244,9 +244,9 @@ class ReplayStore {
     throw new Unreached(new Error('A transaction reads other data in every attempt'))
   }
 
-  async #look(asks: Parameters<Far['look']>[0]): ReturnType<Far['look']> {
+  async #look(asks: Parameters<RemoteStore['look']>[0]): ReturnType<RemoteStore['look']> {
     try {
-      return await this.#far.look(asks)
+      return await this.#remote.look(asks)
     } catch (error) {
       throw new Unreached(error)
     }
@@ -260,17 +260,17 @@ class Unreached extends Error {
   }
 }
 
-function settle({ resolve, reject }: Waiting, outcome: Outcome | undefined): void {
+function settle({ resolve, reject }: WaitingWrite, outcome: WorkOutcome | undefined): void {
   if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
   else resolve(outcome?.value)
 }
 
-function given(outcome: Outcome | undefined): unknown {
+function given(outcome: WorkOutcome | undefined): unknown {
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
   return outcome?.value
 }
 
-/** Why a work fails whose time is over. */
+/** The message for a work that timed out. */
 const LATE = 'The state did not answer in time'
 
 /** Calls `late` after so many milliseconds, unless the promise is settled by then. */

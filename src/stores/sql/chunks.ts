@@ -1,9 +1,9 @@
-import type { LogEntry } from '../store.ts'
+import type { StoredLogEntry } from '../store.ts'
 
 /** Most UTF-16 units of a chunk. At three bytes each, a chunk stays below 1 MiB. A row of a Durable Object may have 2 MB. */
 export const MAX_CHUNK_UNITS = 340_000
 
-/** Splits text into chunks that fit a row, never inside a surrogate pair. Gives at least one chunk. */
+/** Splits text into chunks that fit a row, never inside a surrogate pair. Returns at least one chunk. */
 export function splitChunks(text: string, maxUnits: number = MAX_CHUNK_UNITS): string[] {
   const chunks: string[] = []
   let start = 0
@@ -17,7 +17,7 @@ export function splitChunks(text: string, maxUnits: number = MAX_CHUNK_UNITS): s
 }
 
 /** Joins the adjacent chunks of each entry. */
-export function joinChunks(rows: readonly LogEntry[]): LogEntry[] {
+export function joinChunks(rows: readonly StoredLogEntry[]): StoredLogEntry[] {
   const entries: { seq: number; data: string }[] = []
   for (const { seq, data } of rows) {
     const last = entries.at(-1)

@@ -1,11 +1,11 @@
 /**
- * Logs in SQL. Each log has a number in place of its name, and new entries stand together. So a commit touches few pages even
+ * Logs in SQL. Each log has a number instead of its name, and new entries are stored together. So a commit touches few pages even
  * if many logs grow at once.
  *
  * @module
  */
 
-import type { LogEntry } from '../store.ts'
+import type { StoredLogEntry } from '../store.ts'
 import { joinChunks, splitChunks } from './chunks.ts'
 import type { SqlDriver } from './sql-driver.ts'
 
@@ -38,7 +38,7 @@ export class SqlLogs {
     return seq
   }
 
-  read(name: string, after: number, limit: number): LogEntry[] {
+  read(name: string, after: number, limit: number): StoredLogEntry[] {
     const rows = this.#sql.all(
       'SELECT seq, data FROM entries WHERE log = (SELECT number FROM logs WHERE name = ?)' +
         ' AND seq > ? AND seq <= ? ORDER BY seq, part',

@@ -10,7 +10,7 @@ import { nameOfTagIndex, tagColumn } from './migrations.ts'
 import type { SqlValue } from './sql-driver.ts'
 
 /** A statement and its parameters. */
-export interface Statement {
+export interface SqlStatement {
   readonly sql: string
   readonly values: readonly SqlValue[]
 }
@@ -27,7 +27,7 @@ export interface Newest {
 }
 
 /** Selects these documents. */
-export function newest(columns: string, query: Newest): Statement {
+export function newest(columns: string, query: Newest): SqlStatement {
   const { collection, partition, tag, since, after, limit, offset } = query
   const index = tag === undefined ? 'documents_by_partition' : nameOfTagIndex(tag.name)
   const sql =
@@ -50,7 +50,7 @@ export function newest(columns: string, query: Newest): Statement {
 }
 
 /** Selects those rows of a statement that have all of the tags. */
-export function among({ sql, values }: Statement, tags: Tags, limit?: number): Statement {
+export function among({ sql, values }: SqlStatement, tags: Tags, limit?: number): SqlStatement {
   const all = Object.entries(tags)
   const conditions = all.map(() => 'json_extract(tags, ?) = ?').join(' AND ')
   return {

@@ -6,16 +6,16 @@
 
 import { ServableError } from '../../base/errors.ts'
 import { alone, type Presence } from '../presence.ts'
-import { lost, type Outcome, type Work } from '../remote/patient.ts'
+import { lost, type Work, type WorkOutcome } from '../retrying.ts'
 import type {
   Document,
   Filter,
   Found,
   ListQuery,
-  LogEntry,
   NearStore,
   Position,
   SearchQuery,
+  StoredLogEntry,
   Tags,
   Transaction,
 } from '../store.ts'
@@ -28,7 +28,7 @@ import { among, type Newest, newest } from './sql-search.ts'
 /** A store on a database. */
 export interface SqlStore extends NearStore {
   /** Runs works as one commit. If a work throws, only its own writes are undone. Throws if nothing was written. */
-  commit(works: readonly Work[]): readonly Outcome[]
+  commit(works: readonly Work[]): readonly WorkOutcome[]
 }
 
 /** Options of the SQL store. */
@@ -66,11 +66,11 @@ export function sqlStore(
     prepare()
     return driver.transaction(() => checked(() => work(tx)))
   }
-  const commit = (works: readonly Work[]): readonly Outcome[] => {
+  const commit = (works: readonly Work[]): readonly WorkOutcome[] => {
     const [only, ...others] = works
     if (only === undefined) return []
     if (others.length === 0) return [{ value: transact(only) }]
-    const outcomeOf = (work: Work): Outcome => {
+    const outcomeOf = (work: Work): WorkOutcome => {
       try {
         return { value: driver.savepoint(() => work(tx)) }
       } catch (error) {
@@ -110,7 +110,7 @@ function versionIn(driver: SqlDriver): number {
   return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
 }
 
-/** What clients of an older process are told. */
+/** The error message for clients of an older process. */
 const NEWER = 'A newer version of servable has written the state: start the newer version here, too'
 
 /** Refuses a database of a newer version. Its changes are unknown, so a write could damage it. */
@@ -230,10 +230,10 @@ class SqlTransaction implements Transaction {
         : among(newest(COLUMNS, { ...looked, limit: looks }), rest, limit + 1)
     const rows = this.#sql.all(sql, ...values)
     const documents = rows.slice(0, limit).map(row => this.#toDocument<T>(collection, row))
-    if (rows.length > limit) return { documents, next: placeOf(rows[limit - 1]) }
+    if (rows.length > limit) return { documents, next: positionOf(rows[limit - 1]) }
     const { sql: end, values: of } = newest('at, id', { ...looked, limit: 1, offset: looks - 1 })
     const [last] = rest === undefined && rows.length < looks ? [] : this.#sql.all(end, ...of)
-    return { documents, next: placeOf(last) }
+    return { documents, next: positionOf(last) }
   }
 
   countMatching(collection: string, filter: Filter): number {
@@ -321,7 +321,7 @@ class SqlTransaction implements Transaction {
     return this.#logs.append(log, data, seal)
   }
 
-  read(log: string, after: number, limit: number): LogEntry[] {
+  read(log: string, after: number, limit: number): StoredLogEntry[] {
     return this.#logs.read(log, after, limit)
   }
 
@@ -360,6 +360,6 @@ class SqlTransaction implements Transaction {
   }
 }
 
-function placeOf(row: SqlRow | undefined): Position | undefined {
+function positionOf(row: SqlRow | undefined): Position | undefined {
   return row && { at: Number(row.at), id: String(row.id) }
 }

@@ -14,12 +14,12 @@ const CORRUPT = 11
 const NOT_A_DATABASE = 26
 
 /** Codes that may pass by themselves: busy, locked, out of memory, interrupted, failing disk, full disk. */
-const PASSING: ReadonlySet<number> = new Set([BUSY, 6, 7, 9, 10, 13])
+const TRANSIENT: ReadonlySet<number> = new Set([BUSY, 6, 7, 9, 10, 13])
 
 /** The error to throw if opening `path` fails. For a known cause it is `invalid_options`, which names the path and the fix. */
 export function explain(path: string, cause: unknown): unknown {
   const code = resultOf(cause)
-  if (code !== undefined && PASSING.has(code)) return cause
+  if (code !== undefined && TRANSIENT.has(code)) return cause
   const own = isServableError(cause) ? cause.message : undefined
   const why =
     own ?? whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
@@ -63,7 +63,7 @@ function whyNot(path: string, code: number | undefined): string | undefined {
       return `${denied} Let this process write into the folder \`${folder}\`: SQLite makes files beside the database`
     }
   } catch {
-    // The process may not even look at the file. The error of opening says more.
+    // The process may not even read the metadata of the file. The error of opening it says more.
   }
   return undefined
 }

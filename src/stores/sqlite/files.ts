@@ -1,26 +1,29 @@
 /**
- * Sees that a database is moved, deleted, replaced or made read-only while it is open. SQLite itself goes on writing into a file
- * that has lost its name.
+ * Detects that a database is moved, deleted, replaced or made read-only while it is open. SQLite itself goes on writing into a
+ * file that was unlinked.
  *
  * @module
  */
 
-import { lost } from '../remote/patient.ts'
+import { lost } from '../retrying.ts'
 import { access } from './explain.ts'
 import { isSame, look } from './lock.ts'
 
-/** The files of a database, as they were when it was opened. */
+/** The files of an open database, compared with their state at opening. */
 export interface Files {
-  /** Throws an error that is `lost` if the database is not what was opened. Those that only read look once in {@link LOOK_MS}. */
+  /** Throws an error that is `lost` if the files have changed. Reads check only once in {@link LOOK_MS}. */
   check(isWrite: boolean): void
-  /** Is called once the database is closed. Says later whether it is back as it was; never if it was not these files that changed. */
+  /**
+   * Called once the database is closed. Returns a function that says whether the files are back as they were. It never returns
+   * true if other files have caused the loss.
+   */
   leave(): () => boolean
 }
 
-/** Milliseconds between two looks of those that only read. */
+/** Milliseconds between two checks by reads. */
 const LOOK_MS = 100
 
-/** Looks at the files of an open database. */
+/** Watches the files of an open database. */
 export function filesOf(path: string): Files {
   const log = `${path}-wal`
   const own = look(path)
@@ -37,18 +40,18 @@ export function filesOf(path: string): Files {
       if (!isWrite && now - lookedAt < LOOK_MS) return
       lookedAt = now
       if (!isSame(look(path), own)) lose(MOVED)
-      // Others may have begun another one, with an index of this one.
+      // Other processes may have begun a new log, whose index does not fit this one.
       if (!isSame(look(log), ownLog)) lose(MOVED, false)
       if (access(path) !== undefined) lose(READ_ONLY)
     },
     leave() {
-      // SQLite removes the log of a file that it can close well, and leaves that of one that has lost its name.
+      // SQLite removes the log of a file that it can close well, and keeps that of an unlinked file.
       const left = isSame(look(path), own) ? look(log) : ownLog
       const leftAt = BigInt(Date.now())
       return () => {
         if (!mayReturn) return false
         const found = look(path)
-        // What others changed elsewhere does not fit to the log that was left here.
+        // Changes made elsewhere do not fit the log that was left here.
         const isOwn = found !== undefined && isSame(found, own) && found.mtimeMs <= leftAt
         return isOwn && isSame(look(log), left) && access(path) === undefined
       }

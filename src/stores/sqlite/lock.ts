@@ -1,5 +1,5 @@
 /**
- * Distinguishes processes that share a database, and tells which of them are alive.
+ * Distinguishes the processes that share a database, and detects which of them are alive.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Presence } from '../presence.ts'
 import { sqliteModule } from './module.ts'
 
-/** A presence that can be given up. */
+/** A presence that can be released. */
 export interface Lock extends Presence {
   release(): void
 }
@@ -39,8 +39,8 @@ function lockFile(path: string, instance: string): string {
 }
 
 /**
- * The open and locked database. Undefined if another process holds the lock, or has removed the file meanwhile: the lock of a file
- * that lost its name says nothing.
+ * The open and locked database. Undefined if another process holds the lock or has removed the file meanwhile: a lock on an
+ * unlinked file has no meaning.
  */
 function lockExclusively(file: string): DatabaseSync | undefined {
   const { DatabaseSync } = sqliteModule()
@@ -59,21 +59,24 @@ function lockExclusively(file: string): DatabaseSync | undefined {
   return undefined
 }
 
-/** Which file a path leads to; undefined for none. It does not open the file: closing it would release its lock. */
+/** The file at a path; undefined if there is none. It does not open the file, since closing it would release its lock. */
 export function look(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })
 }
 
-/** Whether both are the same file, or none. The number of a file that was removed may be given to another one. */
+/** Whether both are the same file, or both are missing. The number of a removed file may be given to another one. */
 export function isSame(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
   return one?.ino === other?.ino && one?.birthtimeNs === other?.birthtimeNs
 }
 
-/** How often a lock is tried, and the most milliseconds between two tries. */
+/** Number of tries for a lock, and the most milliseconds between two tries. */
 const TRIES = 200
 const PAUSE_MS = 5
 
-/** Tries again if another process, which looks for dead locks, has the file or removed it before it was locked. */
+/**
+ * Locks the file. Tries again if another process, which searches for dead locks, has opened the file or removed it before it was
+ * locked.
+ */
 function lockForGood(file: string): DatabaseSync {
   for (let tries = 0; tries < TRIES; tries++) {
     closeSync(openSync(file, 'a'))
@@ -114,7 +117,7 @@ export function removeDeadLocks(path: string): boolean {
   return isOpen
 }
 
-/** Another process may look for dead locks too, and may remove the file first. */
+/** Removes the file of a dead lock. Another process may remove it first. */
 function remove(file: string): void {
   rmSync(file, { force: true })
 }

@@ -27,7 +27,7 @@ interface Versions {
   readonly node?: string | undefined
 }
 
-/** Which version of the runtime has `node:sqlite`. */
+/** The advice for a runtime without `node:sqlite`. */
 export function adviceFor({ bun, deno }: Versions): string {
   if (bun !== undefined) return 'use a newer Bun (1.4.4 has it)'
   if (deno !== undefined) return 'use Deno 2.2 or newer'

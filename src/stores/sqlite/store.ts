@@ -1,6 +1,6 @@
 /**
- * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed. If it is lost to this
- * process, it closes at once, so that other processes go on with what was at work here.
+ * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed. If it is lost to
+ * this process, it closes at once, so that other processes can take over the work of this one.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isServableError } from '../../base/errors.ts'
-import { createPatient, isLost } from '../remote/patient.ts'
+import { createRetrying, isLost } from '../retrying.ts'
 import { type SqlStore, sqlStore } from '../sql/sql.ts'
 import type { SqlDriver } from '../sql/sql-driver.ts'
 import type { Store } from '../store.ts'
@@ -21,14 +21,14 @@ import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
 /** An open file. */
 interface Opened {
   readonly store: SqlStore
-  /** Undefined in memory. */
+  /** Undefined for a database in memory. */
   readonly files?: Files
   close(): void
-  /** Closes it, and leaves everything beside it as it is. */
+  /** Closes it, and leaves all other files as they are. */
   leave(): void
 }
 
-/** Why the store is lost to this process, and whether it can be opened again. */
+/** The error after a loss, and whether the store can be opened again. */
 interface Loss {
   readonly error: unknown
   isOver(): boolean
@@ -38,13 +38,13 @@ interface Loss {
 const GATHER_MS = 3
 
 /**
- * Makes the store. Its first use throws `invalid_options` if the file cannot be opened. A relative path is one of the folder in which the
- * process is now.
+ * Creates the store. Its first use throws `invalid_options` if the file cannot be opened. A relative path is resolved against the
+ * current directory of the process.
  */
 export function sqliteStore(given: string): Store {
   const isShared = given !== ':memory:'
   const path = isShared ? resolve(given) : given
-  // The id stays the same when the file reopens, so its running work stays its own. After a loss it is another one's.
+  // The id stays the same when the file reopens, so its running work stays its own. After a loss it changes.
   let instance: string = crypto.randomUUID()
   let opened: Opened | undefined
   let loss: Loss | undefined
@@ -77,7 +77,7 @@ export function sqliteStore(given: string): Store {
     try {
       opened?.leave()
     } catch {
-      // Nobody holds its lock any more, even if the file of the lock cannot be removed.
+      // Its lock is released, even if the lock file cannot be removed.
     }
     loss = { error, isOver: opened?.files?.leave() ?? (() => false) }
     opened = undefined
@@ -86,7 +86,7 @@ export function sqliteStore(given: string): Store {
       for (const wake of wakes) wake(error)
     })
   }
-  const { read, write, flush } = createPatient(
+  const { read, write, flush } = createRetrying(
     {
       read: work => use(false, store => store.read(work)),
       commit: works => use(true, store => store.commit(works)),

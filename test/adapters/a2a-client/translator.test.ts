@@ -1,9 +1,9 @@
 import type { Artifact, Part } from '@a2a-js/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { EmittedText } from '../../../src/adapters/a2a-client/emitted-text.ts'
 import type { Payload } from '../../../src/adapters/a2a-client/service.ts'
-import { ToldText } from '../../../src/adapters/a2a-client/told-text.ts'
-import { type ToldArtifacts, Translator } from '../../../src/adapters/a2a-client/translator.ts'
+import { type EmittedArtifacts, Translator } from '../../../src/adapters/a2a-client/translator.ts'
 import { isRunEvent } from '../../../src/agents/event.ts'
 import { Fold } from '../../../src/agents/fold.ts'
 import { isServableError } from '../../../src/base/errors.ts'
@@ -88,8 +88,8 @@ describe('Translator', () => {
       fc.property(fc.array(chunkOf(), { maxLength: 10 }), fc.nat(10), (chunks, cut) => {
         const first = new Translator({ name: 'x' })
         const before = chunks.slice(0, cut).flatMap(chunk => [...first.see(update(chunk))])
-        const told: ToldArtifacts = JSON.parse(JSON.stringify(first.told))
-        const second = new Translator({ name: 'x', taskId: 't', contextId: 'c', told })
+        const emitted: EmittedArtifacts = JSON.parse(JSON.stringify(first.emitted))
+        const second = new Translator({ name: 'x', taskId: 't', contextId: 'c', emitted })
         const after = [...second.see(snapshot(chunks))]
         expect(saidOf(before).length + saidOf(after).length).toBe(whole(chunks).length)
         const count = (events: readonly RunEvent[]) =>
@@ -188,14 +188,14 @@ describe('Translator', () => {
   })
 })
 
-describe('ToldText', () => {
+describe('EmittedText', () => {
   it('tells another text as a whole, and is not confused by one that is behind', () => {
-    const told = new ToldText(0)
-    expect(told.append('one two')).toBe('one two')
-    expect(told.replace('one')).toBe('')
-    expect(told.append(' two')).toBe('')
-    expect(told.append(' three')).toBe(' three')
-    expect(told.replace('other')).toBe('other')
-    expect(told.length).toBe(5)
+    const emitted = new EmittedText(0)
+    expect(emitted.append('one two')).toBe('one two')
+    expect(emitted.replace('one')).toBe('')
+    expect(emitted.append(' two')).toBe('')
+    expect(emitted.append(' three')).toBe(' three')
+    expect(emitted.replace('other')).toBe('other')
+    expect(emitted.length).toBe(5)
   })
 })

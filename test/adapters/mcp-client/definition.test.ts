@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import {
   parseDefinition,
-  type Reach,
   reachOf,
+  type ServerAccess,
   secretsOf,
   shownOf,
 } from '../../../src/adapters/mcp-client/definition.ts'
@@ -106,13 +106,13 @@ describe('shownOf', () => {
 })
 
 describe('secretsOf', () => {
-  const http = (more: Partial<Extract<Reach, { transport: 'http' | 'sse' }>>): Reach => ({
+  const http = (more: Partial<Extract<ServerAccess, { transport: 'http' | 'sse' }>>): ServerAccess => ({
     transport: 'http',
     url: 'https://t.example/',
     headers: {},
     ...more,
   })
-  const program = (more: Partial<Extract<Reach, { transport: 'stdio' }>>): Reach => ({
+  const program = (more: Partial<Extract<ServerAccess, { transport: 'stdio' }>>): ServerAccess => ({
     transport: 'stdio',
     command: 'x',
     args: [],
@@ -120,7 +120,7 @@ describe('secretsOf', () => {
     ...more,
   })
 
-  it.each<[string, Reach, string[]]>([
+  it.each<[string, ServerAccess, string[]]>([
     [
       'credentials',
       http({ headers: { authorization: 'Bearer sk-abcdefg' } }),

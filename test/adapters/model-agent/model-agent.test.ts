@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { ModelAgent, type ModelAgentConfig } from '../../../src/adapters/model-agent/index.ts'
-import { spoken } from '../../../src/agents/work/call.ts'
+import { yieldedText } from '../../../src/agents/work/call.ts'
 import {
   type Correction,
   type CorrectionQuery,
@@ -382,7 +382,7 @@ describe('a provider of a ModelAgent', () => {
       members: [agent],
       register: false,
       async *strategy(input, context) {
-        for await (const event of context.call('helper', input)) if (spoken(event) !== undefined) break
+        for await (const event of context.call('helper', input)) if (yieldedText(event) !== undefined) break
         yield 'done'
       },
     })

@@ -1,5 +1,5 @@
 /** Sends what it is asked to, as webhooks, remote agents and tool servers do. Every runtime serves it. */
-import { wayTo } from '../../../src/web/outbound.ts'
+import { senderTo } from '../../../src/web/outbound.ts'
 
 /** A request to send, and how to read its answer. */
 export interface Asked {
@@ -41,7 +41,7 @@ export async function sendAsked(asked: Asked): Promise<Outcome> {
   const resolve = async () => lookups[looked++] ?? []
   let got = {}
   try {
-    const send = await wayTo(new URL(url), { allow, resolve }, 'tool_server_failed')
+    const send = await senderTo(new URL(url), { allow, resolve }, 'tool_server_failed')
     const signal = AbortSignal.timeout(timeoutMs)
     const init = { method, headers, signal, ...(body !== undefined && { body }) }
     if (read === 'collected') return { text: await textWhileCollected(await bodyOf(send(init))), looked }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { LogEntry } from '../../../src/stores/store.ts'
+import type { StoredLogEntry } from '../../../src/stores/store.ts'
 import { begin, ending, eventsIn, type Hosted, isTerminal, read, rest, unique, waitFor } from './kit.ts'
 
 /** The numbers from `from` to `to`. */
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-const places = (entries: readonly LogEntry[]) => entries.map(({ seq }) => seq)
+const places = (entries: readonly StoredLogEntry[]) => entries.map(({ seq }) => seq)
 
 export function followCases(hosted: Hosted): void {
   it('read a run that has ended from any place, and nothing beyond its end', async () => {
@@ -91,7 +91,7 @@ export function followCases(hosted: Hosted): void {
     const { host, openGate } = hosted()
     const gate = unique('gate')
     const { id } = await begin(host, [{ say: 'x', times: 100 }, { gate }, { say: 'y', times: 99 }])
-    const joined: LogEntry[] = []
+    const joined: StoredLogEntry[] = []
     while (joined.length < 100) {
       const follower = await host.follow(id, null, joined.length)
       joined.push(...((await follower.next()) ?? []).slice(0, 7))

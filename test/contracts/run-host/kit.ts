@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RunEvent, RunOptions } from '../../../src/index.ts'
 import type { Follower, IdempotencyKey, RunHost, RunPage, Viewer } from '../../../src/runs/stored/host.ts'
 import type { RunRecord, RunStatus, RunSummary } from '../../../src/runs/stored/record.ts'
-import type { LogEntry } from '../../../src/stores/store.ts'
+import type { StoredLogEntry } from '../../../src/stores/store.ts'
 import { eventually } from '../../eventually.ts'
 import { untimed } from '../../support.ts'
 import { type Act, scripted } from './scripted.ts'
@@ -49,18 +49,23 @@ export function ending(host: RunHost, id: string, viewer: Viewer = null): Promis
 }
 
 /** All entries up to the end of the log. */
-export async function rest(follower: Follower): Promise<LogEntry[]> {
-  const entries: LogEntry[] = []
+export async function rest(follower: Follower): Promise<StoredLogEntry[]> {
+  const entries: StoredLogEntry[] = []
   for (let batch = await follower.next(); batch; batch = await follower.next()) entries.push(...batch)
   return entries
 }
 
-export async function read(host: RunHost, id: string, after = 0, viewer: Viewer = null): Promise<LogEntry[]> {
+export async function read(
+  host: RunHost,
+  id: string,
+  after = 0,
+  viewer: Viewer = null,
+): Promise<StoredLogEntry[]> {
   return rest(await host.follow(id, viewer, after))
 }
 
 /** The events of a log, without their times. */
-export function eventsIn(entries: readonly LogEntry[]): RunEvent[] {
+export function eventsIn(entries: readonly StoredLogEntry[]): RunEvent[] {
   return entries.map(({ data }) => untimed(JSON.parse(data) as RunEvent))
 }
 

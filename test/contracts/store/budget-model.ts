@@ -1,10 +1,10 @@
 /** A store of limited size in its simplest form. It counts everything again after each transaction. */
 import { sizeOfEntry, weigh } from '../../../src/stores/size.ts'
-import type { Document, Footing } from '../../../src/stores/store.ts'
+import type { Document, Eviction } from '../../../src/stores/store.ts'
 
 /** An operation of a transaction. */
 export type Write =
-  | readonly ['put', collection: string, document: Document, footing: Footing]
+  | readonly ['put', collection: string, document: Document, footing: Eviction]
   | readonly ['delete', collection: string, id: string]
   | readonly ['append', log: string, data: string]
   | readonly ['deleteLog', log: string]
@@ -12,7 +12,7 @@ export type Write =
 interface Part {
   readonly collection: string
   readonly document: Document
-  readonly footing: Footing
+  readonly footing: Eviction
   readonly turn: number
 }
 

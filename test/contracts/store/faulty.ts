@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { createPatient, type Outcome } from '../../../src/stores/remote/patient.ts'
+import { createRetrying, type WorkOutcome } from '../../../src/stores/retrying.ts'
 import type { NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** Whether the store fails at a point: at a read or write, at a call of a transaction, or at its commit. */
@@ -23,7 +23,7 @@ export function faultyStore(inner: NearStore, isFailing: Failing): Store {
         }
       },
     })
-  const written = (work: (tx: Transaction) => unknown): Outcome => {
+  const written = (work: (tx: Transaction) => unknown): WorkOutcome => {
     try {
       const value = inner.transact(tx => {
         const result = work(watched(tx))
@@ -35,7 +35,7 @@ export function faultyStore(inner: NearStore, isFailing: Failing): Store {
       return { error }
     }
   }
-  const { read, write } = createPatient({
+  const { read, write } = createRetrying({
     read(work) {
       strike('read')
       return inner.read(tx => work(watched(tx)))

@@ -3,17 +3,17 @@
 import { type LocalState, localState, memoryState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { alone, type Presence } from '../../../src/stores/presence.ts'
+import { createReplay } from '../../../src/stores/remote/replay.ts'
 import type {
-  Answers,
-  Ask,
-  Asks,
   Commit,
   Committed,
-  Far,
+  RemoteStore,
+  StoreAnswers,
+  StoreQueries,
+  StoreQuery,
   Version,
   Versioned,
-} from '../../../src/stores/remote/far.ts'
-import { createReplay } from '../../../src/stores/remote/replay.ts'
+} from '../../../src/stores/remote.ts'
 import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** A database that several stores may open. */
@@ -68,7 +68,7 @@ export function lateState(store: Store = lateStore()): LocalState {
   return localState({ store, retention, isVolatile: false })
 }
 
-function storeOver(far: Far, presence: Presence, onClose = () => {}): Store {
+function storeOver(far: RemoteStore, presence: Presence, onClose = () => {}): Store {
   const { read, write, close } = createReplay(far)
   return {
     instance: presence.instance,
@@ -100,7 +100,7 @@ interface Way {
   readonly travel: () => Promise<void>
 }
 
-function farOver(inner: NearStore, { counts, isLost, travel }: Way): Far {
+function farOver(inner: NearStore, { counts, isLost, travel }: Way): RemoteStore {
   const base = new Base(inner)
   const go = async <T>(act: () => T): Promise<T> => {
     await travel()
@@ -138,7 +138,7 @@ class Base {
     this.#store = store
   }
 
-  answer(tx: Reader, ask: Ask): Answers[keyof Asks] {
+  answer(tx: Reader, ask: StoreQuery): StoreAnswers[keyof StoreQueries] {
     const versioned = (documents: readonly Document[]) => documents.map(document => this.#versioned(document))
     switch (ask.what) {
       case 'get': {
@@ -177,9 +177,9 @@ class Base {
   }
 
   #write(tx: Transaction, { documents, logs }: Commit): true {
-    for (const { collection, id, document, footing } of documents) {
+    for (const { collection, id, document, eviction } of documents) {
       if (document === undefined) tx.delete(collection, id)
-      else tx.put(collection, sent(document), footing)
+      else tx.put(collection, sent(document), eviction)
     }
     for (const { log, isDeleted, entries, isSealed } of logs) {
       if (isDeleted) {

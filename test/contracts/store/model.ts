@@ -4,9 +4,9 @@ import type {
   Filter,
   Found,
   ListQuery,
-  LogEntry,
   Position,
   SearchQuery,
+  StoredLogEntry,
   Transaction,
 } from '../../../src/stores/store.ts'
 
@@ -110,7 +110,7 @@ export class ModelStore implements Transaction {
     return entries.length + 1
   }
 
-  read(name: string, after: number, limit: number): LogEntry[] {
+  read(name: string, after: number, limit: number): StoredLogEntry[] {
     const { entries = [] } = this.#contents.logs[name] ?? {}
     return entries.map((data, index) => ({ seq: index + 1, data })).slice(after, after + limit)
   }

@@ -4,9 +4,9 @@ import type {
   Filter,
   Found,
   ListQuery,
-  LogEntry,
   SearchQuery,
   Store,
+  StoredLogEntry,
   Transaction,
 } from '../../../src/stores/store.ts'
 
@@ -42,7 +42,7 @@ export interface Answers {
   expired: Document[]
   oldest: Document[]
   append: number | undefined
-  read: LogEntry[]
+  read: StoredLogEntry[]
   length: number
   isSealed: boolean
   deleteLog: undefined

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coreOf } from '../../../src/core/handler.ts'
-import type { Waiting } from '../../../src/features/approvals/inbox.ts'
+import type { WaitingRequest } from '../../../src/features/approvals/inbox.ts'
 import { type ApprovalsOptions, approvals } from '../../../src/features/approvals/plugin.ts'
 import { changesOf, LiveInbox } from '../../../src/features/approvals/watch.ts'
 import { RUNS } from '../../../src/runs/stored/record.ts'
@@ -148,7 +148,7 @@ describe('the inbox', () => {
     const { ask } = service(byBob, { store: before.store })
     await eventually(async () => {
       const { body } = await ask('approvals?whose=others', 'bob')
-      expect((body as unknown as { approvals: Waiting[] }).approvals).toMatchObject([
+      expect((body as unknown as { approvals: WaitingRequest[] }).approvals).toMatchObject([
         { request: { id: asked.request }, run: { id: asked.id, owner: 'ann' } },
       ])
     })
@@ -185,7 +185,7 @@ describe('the inbox', () => {
       while (cursor !== null) {
         const at: string = cursor === '' ? '' : `&cursor=${cursor}`
         const { body } = await ask(`approvals?limit=100&${query}${at}`, who)
-        const page = body as unknown as { approvals: Waiting[]; nextCursor: string | null }
+        const page = body as unknown as { approvals: WaitingRequest[]; nextCursor: string | null }
         for (const { run } of page.approvals) seen.add(run.id)
         cursor = page.nextCursor
         pages++
@@ -210,12 +210,12 @@ describe('an approval that expires', () => {
 })
 
 describe('changes of the inbox', () => {
-  const entry = (id: string, second: number): Waiting => ({
+  const entry = (id: string, second: number): WaitingRequest => ({
     request: { id, kind: 'approval', digest: 'x' },
     run: { id, kind: 'agent', name: 'pays' },
     createdAt: new Date(second * 1000).toISOString(),
   })
-  const asBefore = (...entries: readonly Waiting[]) =>
+  const asBefore = (...entries: readonly WaitingRequest[]) =>
     new Map(entries.map(each => [each.request.id, each] as const))
 
   it('are what came, the oldest first, and what left', () => {

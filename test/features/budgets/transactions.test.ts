@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Amount, amountOf, NOTHING } from '../../../src/features/budgets/amount.ts'
-import type { Ask } from '../../../src/features/budgets/need.ts'
+import type { NextCall } from '../../../src/features/budgets/need.ts'
 import { BUDGET_TRANSACTIONS, type KeyBudget, WINDOWS } from '../../../src/features/budgets/transactions.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Reader, Store, Transaction } from '../../../src/stores/store.ts'
@@ -40,7 +40,7 @@ function clocked(store: Store = memoryStore()) {
 const usd = (amount: number): Amount => [amount, 0]
 
 /** A call that costs so much at most. */
-const ask = (amount: number | undefined, of: string = 'agent:a'): Ask => ({
+const ask = (amount: number | undefined, of: string = 'agent:a'): NextCall => ({
   of,
   stated: [amount, undefined],
   prompt: 0,
@@ -97,7 +97,7 @@ describe('a window', () => {
 
   it('holds what is stated, and more for a prompt that was longer', () => {
     const { write } = clocked()
-    const own: Ask = { ...ask(50), prompt: 10, perToken: [2, 1] }
+    const own: NextCall = { ...ask(50), prompt: 10, perToken: [2, 1] }
     const { startsAt, hold: first } = write(tx => hold(tx, budget, 'a', own))
     expect(first?.held).toEqual([100, 0])
     write(tx => settle(tx, budget, startsAt, 'a', usd(60), { of: own.of, largest: [60, 0, 40] }))

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { definitionOf, type Typed } from '../../../console/admin/definition.ts'
-import { type Inbox, inboxAfter, placed } from '../../../console/approvals/inbox.ts'
+import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
 import { askedOf, filtersOf, queryOf } from '../../../console/runs/filters.ts'
 import { columnsOf, merged, tookMs } from '../../../console/runs/numbers.ts'
-import { saidOf } from '../../../console/sessions/said.ts'
+import { textOfInput } from '../../../console/sessions/input-text.ts'
 import { age, typedValue, visible } from '../../../console/text.ts'
 import { ROW, windowOf } from '../../../console/window.ts'
 import type { RunSummary } from '../../../src/client/index.ts'
-import type { Waiting } from '../../../src/features/approvals/inbox.ts'
+import type { WaitingRequest } from '../../../src/features/approvals/inbox.ts'
 import { Agent, agentCard } from '../../../src/index.ts'
 import { codePoint } from '../../code-point.ts'
 
@@ -120,7 +120,7 @@ describe('a list that is read again', () => {
   })
 })
 
-const waiting = (id: string): Waiting => ({
+const waiting = (id: string): WaitingRequest => ({
   request: { id, kind: 'approval', toolName: 'pay', digest: id },
   run: { id: 'run', kind: 'agent', name: 'payer' },
   createdAt: '2026-01-01T12:00:00.000Z',
@@ -143,7 +143,7 @@ describe('the inbox', () => {
     fc.assert(
       fc.property(ids, ids, (old, fresh) => {
         const inbox: Inbox = new Map(fresh.map(id => [id, waiting(id)]))
-        const all = placed(old.map(waiting), [inbox]).map(({ request }) => request.id)
+        const all = inStableOrder(old.map(waiting), [inbox]).map(({ request }) => request.id)
         expect(all.slice(0, old.length)).toEqual(old)
         expect(all.slice(old.length)).toEqual(fresh.filter(id => !old.includes(id)))
       }),
@@ -240,7 +240,7 @@ describe('texts', () => {
   it('name the parts of a message that are no text', () => {
     const file = { type: 'file', data: 'eA==', mimeType: 'text/plain', filename: 'a.txt' } as const
     const image = { type: 'image', data: 'eA==' } as const
-    expect(saidOf([{ type: 'text', text: 'look' }, file, image, { type: 'data', data: { a: 1 } }])).toBe(
+    expect(textOfInput([{ type: 'text', text: 'look' }, file, image, { type: 'data', data: { a: 1 } }])).toBe(
       'look\n[a.txt]\n[image]\n{"a":1}',
     )
   })

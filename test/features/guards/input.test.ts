@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { approvals } from '../../../src/features/approvals/plugin.ts'
 import {
+  type ClientInput,
   type GuardContext,
   guards,
   mapTexts,
   refuse,
-  type Said,
 } from '../../../src/features/guards/plugin.ts'
 import { changeJson, changeJsonText } from '../../../src/features/guards/texts.ts'
 import { Agent, createHandler, type RunEvent, type RunInput, tool } from '../../../src/index.ts'
@@ -30,7 +30,7 @@ async function heard(options: Parameters<typeof guards>[0], body: object | strin
 describe('guards of an input', () => {
   it('see it one after the other, those of all runs first, with who says it to whom', async () => {
     const seen: unknown[] = []
-    const onInput = (said: Said, context: object) => {
+    const onInput = (said: ClientInput, context: object) => {
       seen.push([said, { ...context, signal: undefined }])
       return { input: `${said.input}+` }
     }
@@ -86,12 +86,12 @@ describe('guards of an input', () => {
     ['what nobody knows', { more: 1 }],
     ['a history that is none', { history: [{ role: 'nobody' }] }],
   ])('may not give %s', async (_, given) => {
-    expect(await heard({ onInput: () => given as Said }, 'a')).toMatchObject({ code: 'guard_failed' })
+    expect(await heard({ onInput: () => given as ClientInput }, 'a')).toMatchObject({ code: 'guard_failed' })
   })
 
   it('have the time of a run, and hear when it is over or the client leaves', async () => {
     const signals: AbortSignal[] = []
-    const onInput = (_: Said, { signal }: { signal: AbortSignal }) => {
+    const onInput = (_: ClientInput, { signal }: { signal: AbortSignal }) => {
       signals.push(signal)
       return never() as Promise<undefined>
     }
@@ -148,7 +148,7 @@ describe('guards of answers', () => {
       },
     })
     const seen: unknown[] = []
-    const onInput = (said: Said, { identity, name }: GuardContext) => {
+    const onInput = (said: ClientInput, { identity, name }: GuardContext) => {
       seen.push([identity, name, Object.keys(said)])
       return mapTexts(said, text => text.replace('1234-5678', '[card]'))
     }

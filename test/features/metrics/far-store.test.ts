@@ -11,7 +11,7 @@ function processOn(store: Store) {
   const unavailable = new ServableError('state_unavailable', 'The state cannot be reached')
   const far: Store = {
     ...store,
-    isFar: true,
+    isRemote: true,
     write: async (work, patienceMs) => {
       if (fails === 'before') throw unavailable
       const value = await store.write(work, patienceMs)

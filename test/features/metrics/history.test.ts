@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import {
   addSteps,
   History,
+  HistoryStep,
   readSteps,
   STEP_MS,
   STEPS,
-  Step,
   toHistoryJson,
 } from '../../../src/features/metrics/history.ts'
 import type { RunSample } from '../../../src/features/metrics/stats.ts'
@@ -49,7 +49,7 @@ describe('the last hour', () => {
           part = new History()
         }
         const kept = store.read(readSteps) as ReturnType<typeof readSteps>
-        const both = [...kept.map(Step.from), ...part.steps()]
+        const both = [...kept.map(HistoryStep.from), ...part.steps()]
         expect(toHistoryJson(both, NOW)).toEqual(toHistoryJson(whole.steps(), NOW))
         expect(kept.length).toBeLessThanOrEqual(STEPS)
       }),

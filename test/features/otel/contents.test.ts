@@ -5,7 +5,7 @@ import {
   cleanJson,
   inputMessages,
   MAX_CONTENT,
-  SaidText,
+  OutputText,
 } from '../../../src/features/otel/contents.ts'
 import { Agent, ServableError, textOf, tool } from '../../../src/index.ts'
 import { traced } from './kit.ts'
@@ -96,7 +96,7 @@ describe('a text that is cut', () => {
       fc.property(fc.nat(40), fc.nat(200), (shift, max) => {
         const text = 'x'.repeat(shift) + KEY.repeat(400)
         expect(clean(text, redact, max)).not.toMatch(/sk|canary/)
-        const said = new SaidText()
+        const said = new OutputText()
         for (let at = 0; at < text.length * 10; at += 1000) said.add(text.repeat(10).slice(at, at + 1000))
         expect(said.message('stop', redact)).not.toMatch(/sk|canary/)
       }),
@@ -107,7 +107,7 @@ describe('a text that is cut', () => {
   it('of pieces has none either', () => {
     fc.assert(
       fc.property(fc.nat(60), fc.nat(KEY.length), (back, cut) => {
-        const text = new SaidText()
+        const text = new OutputText()
         text.add('x'.repeat(MAX_CONTENT - back))
         text.add(KEY.slice(0, cut))
         text.add(KEY.slice(cut))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { modelName, providerName } from '../../../src/features/otel/conventions.ts'
-import { spanContextOf } from '../../../src/features/otel/places.ts'
+import { spanContextOf } from '../../../src/features/otel/trace-context.ts'
 import { Agent, type Usage } from '../../../src/index.ts'
 import { TRACEPARENT, traced } from './kit.ts'
 

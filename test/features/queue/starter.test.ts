@@ -2,22 +2,22 @@
 import { expect, it } from 'vitest'
 import { createWake } from '../../../src/base/wake.ts'
 import type { Calls } from '../../../src/core/transaction-calls.ts'
-import type { Claimed, LineTransactions } from '../../../src/features/queue/line.ts'
+import type { ClaimedRun, LineTransactions } from '../../../src/features/queue/line.ts'
 import { createStarter, type StarterParts } from '../../../src/features/queue/starter.ts'
 import type { EndedRun } from '../../../src/runs/stored/ended-run.ts'
 import type { RunHost, StartRequest } from '../../../src/runs/stored/host.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
 
-function claimed(id: string, more: object = {}): Claimed {
+function claimed(id: string, more: object = {}): ClaimedRun {
   return {
     queued: { record: { id, createdAt: '2026-01-01' }, owner: null, client: 'c', ...more },
     asked: { options: {} },
-  } as unknown as Claimed
+  } as unknown as ClaimedRun
 }
 
 // Each of these lets that many steps of the search pass before the run comes.
 it.each(Array.from({ length: 12 }, (_, steps) => steps))('starts it, %i steps later', async steps => {
-  const waiting: Claimed[] = []
+  const waiting: ClaimedRun[] = []
   const started: unknown[] = []
   const line = {
     count: async () => 1,

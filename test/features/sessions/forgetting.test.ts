@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../../../src/base/wake.ts'
 import { asPlugin } from '../../../src/core/built-in.ts'
-import { ENDING_WORKS } from '../../../src/features/sessions/ending.ts'
+import { ENDING_TRANSACTIONS } from '../../../src/features/sessions/ending.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import type { Turn } from '../../../src/index.ts'
 import { logOf } from '../../../src/protocols/a2a/tasks/log-name.ts'
@@ -258,8 +258,8 @@ describe('a session that is deleted', () => {
     store.write(tx => enterSession(tx, key, turn('dead'), settings))
     store.write(tx => enterSession(tx, key, turn('queued'), settings))
     vi.setSystemTime(Date.now() + LEASE_MS + 1)
-    expect(store.write(tx => ENDING_WORKS.writes.claim(tx, key, 'me', false))?.place).toBe(0)
-    expect(store.write(tx => ENDING_WORKS.writes.end(tx, key, 'me'))).toBe(true)
+    expect(store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))?.place).toBe(0)
+    expect(store.write(tx => ENDING_TRANSACTIONS.writes.end(tx, key, 'me'))).toBe(true)
     expect(store.write(tx => keepSession(tx, key, 'dead', settings))).toBe(false)
     const end = { ...turn('dead'), status: 'completed', text: 'MARKER' } as const
     store.write(tx => leaveSession(tx, key, end, undefined, settings))
@@ -275,11 +275,11 @@ describe('a session that is deleted', () => {
     const store = state.store as NearStore
     store.write(tx => enterSession(tx, key, turn('one'), settings))
     store.write(tx => leaveSession(tx, key, { ...turn('one'), status: 'completed' }, undefined, settings))
-    store.write(tx => ENDING_WORKS.writes.claim(tx, key, 'me', false))
+    store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))
     vi.setSystemTime(Date.now() + LEASE_MS + 1)
     store.write(tx => enterSession(tx, key, turn('two'), settings))
-    expect(store.write(tx => ENDING_WORKS.writes.end(tx, key, 'me'))).toBe(false)
-    expect(() => store.write(tx => ENDING_WORKS.writes.claim(tx, key, 'me', false))).toThrow()
+    expect(store.write(tx => ENDING_TRANSACTIONS.writes.end(tx, key, 'me'))).toBe(false)
+    expect(() => store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))).toThrow()
     expect(all()).toContain('MARKER')
   })
 })

@@ -2,7 +2,7 @@
 import type { HostedState } from '../../../src/core/hosted.ts'
 import { noState } from '../../../src/core/no-state.ts'
 import { localCalls, type Transactions } from '../../../src/core/transaction-calls.ts'
-import { SESSION_WORKS } from '../../../src/features/sessions/transactions.ts'
+import { SESSION_SERVICE_TRANSACTIONS } from '../../../src/features/sessions/transactions.ts'
 import { createHandler, type LogEntry, memoryState } from '../../../src/index.ts'
 import { SESSIONS_IN_STATE } from '../../../src/runs/sessions/session-storage.ts'
 import type { Store } from '../../../src/stores/store.ts'
@@ -11,7 +11,7 @@ import { untyped } from '../../support.ts'
 
 const KEEPERS: Readonly<Record<string, Transactions>> = {
   [SESSIONS_IN_STATE.name]: SESSIONS_IN_STATE.transactions as Transactions,
-  sessions: SESSION_WORKS,
+  sessions: SESSION_SERVICE_TRANSACTIONS,
 }
 
 /** The service, the calls of its objects, and what it logs. `fails` says which calls fail. */

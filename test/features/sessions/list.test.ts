@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { cursorOf, listSessions, placeIn, type SessionSummary } from '../../../src/features/sessions/list.ts'
+import {
+  cursorOf,
+  listSessions,
+  positionIn,
+  type SessionSummary,
+} from '../../../src/features/sessions/list.ts'
 import { readTurns } from '../../../src/features/sessions/turns.ts'
 import { appendSession } from '../../../src/runs/sessions/session-memory.ts'
 import { idOf, type SessionSettings } from '../../../src/runs/sessions/session-record.ts'
@@ -50,14 +55,14 @@ describe('a cursor of sessions', () => {
       fc.property(place, ({ at, sessionId }) => {
         const cursor = cursorOf({ at, id: idAt(sessionId) })
         expect(cursor).toMatch(/^[\w-]+$/)
-        expect(placeIn(cursor, 'ada')).toEqual({ at, id: idAt(sessionId) })
+        expect(positionIn(cursor, 'ada')).toEqual({ at, id: idAt(sessionId) })
       }),
     )
   })
 
   it('leads into no list of another owner', () => {
     const cursor = cursorOf({ at: 1, id: idAt('s') })
-    expect(placeIn(cursor, 'bob').id).toBe(idOf({ ...keyOf('s'), owner: 'bob' }))
+    expect(positionIn(cursor, 'bob').id).toBe(idOf({ ...keyOf('s'), owner: 'bob' }))
   })
 
   it('gives a place or is refused, whatever the text', () => {
@@ -65,7 +70,7 @@ describe('a cursor of sessions', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), json), text => {
         try {
-          expect(placeIn(text, 'ada')).toEqual({ at: expect.any(Number), id: expect.any(String) })
+          expect(positionIn(text, 'ada')).toEqual({ at: expect.any(Number), id: expect.any(String) })
         } catch (error) {
           expect(error).toMatchObject({ code: 'invalid_query' })
         }

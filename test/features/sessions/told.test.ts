@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { listSessions } from '../../../src/features/sessions/list.ts'
-import { SESSION_WORKS } from '../../../src/features/sessions/transactions.ts'
+import { SESSION_SERVICE_TRANSACTIONS } from '../../../src/features/sessions/transactions.ts'
 import { idOf, NEW, type Session } from '../../../src/runs/sessions/session-record.ts'
 import { partitionOf } from '../../../src/runs/stored/record.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
@@ -52,7 +52,7 @@ describe('a list that is told', () => {
 
   it('keeps what is newer than what it is told', () => {
     const store = memoryStore()
-    const { told } = SESSION_WORKS.writes
+    const { told } = SESSION_SERVICE_TRANSACTIONS.writes
     const key = { owner: 'ada', place: ['agent:a'], sessionId: 's' }
     const copyAt = (at: number, title: string): Document<Session> => {
       const value = { ...NEW, about: { title, turns: 1, createdAt: 1 } }

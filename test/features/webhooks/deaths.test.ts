@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { Deliverer } from '../../../src/features/webhooks/delivery/deliverer.ts'
 import { nextDueIn } from '../../../src/features/webhooks/delivery/queue.ts'
-import type { Reception } from '../../../src/features/webhooks/delivery/sender.ts'
+import type { DeliveryResult } from '../../../src/features/webhooks/delivery/sender.ts'
 import { DELIVERIES, type KeptDelivery, QUEUE } from '../../../src/features/webhooks/kept.ts'
 import { createMail } from '../../../src/features/webhooks/mail.ts'
 import { resolveWebhooks, type WebhooksOptions } from '../../../src/features/webhooks/options.ts'
@@ -51,7 +51,7 @@ function delivering(options: WebhooksOptions = {}) {
   const givenUp: string[] = []
   let sent = 0
   /** A process. Without an answer it dies while it sends. */
-  const enter = (answer?: Reception) => {
+  const enter = (answer?: DeliveryResult) => {
     const work: Promise<void>[] = []
     const deliverer = new Deliverer({
       store,

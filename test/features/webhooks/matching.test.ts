@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { createMatcher, hears } from '../../../src/features/webhooks/matching.ts'
+import { createMatcher, matches } from '../../../src/features/webhooks/matching.ts'
 import { type DeploymentWebhook, EVENTS } from '../../../src/features/webhooks/options.ts'
 
 const owners = fc.constantFrom('ann', 'bob', 'cy')
@@ -60,6 +60,6 @@ describe('a matcher', () => {
     const what = { type: 'run.completed', owner: 'ann', run: { kind: 'agent', name: 'echo' } } as const
     expect(match(what)).toEqual([])
     expect(looked).not.toHaveBeenCalled()
-    expect(hears({}, what)).toBe(true)
+    expect(matches({}, what)).toBe(true)
   })
 })

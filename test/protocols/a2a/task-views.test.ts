@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message, Part, TaskArtifact } from '../../../src/protocols/a2a/model.ts'
 import { logOf } from '../../../src/protocols/a2a/tasks/log-name.ts'
-import { BODIES, Gathering, type TaskEntry } from '../../../src/protocols/a2a/tasks/task-body.ts'
+import { BODIES, type TaskEntry, TaskGathering } from '../../../src/protocols/a2a/tasks/task-body.ts'
 import { TaskViews } from '../../../src/protocols/a2a/tasks/task-views.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { NearStore, Transaction } from '../../../src/stores/store.ts'
@@ -81,7 +81,7 @@ describe('what was gathered of a task', () => {
           const whole = store.transact(tx => views.read(tx, 't')).body()
           expect(whole).toMatchObject({ ...plainBody(all), seq: all.length })
           expect(store.transact(tx => views.readApart(tx, 't')).body()).toEqual(whole)
-          expect(store.transact(tx => Gathering.of(tx, 't').readOn(tx, 't')).body()).toEqual(whole)
+          expect(store.transact(tx => TaskGathering.of(tx, 't').readOn(tx, 't')).body()).toEqual(whole)
           const upTo = place % (all.length + 1)
           const then = store.transact(tx => views.readApart(tx, 't', { upTo, key: 'receiver' }))
           views.hold('receiver', then)

@@ -222,7 +222,7 @@ describe.each(CLIENTS)('a chat of AI SDK $version', client => {
       const again = new MessageStream({ id: 'm', runId: 's', isStored: true, answered: [request] })
       const second = [...later, end].map(event => again.encode(event)).join('')
       const chain = streamOf(true)
-      const told = first.map(event => chain.encode(event)).join('') + chain.goesOn(waits)
+      const told = first.map(event => chain.encode(event)).join('') + chain.continued(waits)
       const whole = told + [...later, end].map(event => chain.encode(event)).join('')
       for (const streams of [[encoded([...first, waits]), second], [whole]]) {
         const { error, message } = await read(client, ...streams)

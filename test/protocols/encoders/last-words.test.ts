@@ -1,6 +1,6 @@
 /** What a run says about its end reaches the clients of every protocol. */
 import { describe, expect, it } from 'vitest'
-import { lastWordsOf } from '../../../src/agents/work/last-words.ts'
+import { endMessageOf } from '../../../src/agents/end-message.ts'
 import { Agent, createHandler, type RunInput } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
@@ -82,6 +82,6 @@ describe.each(Object.entries(WAYS))('what a run says about its end: %s', (_, ask
 
 describe('lastWordsOf', () => {
   it.each([undefined, '', []])('knows of none: %j', message => {
-    expect(lastWordsOf({ type: 'finish', finishReason: 'stop', message })).toBeUndefined()
+    expect(endMessageOf({ type: 'finish', finishReason: 'stop', message })).toBeUndefined()
   })
 })

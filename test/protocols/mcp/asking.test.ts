@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { Agent, type InputRequest, memoryState, type Tool } from '../../../src/index.ts'
-import { formsOf, givenTo, keyOf, showsForms } from '../../../src/protocols/mcp/asking.ts'
+import { answersTo, formsOf, keyOf, showsForms } from '../../../src/protocols/mcp/asking.ts'
 import { type Json, messagesIn, type Served, SHOWS_FORMS, serve } from './calling.ts'
 
 const RUN = '0190a1b2-c3d4-4e5f-8a9b-0123456789ab'
@@ -214,7 +214,7 @@ describe('what a person fills in', () => {
           const { requestedSchema } = Object.values<Json>(forms)[0].params
           const content = filled(requestedSchema, schema, value)
           const responses = `{${JSON.stringify(key)}:${JSON.stringify({ action: 'accept', content })}}`
-          const { answers, isRefused } = givenTo([request], JSON.parse(responses))
+          const { answers, isRefused } = answersTo([request], JSON.parse(responses))
           const [answer, ...others] = answers as Json[]
           expect([isRefused, others, answer.id]).toEqual([false, [], request.id])
           // Of numbers JSON has one zero.
@@ -234,12 +234,12 @@ describe('what a person fills in', () => {
     [undefined, undefined],
   ])('for a schema that is no form, %j, is read as JSON where it is JSON', (answer, value) => {
     const responses = { q: { action: 'accept', content: { answer } } }
-    expect(givenTo([question({})], responses).answers).toEqual([{ id: `${RUN}/q`, value }])
+    expect(answersTo([question({})], responses).answers).toEqual([{ id: `${RUN}/q`, value }])
   })
 
   it('approves, denies, or ends the run', () => {
     const given = (action: string, content?: object) =>
-      givenTo([approval], { 'approve:pay': { action, content } })
+      answersTo([approval], { 'approve:pay': { action, content } })
     const id = approval.id
     for (const decision of ['approve', 'deny']) {
       const told = { answers: [{ id, decision }], isRefused: false }
@@ -256,16 +256,16 @@ describe('what a person fills in', () => {
     expect(given('decline')).toEqual({ answers: [{ id, decision: 'deny' }], isRefused: false })
     expect(given('cancel')).toEqual({ answers: [], isRefused: true })
     for (const action of ['decline', 'cancel'])
-      expect(givenTo([question()], { q: { action } })).toEqual({ answers: [], isRefused: true })
+      expect(answersTo([question()], { q: { action } })).toEqual({ answers: [], isRefused: true })
   })
 
   it('approves nothing that was not asked, and nothing by what it holds', () => {
     const none = { answers: [], isRefused: false }
     for (const responses of [{}, { other: { action: 'accept' } }, { pay: { action: 'accept' } }])
-      expect(givenTo([approval], responses)).toEqual(none)
-    expect(givenTo([], { 'approve:pay': { action: 'cancel' } })).toEqual(none)
+      expect(answersTo([approval], responses)).toEqual(none)
+    expect(answersTo([], { 'approve:pay': { action: 'cancel' } })).toEqual(none)
     const denied = { action: 'decline', decision: 'approve', content: { decision: 'approve' } }
-    expect(givenTo([approval], { 'approve:pay': denied }).answers).toEqual([
+    expect(answersTo([approval], { 'approve:pay': denied }).answers).toEqual([
       { id: approval.id, decision: 'deny' },
     ])
   })
@@ -273,12 +273,12 @@ describe('what a person fills in', () => {
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'])(
     'is not the %s that every object has',
     name => {
-      expect(givenTo([question(undefined, name)], {})).toEqual({ answers: [], isRefused: false })
+      expect(answersTo([question(undefined, name)], {})).toEqual({ answers: [], isRefused: false })
       const own = JSON.parse(`{"${name}":{"action":"accept","content":{"answer":"x"}}}`)
-      expect(givenTo([question(undefined, name)], own).answers).toEqual([
+      expect(answersTo([question(undefined, name)], own).answers).toEqual([
         { id: `${RUN}/${name}`, value: 'x' },
       ])
-      expect(() => givenTo([question()], { q: { action: name } })).toThrow(
+      expect(() => answersTo([question()], { q: { action: name } })).toThrow(
         /`inputResponses\.q\.action` must be/,
       )
     },
@@ -295,7 +295,7 @@ describe('what a person fills in', () => {
     { action: ['accept'] },
     { action: 'accept ' },
   ])('is refused where it says nothing: %j', response => {
-    expect(() => givenTo([question()], { q: response })).toThrow(
+    expect(() => answersTo([question()], { q: response })).toThrow(
       expect.objectContaining({
         code: 'invalid_body',
         message: expect.stringContaining('inputResponses.q.action'),
@@ -304,7 +304,7 @@ describe('what a person fills in', () => {
   })
 
   it.each([null, [], 'x', 7])('is refused where it is no object: %j', responses => {
-    expect(() => givenTo([], responses)).toThrow(expect.objectContaining({ code: 'invalid_body' }))
+    expect(() => answersTo([], responses)).toThrow(expect.objectContaining({ code: 'invalid_body' }))
   })
 
   it('costs no more for thousands that nobody asked', () => {
@@ -316,7 +316,7 @@ describe('what a person fills in', () => {
         return Reflect.get(target, name)
       },
     })
-    expect(givenTo([question(), approval], watched).answers).toEqual([])
+    expect(answersTo([question(), approval], watched).answers).toEqual([])
     expect(looks).toBeLessThan(10)
   })
 })

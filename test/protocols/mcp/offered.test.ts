@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { expect, it } from 'vitest'
 import { Agent, memoryState } from '../../../src/index.ts'
 import { mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
-import { Reading } from '../../../src/protocols/mcp/reading.ts'
+import { RunReader } from '../../../src/protocols/mcp/run-reader.ts'
 import { serve, TAKES_TASKS } from './calling.ts'
 
 const agent = (name: string, run: ConstructorParameters<typeof Agent>[0]['run']) =>
@@ -41,11 +41,11 @@ it('does not take the log of a run that is gone for its answer', async () => {
   const events = (async function* () {
     yield { type: 'text', text: 'half of ' } as const
   })()
-  const started = { id: 'x', events: () => events } as unknown as ConstructorParameters<typeof Reading>[0]
-  const { done } = new Reading(started, {
-    goOn: async () => undefined,
+  const started = { id: 'x', events: () => events } as unknown as ConstructorParameters<typeof RunReader>[0]
+  const { done } = new RunReader(started, {
+    continueRun: async () => undefined,
     maxLength: 1000,
-    tellsMoves: false,
+    tracksChanges: false,
   })
   await expect(done).rejects.toMatchObject({ code: 'run_not_found' })
 })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, type RunEvent } from '../../../src/index.ts'
 import { streamOf, within } from '../../../src/protocols/mcp/progress.ts'
-import { Reading } from '../../../src/protocols/mcp/reading.ts'
+import { RunReader } from '../../../src/protocols/mcp/run-reader.ts'
 import { untyped } from '../../support.ts'
 import { type Json, messagesIn, serve } from './calling.ts'
 
@@ -40,8 +40,8 @@ function running() {
 const text = (said: string): RunEvent => ({ type: 'text', text: said })
 const FINISH: RunEvent = { type: 'finish', finishReason: 'stop' }
 
-const readingOf = (run: ReturnType<typeof running>, tellsMoves = true) =>
-  new Reading(run.started, { goOn: async () => undefined, maxLength: 1e9, tellsMoves })
+const readingOf = (run: ReturnType<typeof running>, tracksChanges = true) =>
+  new RunReader(run.started, { continueRun: async () => undefined, maxLength: 1e9, tracksChanges })
 
 /** A stream with a reader that takes all messages as they come. */
 function streaming(options: { readonly token?: unknown; readonly asked?: object[] } = {}) {
@@ -248,14 +248,14 @@ describe('a reading', () => {
   it('is one of all runs that go on from each other', async () => {
     const [first, second] = [running(), running()]
     const request = { id: 'run/q', kind: 'question' as const, digest: 'd' }
-    const goOn = vi.fn(async () => untyped<never>({ ...Object(second.started), id: 'next' }))
-    const reading = new Reading(first.started, { goOn, maxLength: 1e6, tellsMoves: false })
+    const continueRun = vi.fn(async () => untyped<never>({ ...Object(second.started), id: 'next' }))
+    const reading = new RunReader(first.started, { continueRun, maxLength: 1e6, tracksChanges: false })
     first.tell(text('one '), { type: 'finish', finishReason: 'input_required', requests: [request] })
     second.tell(text('two'), FINISH)
     expect(await reading.done).toMatchObject({
       result: { text: 'one two', finishReason: 'stop', runId: 'next' },
     })
-    expect(goOn).toHaveBeenCalledExactlyOnceWith([request], 'run')
+    expect(continueRun).toHaveBeenCalledExactlyOnceWith([request], 'run')
   })
 
   it('ends with a failure, and with too much said', async () => {
@@ -264,10 +264,10 @@ describe('a reading', () => {
     run.tell(text('a'), { type: 'error', error: 'It failed', code: 'agent_failed' })
     expect(await done).toMatchObject({ error: { error: 'It failed', code: 'agent_failed' } })
     const long = running()
-    const reading = new Reading(long.started, {
-      goOn: async () => undefined,
+    const reading = new RunReader(long.started, {
+      continueRun: async () => undefined,
       maxLength: 10,
-      tellsMoves: false,
+      tracksChanges: false,
     })
     long.tell(text('x'.repeat(11)), FINISH)
     await expect(reading.done).rejects.toMatchObject({ code: 'run_too_large' })
@@ -278,7 +278,7 @@ describe('a reading', () => {
     const reading = readingOf(run, false)
     run.tell(text('a'), FINISH)
     await reading.done
-    expect(reading.moves).toBe(0)
+    expect(reading.changes).toBe(0)
   })
 })
 

@@ -6,8 +6,8 @@ import { platform } from '../../../src/http/platform.ts'
 import { Agent, createHandler, type Handler, type HandlerOptions, memoryState } from '../../../src/index.ts'
 import { type McpOptions, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
 import { streamOf } from '../../../src/protocols/mcp/progress.ts'
-import type { Reading } from '../../../src/protocols/mcp/reading.ts'
-import { SessionCalls } from '../../../src/protocols/mcp/sessions.ts'
+import type { RunReader } from '../../../src/protocols/mcp/run-reader.ts'
+import { ActiveCalls } from '../../../src/protocols/mcp/sessions.ts'
 import { eventually } from '../../eventually.ts'
 
 const FORMS = { elicitation: { form: {} } }
@@ -244,7 +244,7 @@ describe('what a client chooses', () => {
   })
 
   it('cancels the later one of two calls of one id', async () => {
-    const sessions = new SessionCalls()
+    const sessions = new ActiveCalls()
     const request = new Request('http://localhost/', {
       headers: { 'mcp-session-id': 'a' },
     })
@@ -264,7 +264,7 @@ describe('a call that takes hours', () => {
     vi.useFakeTimers()
     const end = deferred<object>()
     const waits = vi.spyOn(end.promise, 'then')
-    const reading = { moves: 0, news: '', hasLeft: false } as Reading
+    const reading = { changes: 0, news: '', isClosed: false } as RunReader
     const told: string[] = []
     const source = streamOf({
       reading,

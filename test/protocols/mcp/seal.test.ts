@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Agent, bearerAuth, createHandler, memoryState, Registry } from '../../../src/index.ts'
 import { mcp } from '../../../src/protocols/mcp/plugin.ts'
-import { createSeal, isHandle } from '../../../src/protocols/mcp/seal.ts'
+import { createHandleSeal, isHandle } from '../../../src/protocols/mcp/seal.ts'
 import { SHOWS_FORMS, serve } from './calling.ts'
 
 const RUN = '0190a1b2-c3d4-4e5f-8a9b-0123456789ab'
@@ -12,8 +12,8 @@ const holder = { owner: 'ann', tool: 'pay' }
 const SECRET = 'a secret of more than thirty-two characters'
 
 const seals = [
-  ['with a secret', createSeal(SECRET)],
-  ['without one', createSeal()],
+  ['with a secret', createHandleSeal(SECRET)],
+  ['without one', createHandleSeal()],
 ] as const
 
 describe.each(seals)('a seal %s', (_, seal) => {
@@ -80,7 +80,12 @@ describe.each(seals)('a seal %s', (_, seal) => {
 })
 
 it('opens nothing of another secret', async () => {
-  const all = [createSeal(), createSeal(SECRET), createSeal(`${SECRET}.`), createSeal(SECRET.toUpperCase())]
+  const all = [
+    createHandleSeal(),
+    createHandleSeal(SECRET),
+    createHandleSeal(`${SECRET}.`),
+    createHandleSeal(SECRET.toUpperCase()),
+  ]
   for (const [at, one] of all.entries())
     for (const [of, other] of all.entries())
       expect((await other.open(await one.close(RUN, holder), holder)) === RUN).toBe(at === of)

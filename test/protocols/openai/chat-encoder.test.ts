@@ -7,7 +7,7 @@ import { callIdOf } from '../../../src/protocols/openai/ids.ts'
 import { acts, dataIn, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
 
 const about: Completion = {
-  ...{ runId: RUN_ID, model: 'm', createdMs: 7000, isStream: true, tellsUsage: false },
+  ...{ runId: RUN_ID, model: 'm', createdMs: 7000, isStream: true, includesUsage: false },
   ...{ isJson: false, isStored: false, maxLength: 100_000 },
 }
 
@@ -170,7 +170,7 @@ const stop = (more: Partial<FinishEvent> = {}): RunEvent => ({
 describe('a completion', () => {
   it('tells usage at the end, for who asks for it', () => {
     const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
-    const { data } = dataIn(streamed([text('a'), stop({ usage })], { tellsUsage: true }))
+    const { data } = dataIn(streamed([text('a'), stop({ usage })], { includesUsage: true }))
     const chunks: Chunk[] = data.map(each => JSON.parse(each))
     expect(chunks.map(chunk => chunk.usage)).toEqual([
       ...[null, null, null],

@@ -3,24 +3,24 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { FinishEvent, RunEvent } from '../../../src/index.ts'
 import { approvalIdOf, callIdOf, runOf } from '../../../src/protocols/openai/ids.ts'
-import { type About, ResponseEncoder } from '../../../src/protocols/openai/responses/encoder.ts'
+import { ResponseEncoder, type ResponseOptions } from '../../../src/protocols/openai/responses/encoder.ts'
 import { acts, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
 import { eventsIn, type Item, type ResponseObject, readStrictly } from './response-stream.ts'
 
-const about: About = {
+const about: ResponseOptions = {
   ...{ runId: RUN_ID, model: 'm', createdMs: 1_700_000_000_000, isStream: true, isJson: false },
   ...{ isStored: true, maxLength: 1_000_000, body: {}, clientTools: undefined, previous: undefined },
   ...{ isBackground: false, isQueued: false, isKept: true, toolCalls: 'mcp_call', answered: [] },
 }
 
 /** A run as a stream. */
-function streamed(events: readonly RunEvent[], more: Partial<About> = {}): string {
+function streamed(events: readonly RunEvent[], more: Partial<ResponseOptions> = {}): string {
   const encoder = new ResponseEncoder({ ...about, ...more })
   return encoder.begin() + events.map(event => encoder.encode(event)).join('')
 }
 
 /** A run as one object. */
-function answered(events: readonly RunEvent[], more: Partial<About> = {}): ResponseObject {
+function answered(events: readonly RunEvent[], more: Partial<ResponseOptions> = {}): ResponseObject {
   const encoder = new ResponseEncoder({ ...about, ...more, isStream: false })
   for (const event of events) expect(encoder.encode(event)).toBe('')
   return JSON.parse(JSON.stringify(encoder.answer))

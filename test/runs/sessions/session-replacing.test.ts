@@ -10,17 +10,17 @@ import { Agent, type Turn, textOf } from '../../../src/index.ts'
 import { FEEDBACK, putFeedback } from '../../../src/runs/feedback.ts'
 import { appendSession, readSession, summarizeSession } from '../../../src/runs/sessions/session-memory.ts'
 import {
-  type Entry,
   GONE,
   idOf,
   LEASE_MS,
   MEMBERS,
   SESSIONS,
   type Session,
+  type SessionEntry,
   TURNS,
 } from '../../../src/runs/sessions/session-record.ts'
 import { enterSession, leaveSession, turnsOf, turnUntil } from '../../../src/runs/sessions/session-turns.ts'
-import { ASKED } from '../../../src/runs/stored/journal.ts'
+import { REQUESTS } from '../../../src/runs/stored/journal.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { newFolder } from '../../contracts/run-host/folder.ts'
@@ -363,7 +363,7 @@ class Both {
     const partition = idOf(key)
     const [session, stored, feedback, members, summary, turns] = this.store.read(tx => [
       tx.get<Session>(SESSIONS, partition)?.value,
-      tx.list<Entry>(TURNS, { partition, limit: 1000 }),
+      tx.list<SessionEntry>(TURNS, { partition, limit: 1000 }),
       tx.list(FEEDBACK, { partition, limit: 1000 }),
       tx.count(MEMBERS, partition),
       readSession(tx, key, {}, this.settings).summary,
@@ -516,7 +516,7 @@ describe('a run that replaces a message', () => {
     const asking = { messageId: 'm1', replaces: 'm1', background: true }
     const { runId, requests } = await say('asks', asking)
     expect(inputsOf(turns())).toEqual(['asks'])
-    expect(state.store.read(tx => JSON.stringify(tx.get(ASKED, runId)))).not.toContain('replaces')
+    expect(state.store.read(tx => JSON.stringify(tx.get(REQUESTS, runId)))).not.toContain('replaces')
     await say('two')
     const answers = [{ id: requests[0].id, value: 'red' }]
     expect(await (await post(`runs/${runId}/answers`, { answers })).json()).toMatchObject({

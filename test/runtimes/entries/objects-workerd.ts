@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { ServableError } from '../../../src/base/errors.ts'
 import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
-import type { ObjectClassName, ObjectService, Seat } from '../../../src/core/hosted.ts'
+import type { ObjectClassName, ObjectContext, ObjectService } from '../../../src/core/hosted.ts'
 import type { ObjectAddress } from '../../../src/core/object-address.ts'
 import { keeping } from '../../../src/core/plugin-store.ts'
 import { Agent, createHandler, type LogEntry, type Plugin } from '../../../src/index.ts'
@@ -29,7 +29,7 @@ const document = (id: string, expiresAt?: number) => ({
 })
 
 /** A keeper that follows commands, and counts alarms. */
-function keeperAs(name: string, { store, ...seat }: Seat): ObjectService {
+function keeperAs(name: string, { store, ...seat }: ObjectContext): ObjectService {
   let alarms = 0
   let next: number | undefined
   let fails = false
@@ -59,7 +59,7 @@ function keeperAs(name: string, { store, ...seat }: Seat): ObjectService {
   }
   return {
     collections: [name],
-    passing: [`${name}-passing`],
+    inMemory: [`${name}-passing`],
     ask: (method, args) => methods[method]?.(...(args as never[])),
     async alarm() {
       alarms++

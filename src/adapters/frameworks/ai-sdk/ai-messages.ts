@@ -5,15 +5,15 @@
  */
 
 import type { ContentPart, HistoryMessage, RunInput } from '../../../agents/contract.ts'
-import { namesIn, spokenText, type Told, toldOf } from '../history.ts'
+import { assistantText, namesIn, type PassedMessage, turnsOf } from '../history.ts'
 import { mediaTypeOf } from '../media.ts'
 
-/** Text as it is, parts as one message of the user. With a history it is the last of its messages. */
+/** Returns text unchanged, and parts as one user message. With a history the input is its last message. */
 export function toAiInput(input: RunInput, history?: readonly HistoryMessage[]): unknown {
-  const told = toldOf(history)
-  if (told === undefined) return typeof input === 'string' ? input : [userMessage(input)]
-  const names = namesIn(told)
-  return [...told.map(message => toAiMessage(message, names)), userMessage(input)]
+  const turns = turnsOf(history)
+  if (turns === undefined) return typeof input === 'string' ? input : [userMessage(input)]
+  const names = namesIn(turns)
+  return [...turns.map(message => toAiMessage(message, names)), userMessage(input)]
 }
 
 /** An input as messages. */
@@ -25,18 +25,18 @@ function userMessage(input: RunInput): object {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toAiPart) }
 }
 
-function toAiMessage(message: Told, names: ReadonlyMap<string, string>): object {
+function toAiMessage(message: PassedMessage, names: ReadonlyMap<string, string>): object {
   if (message.role === 'user') return userMessage(message.content)
   if (message.role === 'assistant') {
-    const text = spokenText(message)
+    const text = assistantText(message)
     const calls = (message.toolCalls ?? []).map(({ toolCallId, toolName, args = {} }) => ({
       type: 'tool-call',
       toolCallId,
       toolName,
       input: args,
     }))
-    const said = text === '' ? [] : [{ type: 'text', text }]
-    return { role: 'assistant', content: [...said, ...calls] }
+    const texts = text === '' ? [] : [{ type: 'text', text }]
+    return { role: 'assistant', content: [...texts, ...calls] }
   }
   const { toolCallId, result } = message
   const output =

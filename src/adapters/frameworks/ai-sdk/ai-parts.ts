@@ -1,5 +1,5 @@
 /**
- * Turns the parts of an AI SDK stream into run events. VoltAgent gives the same parts, and Mastra similar ones.
+ * Turns the parts of an AI SDK stream into run events. VoltAgent yields the same parts, and Mastra similar ones.
  *
  * @module
  */
@@ -8,33 +8,33 @@ import type { FinishReason, RunEvent, RunResult, Usage } from '../../../agents/c
 import { isServableError, messageOf, ServableError } from '../../../base/errors.ts'
 import { withoutKeyText } from '../../../base/key-text.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
-import { type Fields, fieldsOf, numberIn, objectIn, textIn } from '../fields.ts'
+import { fieldsOf, numberIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
 import { artifactOf } from '../generated-file.ts'
 import { ToolCalls } from '../tool-calls.ts'
-import type { Asked, Question } from '../waits.ts'
+import type { AgentQuestion, AgentRequest } from '../waits.ts'
 
-/** What the parts do not tell. */
+/** Facts that the parts do not have. */
 export interface AiPartsOptions {
   /** The model, as `provider/id`. */
   readonly model?: string | undefined
-  /** Gives the name by which a tool is told, where the model knows it by another one. */
+  /** Returns the public name of a tool whose name in the model differs. */
   readonly nameOf?: (name: string) => string
 }
 
-/** Parts that a model ends a piece of its answer with: what comes after the last of them, tools do. */
+/** Parts that end a piece of the model's answer. What comes after the last of them is the work of tools. */
 const ENDS: ReadonlySet<unknown> = new Set(['text-end', 'reasoning-end', 'tool-call'])
 
-/** Reads the parts of one run, in their order. It is made when the model is asked: the answers' times count from there. */
+/** Reads the parts of one run, in order. Create it when the model is called: the durations of answers count from then. */
 export class AiParts {
   readonly #calls: ToolCalls
   readonly #model: string | undefined
-  /** When the model was asked, and when it last ended a piece of its answer. */
+  /** When the model was called, and when it last ended a piece of its answer. */
   #askedAt = performance.now()
-  #saidAt: number | undefined
+  #endedAt: number | undefined
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #waits = false
-  readonly #asked = new Map<string, Asked>()
+  readonly #asked = new Map<string, AgentRequest>()
   #structured: object | undefined
 
   constructor({ model, nameOf }: AiPartsOptions = {}) {
@@ -42,7 +42,7 @@ export class AiParts {
     this.#calls = new ToolCalls(nameOf)
   }
 
-  /** The end of the run, as far as the parts described it. */
+  /** The end of the run, from the parts read until now. */
   get outcome(): Partial<RunResult> {
     return {
       finishReason: this.#waits ? 'input_required' : this.#reason,
@@ -51,21 +51,21 @@ export class AiParts {
     }
   }
 
-  /** What the calls that wait ask for. */
-  get asked(): readonly Asked[] {
+  /** The requests of the calls that wait. */
+  get asked(): readonly AgentRequest[] {
     return [...this.#asked.values()]
   }
 
-  /** The id by which a tool call is told. */
+  /** The id of a tool call in the events. */
   idOf(toolCallId: string): string {
     return this.#calls.idOf(toolCallId)
   }
 
-  /** What one part says. Parts that say nothing to a client, and what is no part, give nothing. */
+  /** Yields the events of one part. Parts without meaning for clients, and other values, yield nothing. */
   *read(part: unknown): Generator<RunEvent> {
     const fields = fieldsOf(part)
     const text = textIn(fields.text)
-    if (ENDS.has(fields.type)) this.#saidAt = performance.now()
+    if (ENDS.has(fields.type)) this.#endedAt = performance.now()
     switch (fields.type) {
       case 'text-delta':
         if (text !== undefined) yield { type: 'text', text }
@@ -98,18 +98,18 @@ export class AiParts {
     }
   }
 
-  /** Requests that are automatic are decided by the agent's own settings. */
-  #askFor({ approvalId, toolCall, isAutomatic, question }: Fields): void {
+  /** Notes a request for an approval. Automatic requests are decided by the agent's own settings. */
+  #askFor({ approvalId, toolCall, isAutomatic, question }: UnknownFields): void {
     if (isAutomatic === true) return
     this.#waits = true
     const { toolCallId, toolName, input: args } = fieldsOf(toolCall)
     const [key, id, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
     if (key === undefined || id === undefined || name === undefined) return
     const call = { kind: 'approval', toolCallId: this.idOf(id), toolName: name, args } as const
-    this.#asked.set(key, { key, ...call, ...(question as Question | undefined) })
+    this.#asked.set(key, { key, ...call, ...(question as AgentQuestion | undefined) })
   }
 
-  *#readTool(fields: Fields): Generator<RunEvent> {
+  *#readTool(fields: UnknownFields): Generator<RunEvent> {
     const id = textIn(fields.toolCallId) ?? textIn(fields.id)
     if (id === undefined) return
     switch (fields.type) {
@@ -140,12 +140,12 @@ export class AiParts {
     }
   }
 
-  /** One answer. Its time is the model's, without that of its tools. */
-  #modelCall({ model, usage, finishReason, performance: told }: Fields): RunEvent {
+  /** Makes the event of one model call. Its duration excludes the tools'. */
+  #modelCall({ model, usage, finishReason, performance: times }: UnknownFields): RunEvent {
     const now = performance.now()
-    const durationMs = numberIn(fieldsOf(told).responseTimeMs) ?? (this.#saidAt ?? now) - this.#askedAt
+    const durationMs = numberIn(fieldsOf(times).responseTimeMs) ?? (this.#endedAt ?? now) - this.#askedAt
     this.#askedAt = now
-    this.#saidAt = undefined
+    this.#endedAt = undefined
     return modelCall({
       model: textIn(model) ?? this.#model,
       usage: toUsage(usage),
@@ -154,7 +154,7 @@ export class AiParts {
     })
   }
 
-  #finish({ finishReason, totalUsage }: Fields): void {
+  #finish({ finishReason, totalUsage }: UnknownFields): void {
     // With `interrupted` the stream ended without a reason, so the answer may be incomplete.
     if (finishReason === 'error' || finishReason === 'interrupted') {
       throw new ServableError('provider_failed', 'The answer of the model broke off')

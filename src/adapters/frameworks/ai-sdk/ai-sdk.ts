@@ -7,16 +7,16 @@
 import type { RunInput } from '../../../agents/contract.ts'
 import { nameOf } from '../../../agents/usage.ts'
 import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterOptions, Ending, Facts } from '../adapter.ts'
+import type { Adapter, AdapterEnd, AdapterOptions, AgentFacts } from '../adapter.ts'
 import { modelOf, toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from '../fields.ts'
 import type { Before } from '../waits.ts'
 import { earlierOf } from '../window.ts'
-import { decidedMessages, saidIn, tellAgain } from './ai-approvals.ts'
+import { decidedMessages, messagesIn, repeatCalls } from './ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 
-/** Its interface has no memory: what was said in the session comes before the prompt. */
+/** The interface has no memory, so the messages of the session come before the prompt. */
 export const aiSdk: Adapter = {
   what: 'an AI SDK agent (`ToolLoopAgent`)',
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
@@ -29,8 +29,8 @@ export const aiSdk: Adapter = {
   run: runAgent,
 }
 
-/** Text names a model of the SDK's gateway, whatever stands before its slash. */
-function modelIn(settings: unknown): Facts['model'] {
+/** Returns the model of the settings. A text is a model of the SDK's gateway, whatever is before its slash. */
+function modelIn(settings: unknown): AgentFacts['model'] {
   const { model } = fieldsOf(settings)
   return typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
 }
@@ -41,19 +41,19 @@ async function* runAgent(
   context: RunContext,
   _: AdapterOptions,
   before: Before | undefined,
-): AsyncGenerator<Yielded, Ending> {
+): AsyncGenerator<Yielded, AdapterEnd> {
   keepQuiet(agent)
   const prompt = toAiInput(input, context.history)
   const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
   const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
-  const told = earlier.length === 0 ? { prompt } : { messages }
+  const given = earlier.length === 0 ? { prompt } : { messages }
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
-  if (before) yield* tellAgain(before, parts)
-  const result = fieldsOf(await callMethod(agent, 'stream', { ...told, abortSignal: context.signal }))
+  if (before) yield* repeatCalls(before, parts)
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...given, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { asked, outcome } = parts
   if (asked.length > 0) {
-    const all = [...messages, ...(await saidIn(result))]
+    const all = [...messages, ...(await messagesIn(result))]
     return { ...outcome, asked, state: () => ({ messages: all }) }
   }
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined

@@ -1,7 +1,7 @@
 import type { FinishReason, RunEvent, RunResult, Servable, Usage } from '../../../agents/contract.ts'
 import { addUsage, nameOf } from '../../../agents/usage.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
-import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from '../fields.ts'
+import { callMethod, fieldsOf, hasMethods, listIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
 import { ToolCalls } from '../tool-calls.ts'
 
 /** The node of the prebuilt agent that only puts its answer into a schema. */
@@ -12,23 +12,23 @@ export class LangGraphItems {
   readonly #calls = new ToolCalls()
   /** Ids of calls whose arguments still stream, by their index. Later chunks have only the index. */
   readonly #open = new Map<string, string>()
-  /** Answers that are under way, by their places and ids. */
+  /** Answers that have not ended, by their namespaces and ids. */
   readonly #answers = new Map<string, Answer>()
-  /** Ids of answers that were told whole. */
-  readonly #told = new Set<string>()
-  /** Ids of messages that told their calls whole. */
-  readonly #whole = new Set<string>()
+  /** Ids of answers that came whole. */
+  readonly #wholeAnswers = new Set<string>()
+  /** Ids of messages whose calls came whole. */
+  readonly #wholeCalls = new Set<string>()
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #structured: object | undefined
   readonly #interrupts: Interrupt[] = []
 
-  /** Where the graph has stopped. */
+  /** The interrupts at which the graph has stopped. */
   get interrupts(): readonly Interrupt[] {
     return this.#interrupts
   }
 
-  /** The end of the run, as far as the items described it. */
+  /** The end of the run, from the items read until now. */
   get outcome(): Partial<RunResult> {
     return {
       finishReason: this.#reason,
@@ -49,7 +49,7 @@ export class LangGraphItems {
     if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
   }
 
-  /** The answers of models that have ended, as far as the graph tells. */
+  /** Yields the model calls that have ended, as far as the graph shows it. */
   *rest(): Generator<RunEvent> {
     for (const [key, answer] of this.#answers) {
       if (answer.usage === undefined && answer.finishReason === undefined) continue
@@ -58,7 +58,7 @@ export class LangGraphItems {
     }
   }
 
-  *#readMessage(message: Fields, metadata: Fields): Generator<RunEvent> {
+  *#readMessage(message: UnknownFields, metadata: UnknownFields): Generator<RunEvent> {
     const { langgraph_node, langgraph_checkpoint_ns } = metadata
     const type = typeOf(message)
     if (type === 'tool') {
@@ -73,7 +73,7 @@ export class LangGraphItems {
     yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
   }
 
-  #count({ usage_metadata, response_metadata }: Fields): void {
+  #count({ usage_metadata, response_metadata }: UnknownFields): void {
     const usage = toUsage(usage_metadata)
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
     const { finish_reason, stop_reason } = fieldsOf(response_metadata)
@@ -81,12 +81,15 @@ export class LangGraphItems {
     if (reason != null) this.#reason = toFinishReason(reason)
   }
 
-  /** A model that streams tells its usage and its reason in chunks of their own. */
-  #gather(message: Fields, { langgraph_checkpoint_ns, ls_provider, ls_model_name }: Fields): void {
+  /** Collects the usage and the finish reason of an answer. A streaming model sends them in separate chunks. */
+  #gather(
+    message: UnknownFields,
+    { langgraph_checkpoint_ns, ls_provider, ls_model_name }: UnknownFields,
+  ): void {
     const { id, tool_call_chunks, usage_metadata, response_metadata } = message
     if (!Array.isArray(tool_call_chunks) && textIn(id) !== undefined) {
-      if (this.#told.has(String(id))) return
-      this.#told.add(String(id))
+      if (this.#wholeAnswers.has(String(id))) return
+      this.#wholeAnswers.add(String(id))
     }
     const key = `${String(langgraph_checkpoint_ns)} ${String(id)}`
     const { usage: before, finishReason } = this.#answers.get(key) ?? {}
@@ -99,10 +102,10 @@ export class LangGraphItems {
     })
   }
 
-  *#readCalls(message: Fields, place: string): Generator<RunEvent> {
+  *#readCalls(message: UnknownFields, namespace: string): Generator<RunEvent> {
     const chunks = listIn(message.tool_call_chunks).map(fieldsOf)
     for (const { id, name, args, index } of chunks) {
-      const key = `${place} ${String(message.id)} ${String(index)}`
+      const key = `${namespace} ${String(message.id)} ${String(index)}`
       const callId = textIn(id) ?? this.#open.get(key)
       if (callId === undefined) continue
       if (this.#open.get(key) !== callId) yield* this.#calls.start(callId, name)
@@ -112,15 +115,15 @@ export class LangGraphItems {
     if (chunks.length > 0) return
     // A model that does not stream gives complete calls. A graph around it may repeat the message.
     const messageId = textIn(message.id)
-    if (messageId !== undefined && this.#whole.has(messageId)) return
+    if (messageId !== undefined && this.#wholeCalls.has(messageId)) return
     const calls = listIn(message.tool_calls).map(fieldsOf)
-    if (messageId !== undefined && calls.length > 0) this.#whole.add(messageId)
+    if (messageId !== undefined && calls.length > 0) this.#wholeCalls.add(messageId)
     for (const { id, name, args } of calls) {
       if (textIn(id) !== undefined) yield* this.#calls.whole(String(id), name, args)
     }
   }
 
-  *#readToolMessage({ tool_call_id, name, status, content }: Fields): Generator<RunEvent> {
+  *#readToolMessage({ tool_call_id, name, status, content }: UnknownFields): Generator<RunEvent> {
     const id = textIn(tool_call_id)
     if (id === undefined) return
     // The end of a call gives no event if the call has ended already.
@@ -129,7 +132,7 @@ export class LangGraphItems {
     yield* this.#calls.end(id, status === 'error' ? { error } : { result: content })
   }
 
-  *#readUpdate(update: Fields): Generator<RunEvent> {
+  *#readUpdate(update: UnknownFields): Generator<RunEvent> {
     for (const state of Object.values(update)) {
       const { structuredResponse, messages } = fieldsOf(state)
       this.#structured = objectIn(structuredResponse) ?? this.#structured
@@ -143,8 +146,8 @@ export class LangGraphItems {
     for (const interrupt of listIn(update.__interrupt__).map(fieldsOf)) yield* this.#stop(interrupt)
   }
 
-  /** The graph has stopped, and asks for something. */
-  *#stop({ id, value }: Fields): Generator<RunEvent> {
+  /** Yields the request of a graph that has stopped. */
+  *#stop({ id, value }: UnknownFields): Generator<RunEvent> {
     this.#reason = 'input_required'
     const key = textIn(id)
     if (key !== undefined) this.#interrupts.push({ id: key, value })
@@ -154,44 +157,44 @@ export class LangGraphItems {
   }
 }
 
-/** What a graph asks for with `interrupt`. */
+/** A request of a graph that called `interrupt`. */
 export interface Interrupt {
   readonly id: string
   readonly value: unknown
 }
 
-/** What is known of an answer so far. */
+/** The facts of an answer that is being read. */
 interface Answer {
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
   readonly finishReason?: unknown
 }
 
-/** What a graph asks for that is no text. */
+/** An interrupt's value that is not text, as an artifact. */
 function asked(id: unknown, value: unknown): RunEvent {
   const artifactId = textIn(id) ?? crypto.randomUUID()
   return { type: 'artifact', artifactId, name: 'interrupt', parts: [{ type: 'data', data: value }] }
 }
 
-/** Whether a node gave the answer as a plain object. Such answers come only in updates. */
-function isBare({ role }: Fields): boolean {
+/** Whether a node returned the answer as a plain object. Such answers come only in updates. */
+function isBare({ role }: UnknownFields): boolean {
   return role === 'ai' || role === 'assistant'
 }
 
-function typeOf(message: Fields): unknown {
+function typeOf(message: UnknownFields): unknown {
   return hasMethods(message, '_getType') ? callMethod(message, '_getType') : message.type
 }
 
 /** The text of a message, and the reasoning of its model. */
-function* spoken({ content, additional_kwargs }: Fields): Generator<RunEvent> {
+function* spoken({ content, additional_kwargs }: UnknownFields): Generator<RunEvent> {
   const thought = textIn(fieldsOf(additional_kwargs).reasoning_content)
   if (thought !== undefined) yield { type: 'thinking', text: thought }
   const blocks =
     typeof content === 'string' ? [{ type: 'text', text: content }] : listIn(content).map(fieldsOf)
-  for (const { type, text, thinking, reasoning } of blocks as readonly Fields[]) {
-    const said = type === 'text' ? textIn(text) : undefined
+  for (const { type, text, thinking, reasoning } of blocks as readonly UnknownFields[]) {
+    const shown = type === 'text' ? textIn(text) : undefined
     const thinks = textIn(thinking) ?? textIn(reasoning)
-    if (said !== undefined) yield { type: 'text', text: said }
+    if (shown !== undefined) yield { type: 'text', text: shown }
     else if (thinks !== undefined) yield { type: 'thinking', text: thinks }
   }
 }

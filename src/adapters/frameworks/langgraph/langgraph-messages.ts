@@ -1,5 +1,5 @@
 import type { ContentPart, HistoryMessage, RunInput } from '../../../agents/contract.ts'
-import { namesIn, resultText, spokenText, toldOf } from '../history.ts'
+import { assistantText, namesIn, resultText, turnsOf } from '../history.ts'
 import { dataOf, isUrl, type MediaPart, mediaTypeOf, urlOf } from '../media.ts'
 
 /** A user message for LangChain. */
@@ -13,11 +13,11 @@ export function toLangChainMessage(input: RunInput): LangChainMessage {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toBlock) }
 }
 
-/** A client's history as LangChain takes it. */
+/** A client's history as LangChain messages. */
 export function toLangChainMessages(history: readonly HistoryMessage[] | undefined): readonly object[] {
-  const told = toldOf(history) ?? []
-  const names = namesIn(told)
-  return told.map(message => {
+  const turns = turnsOf(history) ?? []
+  const names = namesIn(turns)
+  return turns.map(message => {
     if (message.role === 'user') return toLangChainMessage(message.content)
     if (message.role === 'tool') {
       const { toolCallId, result } = message
@@ -34,7 +34,7 @@ export function toLangChainMessages(history: readonly HistoryMessage[] | undefin
       name: toolName,
       args,
     }))
-    return { role: 'assistant', content: spokenText(message), tool_calls: calls }
+    return { role: 'assistant', content: assistantText(message), tool_calls: calls }
   })
 }
 

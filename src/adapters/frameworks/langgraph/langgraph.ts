@@ -6,7 +6,7 @@
 
 import type { RunInput } from '../../../agents/contract.ts'
 import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterOptions, Ending } from '../adapter.ts'
+import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from '../fields.ts'
 import { threadOf } from '../thread.ts'
@@ -43,7 +43,7 @@ async function* runGraph(
   context: RunContext,
   _: AdapterOptions,
   before: Before | undefined,
-): AsyncGenerator<Yielded, Ending> {
+): AsyncGenerator<Yielded, AdapterEnd> {
   const { runId, signal } = context
   const thread = threadOf(context)
   const threadId = textIn(before?.state.thread) ?? thread ?? runId
@@ -64,13 +64,13 @@ async function* runGraph(
   return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
 }
 
-/** Nodes that ask at once fail with a list of errors. */
+/** Whether the error means a missing checkpointer. Several nodes that ask at once fail with a list of errors. */
 function lacksCheckpointer(error: unknown): boolean {
   const { lc_error_code: code, errors } = fieldsOf(error)
   return code === 'MISSING_CHECKPOINTER' || listIn(errors).some(lacksCheckpointer)
 }
 
-/** A message of the user, the answers of a run that goes on, or what the user says where the session's graph waits. */
+/** The input of the graph: a user message, the answers of a run that goes on, or the user's reply where the thread waits. */
 function asked(
   input: RunInput,
   context: RunContext,

@@ -1,5 +1,5 @@
 /**
- * Calls that Mastra has suspended: those that need an approval, and those whose tool asks for something. Mastra keeps them in
+ * Calls that Mastra has suspended: those that need an approval, and those whose tool asks for something. Mastra stores them in
  * its own storage, by the id of its run.
  *
  * @module
@@ -7,15 +7,20 @@
 
 import { parseArgs } from '../../../agents/fold.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
-import { callMethod, type Fields, fieldsOf, hasMethods, objectIn, textIn } from '../fields.ts'
-import { answerTo, type Before, lost, type Question, questionOf, type Waiting } from '../waits.ts'
+import { callMethod, fieldsOf, hasMethods, objectIn, textIn, type UnknownFields } from '../fields.ts'
+import { type AgentQuestion, answerTo, type Before, lost, questionOf, type WaitingRequest } from '../waits.ts'
 
-/** A call that Mastra has suspended, as a part of the AI SDK. */
-export function toRequestPart(type: unknown, payload: Fields): object {
+/** Makes an AI SDK part of a call that Mastra has suspended. */
+export function toRequestPart(type: unknown, payload: UnknownFields): object {
   const { toolCallId, toolName, args: input, suspendPayload, resumeSchema } = payload
   const schema = objectIn(parseArgs(textIn(resumeSchema) ?? 'null'))
   const message = questionOf(suspendPayload)
-  const question: Question = { kind: 'question', name: String(toolName), message, ...(schema && { schema }) }
+  const question: AgentQuestion = {
+    kind: 'question',
+    name: String(toolName),
+    message,
+    ...(schema && { schema }),
+  }
   return {
     type: 'tool-approval-request',
     approvalId: toolCallId,
@@ -24,8 +29,8 @@ export function toRequestPart(type: unknown, payload: Fields): object {
   }
 }
 
-/** What is kept of a run that is suspended. Throws `not_resumable` where Mastra has no storage. */
-export function keptOf(agent: unknown, { runId }: Fields): object {
+/** The stored state of a suspended run. Throws `not_resumable` if Mastra has no storage. */
+export function keptOf(agent: unknown, { runId }: UnknownFields): object {
   const mastra = hasMethods(agent, 'getMastraInstance') ? callMethod(agent, 'getMastraInstance') : undefined
   const storage = hasMethods(mastra, 'getStorage') ? callMethod(mastra, 'getStorage') : undefined
   if (objectIn(storage)) return { run: runId }
@@ -38,22 +43,22 @@ export function isSuspended({ state }: Before): boolean {
 }
 
 /**
- * Goes on with the calls that waited, one after another: each gives a stream. Throws `not_resumable` where Mastra's storage has
- * lost the run.
+ * Resumes the calls that waited, one after another; each yields a stream. Throws `not_resumable` if Mastra's storage has lost the
+ * run.
  */
 export async function* resumed(
   agent: unknown,
   { state, waiting }: Before,
   context: RunContext,
   options: object,
-): AsyncGenerator<Fields> {
+): AsyncGenerator<UnknownFields> {
   const answers = waiting.map(each => ({ toolCallId: each.key, data: dataOf(each, context) }))
   for (const { toolCallId, data } of answers) {
     yield await resume(agent, data, { ...options, runId: state.run, toolCallId })
   }
 }
 
-async function resume(agent: unknown, data: unknown, options: object): Promise<Fields> {
+async function resume(agent: unknown, data: unknown, options: object): Promise<UnknownFields> {
   try {
     return fieldsOf(await callMethod(agent, 'resumeStream', data, options))
   } catch (cause) {
@@ -62,8 +67,8 @@ async function resume(agent: unknown, data: unknown, options: object): Promise<F
   }
 }
 
-/** An answer as Mastra takes it. */
-function dataOf(waiting: Waiting, context: RunContext): unknown {
+/** An answer in Mastra's form. */
+function dataOf(waiting: WaitingRequest, context: RunContext): unknown {
   const { value, decision, reason } = answerTo(waiting, context)
   return waiting.request.kind === 'question' ? value : { approved: decision === 'approve', reason }
 }

@@ -9,13 +9,13 @@ import { ownerOf } from '../../../agents/owner.ts'
 import type { Tool } from '../../../agents/tool.ts'
 import { nameOf } from '../../../agents/usage.ts'
 import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterOptions, Ending } from '../adapter.ts'
-import { tellAgain } from '../ai-sdk/ai-approvals.ts'
+import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
+import { repeatCalls } from '../ai-sdk/ai-approvals.ts'
 import { toAiInput } from '../ai-sdk/ai-messages.ts'
 import { AiParts } from '../ai-sdk/ai-parts.ts'
 import { answeredMessages, askClient, toMastraTools } from '../client-tools.ts'
 import { modelOf, toolsOf } from '../facts.ts'
-import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, textIn } from '../fields.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../thread.ts'
 import type { Before } from '../waits.ts'
 import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
@@ -39,7 +39,10 @@ export const mastra: Adapter = {
   run: runAgent,
 }
 
-/** Mastra gives the tools asynchronously. The list is empty until then. It stays empty if the tools depend on the request. */
+/**
+ * Learns the tools, which Mastra returns asynchronously. The list is empty until then, and stays so if the tools depend on the
+ * request.
+ */
 function learnTools(agent: unknown): readonly Tool[] {
   const tools: Tool[] = []
   const ask = async () => tools.push(...toolsOf(await callMethod(agent, 'listTools')))
@@ -53,15 +56,15 @@ async function* runAgent(
   context: RunContext,
   _: AdapterOptions,
   before: Before | undefined,
-): AsyncGenerator<Yielded, Ending> {
+): AsyncGenerator<Yielded, AdapterEnd> {
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
   const clientTools = await toMastraTools(agent, context.clientTools)
   const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
   const parts = new AiParts()
-  if (before && isSuspended(before)) yield* tellAgain(before, parts)
+  if (before && isSuspended(before)) yield* repeatCalls(before, parts)
   let isClientAsked = false
-  let result: Fields = {}
+  let result: UnknownFields = {}
   for await (const stream of streamsOf(agent, input, context, before, options)) {
     result = stream
     for await (const chunk of itemsOf(result.fullStream)) {
@@ -76,14 +79,14 @@ async function* runAgent(
   return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
 }
 
-/** The streams of one run: Mastra takes the answers to calls that it has suspended one at a time. */
+/** The streams of one run. Mastra takes only one answer to a suspended call at a time. */
 async function* streamsOf(
   agent: unknown,
   input: RunInput,
   context: RunContext,
   before: Before | undefined,
   options: object,
-): AsyncGenerator<Fields> {
+): AsyncGenerator<UnknownFields> {
   if (before !== undefined && isSuspended(before)) {
     yield* resumed(agent, before, context, options)
     return
@@ -92,7 +95,7 @@ async function* streamsOf(
   yield fieldsOf(await callMethod(agent, 'stream', messages, options))
 }
 
-function isCallOf(chunk: unknown, tools: Fields): boolean {
+function isCallOf(chunk: unknown, tools: UnknownFields): boolean {
   const { type, payload } = fieldsOf(chunk)
   return type === 'tool-call' && Object.hasOwn(tools, textIn(fieldsOf(payload).toolName) ?? '')
 }

@@ -7,18 +7,18 @@
 import type { RunInput, RunResult, Usage } from '../../../agents/contract.ts'
 import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
 import { ServableError } from '../../../base/errors.ts'
-import type { Adapter, AdapterOptions, Ending } from '../adapter.ts'
+import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
 import { toUsage } from '../ending.ts'
 import { toolsOf } from '../facts.ts'
 import {
   callMethod,
-  type Fields,
   fieldsOf,
   hasMethods,
   itemsOf,
   listIn,
   objectIn,
   textIn,
+  type UnknownFields,
 } from '../fields.ts'
 import { threadOf } from '../thread.ts'
 import type { Before } from '../waits.ts'
@@ -27,7 +27,10 @@ import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
 
-/** A run with a `sessionId` has the session that the option `session` opens; without one, what was said comes before the input. */
+/**
+ * With a `sessionId` a run uses the session that the option `session` opens. Without the option, earlier messages precede the
+ * input.
+ */
 export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
   recognizes: value =>
@@ -61,7 +64,7 @@ async function* runAgent(
   context: RunContext,
   options: AdapterOptions,
   before: Before | undefined,
-): AsyncGenerator<Yielded, Ending> {
+): AsyncGenerator<Yielded, AdapterEnd> {
   const thread = threadOf(context)
   const session = thread === undefined ? undefined : await options.session?.(thread, context)
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
@@ -69,8 +72,8 @@ async function* runAgent(
   try {
     const goingOn = before && (await goOn(agent, options.RunState, before, context))
     for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
-    const told = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
-    const stream = await start(options.run, agent, told, settings)
+    const given = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
+    const stream = await start(options.run, agent, given, settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
     if (context.signal.aborted) return { finishReason: 'cancelled' }
@@ -83,7 +86,7 @@ async function* runAgent(
   }
 }
 
-/** What the agent is told. Its session, if it has one, has what was said before. */
+/** The input of the agent. If it has a session of its own, that has the earlier messages. */
 async function inputOf(input: RunInput, context: RunContext, hasSession: boolean): Promise<unknown> {
   const earlier = hasSession ? [] : (await earlierOf(context)).map(toOpenAiMessage)
   const own = toOpenAiInput(input, context.history)
@@ -91,7 +94,7 @@ async function inputOf(input: RunInput, context: RunContext, hasSession: boolean
   return [...earlier, ...(typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own)]
 }
 
-async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {
+async function start(run: unknown, ...args: readonly unknown[]): Promise<UnknownFields> {
   const started = typeof run === 'function' ? run(...args) : callMethod(run, 'run', ...args)
   const stream = fieldsOf(await started)
   // It rejects with the error of the iteration, which reports it.
@@ -100,7 +103,7 @@ async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields>
 }
 
 function outcomeOf(
-  stream: Fields,
+  stream: UnknownFields,
   { finishReason }: OpenAiEvents,
   used: Usage | undefined,
 ): Partial<RunResult> {

@@ -1,5 +1,5 @@
 /**
- * Tool calls of OpenAI's Agents SDK that wait for an approval. The SDK keeps a run that waits as a text.
+ * Tool calls of OpenAI's Agents SDK that wait for an approval. The SDK stores a waiting run as text.
  *
  * @module
  */
@@ -9,21 +9,21 @@ import { parseArgs } from '../../../agents/fold.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import { ServableError } from '../../../base/errors.ts'
 import { toUsage } from '../ending.ts'
-import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from '../fields.ts'
-import { type Asked, answerTo, type Before, lost } from '../waits.ts'
+import { callMethod, fieldsOf, hasMethods, listIn, textIn, type UnknownFields } from '../fields.ts'
+import { type AgentRequest, answerTo, type Before, lost } from '../waits.ts'
 
-/** A run of the SDK that goes on. */
-export interface GoingOn {
+/** A run of the SDK that continues. */
+export interface ResumedRun {
   /** The SDK's state, with the decisions. */
   readonly state: unknown
   /** The calls that waited. */
-  readonly items: readonly Fields[]
-  /** What was used before. */
+  readonly items: readonly UnknownFields[]
+  /** The usage before. */
   readonly used: Usage | undefined
 }
 
-/** The approvals that a run of the SDK asks for. Throws `invalid_options` without the class that reads such a run again. */
-export function asksIn(stream: Fields, RunState: unknown): readonly Asked[] {
+/** The approvals that a run of the SDK requests. Throws `invalid_options` without the class that reads such a run again. */
+export function asksIn(stream: UnknownFields, RunState: unknown): readonly AgentRequest[] {
   const items = listIn(stream.interruptions).filter(item => idOf(item) !== undefined)
   if (items.length > 0 && !hasMethods(RunState, 'fromString')) {
     throw new ServableError(
@@ -33,9 +33,9 @@ export function asksIn(stream: Fields, RunState: unknown): readonly Asked[] {
   }
   return items.map(item => {
     const { name, rawItem } = fieldsOf(item)
-    const { arguments: told, action, ...call } = fieldsOf(rawItem)
+    const { arguments: text, action, ...call } = fieldsOf(rawItem)
     const toolName = String(name ?? call.name)
-    const args = typeof told === 'string' ? parseArgs(told) : action
+    const args = typeof text === 'string' ? parseArgs(text) : action
     const key = String(idOf(item))
     return { key, kind: 'approval', toolCallId: key, toolName, args }
   })
@@ -46,13 +46,15 @@ function idOf(item: unknown): string | undefined {
   return textIn(callId) ?? textIn(id)
 }
 
-/** Reads a run that waited, and decides its calls. Throws `not_resumable` for a text that this version of the SDK cannot read. */
+/**
+ * Reads a run that waited, and applies the decisions. Throws `not_resumable` for a text that this version of the SDK cannot read.
+ */
 export async function goOn(
   agent: unknown,
   RunState: unknown,
   { state: { run }, waiting }: Before,
   context: RunContext,
-): Promise<GoingOn> {
+): Promise<ResumedRun> {
   const read = async () => callMethod(RunState, 'fromString', agent, run)
   const state = await read().catch(cause => {
     throw lost('This agent cannot read the `RunState` that was kept', cause)
@@ -66,7 +68,7 @@ export async function goOn(
   return { state, items, used: toUsage(fieldsOf(state).usage) }
 }
 
-/** What was used since. */
+/** The usage since then. */
 export function usedSince(all: Usage | undefined, before: Usage | undefined): Usage | undefined {
   if (all === undefined || before === undefined) return all
   const promptTokens = all.promptTokens - before.promptTokens

@@ -1,7 +1,7 @@
 import type { FinishReason, RunEvent } from '../../../agents/contract.ts'
 import { parseArgs } from '../../../agents/fold.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
-import { type Fields, fieldsOf, listIn, textIn } from '../fields.ts'
+import { fieldsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { ToolCalls } from '../tool-calls.ts'
 
 /** The providers' events with a model's reasoning. */
@@ -15,10 +15,10 @@ export class OpenAiEvents {
   readonly #calls = new ToolCalls()
   #reason: FinishReason = 'stop'
   #model: string | undefined
-  /** When the model was asked. */
+  /** When the model was called. */
   #askedAt = performance.now()
   /** Why its answer ended, in the provider's word. */
-  #told: unknown
+  #endReason: unknown
 
   /** `model` is that of the first agent: `provider/id`. */
   constructor(model?: string) {
@@ -38,7 +38,7 @@ export class OpenAiEvents {
     if (type === 'run_item_stream_event') yield* this.readItem(name, fieldsOf(item))
   }
 
-  *#readModel(data: Fields): Generator<RunEvent> {
+  *#readModel(data: UnknownFields): Generator<RunEvent> {
     const text = textIn(data.delta)
     if (data.type === 'output_text_delta' && text !== undefined) yield { type: 'text', text }
     if (data.type === 'response_done') yield this.#modelCall(fieldsOf(data.response))
@@ -48,21 +48,21 @@ export class OpenAiEvents {
     if (thought !== undefined) yield { type: 'thinking', text: thought }
     const reason = fieldsOf(listIn(choices)[0]).finish_reason
     if (reason == null) return
-    this.#told = reason
+    this.#endReason = reason
     this.#reason = toFinishReason(reason)
   }
 
-  #modelCall({ usage, output, providerData }: Fields): RunEvent {
+  #modelCall({ usage, output, providerData }: UnknownFields): RunEvent {
     const now = performance.now()
     const durationMs = now - this.#askedAt
-    const finishReason = this.#told ?? reasonOf(output, fieldsOf(providerData).status)
+    const finishReason = this.#endReason ?? reasonOf(output, fieldsOf(providerData).status)
     this.#askedAt = now
-    this.#told = undefined
+    this.#endReason = undefined
     return modelCall({ model: this.#model, usage: toUsage(usage), finishReason, durationMs })
   }
 
-  /** The events of one item, which may be read again in a run that goes on. */
-  *readItem(name: unknown, item: Fields): Generator<RunEvent> {
+  /** Yields the events of one item. A run that goes on may read an item again. */
+  *readItem(name: unknown, item: UnknownFields): Generator<RunEvent> {
     const call = fieldsOf(item.rawItem)
     const id = textIn(call.callId) ?? textIn(call.id)
     if (id === undefined) return
@@ -71,7 +71,7 @@ export class OpenAiEvents {
       yield* this.#calls.args(id, call.arguments)
       const args = textIn(call.arguments)
       yield* this.#calls.ready(id, args && parseArgs(args))
-      // A tool that OpenAI hosts is over when it is told.
+      // A tool that OpenAI hosts has ended when its call arrives.
       if (call.type === 'hosted_tool_call') yield* this.#calls.end(id, { result: call.output })
     }
     if (name !== 'tool_output') return
@@ -80,19 +80,19 @@ export class OpenAiEvents {
   }
 }
 
-/** The model of an agent that names one, as `provider/id`: names are OpenAI's unless a runner says otherwise. */
+/** The named model of an agent, as `provider/id`. Names are OpenAI's unless a runner has another provider. */
 export function modelOf(model: unknown): string | undefined {
   const id = textIn(model)
   return id === undefined ? undefined : `openai/${id}`
 }
 
-/** Why a response ended, which its own status tells: one that asks for tools is completed too. */
+/** Why a response ended. Its status is `completed` also for one that calls tools. */
 function reasonOf(output: unknown, status: unknown): string | undefined {
   if (listIn(output).some(item => fieldsOf(item).type === 'function_call')) return 'tool_calls'
   return status === 'completed' ? 'stop' : undefined
 }
 
-/** What a chat completion's model thinks, where its provider tells that. */
+/** The reasoning in a chat completion, if its provider sends it. */
 function reasoningIn(choices: unknown): string | undefined {
   const { reasoning_content: content, reasoning } = fieldsOf(fieldsOf(listIn(choices)[0]).delta)
   return textIn(content) ?? textIn(reasoning)

@@ -1,27 +1,27 @@
 import type { ContentPart, HistoryMessage, RunInput } from '../../../agents/contract.ts'
-import { namesIn, resultText, spokenText, type Told, toldOf } from '../history.ts'
+import { assistantText, namesIn, type PassedMessage, resultText, turnsOf } from '../history.ts'
 import { dataOf, formatOf, urlOf } from '../media.ts'
 import type { EarlierMessage } from '../window.ts'
 
 /**
- * The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. With a history it is the
- * last of its items.
+ * The input of a run for OpenAI's Agents SDK: text unchanged, parts as one user message. With a history the input is the last
+ * item.
  */
 export function toOpenAiInput(
   input: RunInput,
   history?: readonly HistoryMessage[],
 ): string | readonly object[] {
-  const told = toldOf(history)
-  if (told === undefined) return typeof input === 'string' ? input : [userItem(input)]
-  const names = namesIn(told)
-  return [...told.flatMap(message => itemsOf(message, names)), userItem(input)]
+  const turns = turnsOf(history)
+  if (turns === undefined) return typeof input === 'string' ? input : [userItem(input)]
+  const names = namesIn(turns)
+  return [...turns.flatMap(message => itemsOf(message, names)), userItem(input)]
 }
 
 function userItem(input: RunInput): object {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toOpenAiPart) }
 }
 
-function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
+function itemsOf(message: PassedMessage, names: ReadonlyMap<string, string>): object[] {
   if (message.role === 'user') return [userItem(message.content)]
   const status = 'completed'
   if (message.role === 'tool') {
@@ -29,8 +29,8 @@ function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
     const output = { type: 'text', text: resultText(result) }
     return [{ type: 'function_call_result', callId, name: names.get(callId), status, output }]
   }
-  const text = spokenText(message)
-  const said = [{ role: 'assistant', status, content: [{ type: 'output_text', text }] }]
+  const text = assistantText(message)
+  const texts = [{ role: 'assistant', status, content: [{ type: 'output_text', text }] }]
   const calls = (message.toolCalls ?? []).map(({ toolCallId: callId, toolName: name, args = {} }) => ({
     type: 'function_call',
     callId,
@@ -38,7 +38,7 @@ function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
     status,
     arguments: JSON.stringify(args),
   }))
-  return [...(text === '' ? [] : said), ...calls]
+  return [...(text === '' ? [] : texts), ...calls]
 }
 
 /** An earlier message as an input item. */

@@ -15,10 +15,10 @@ const SLOW = 16
 /** Milliseconds after which a receiver counts as slow. */
 export const SLOW_MS = 1000
 
-/** Most slow receivers that are remembered. Past it the oldest ones count as quick again. */
+/** Most slow receivers that are remembered. Above it the oldest ones count as quick again. */
 const MAX_REMEMBERED = 1000
 
-/** A receiver may take as many places as are free. A client may take three times as many for all its receivers. */
+/** A receiver may take as many slots as are free. A client may take three times as many for all its receivers. */
 const CLIENT_TIMES = 3
 
 /** A receiver. */
@@ -30,27 +30,27 @@ export interface Receiver {
   readonly failures: number
 }
 
-/** A place in a lane. */
+/** A slot in a lane. */
 export interface Slot {
-  /** Moves to the slow lane if there is a free place. Returns whether it moved. */
+  /** Moves to the slow lane if that has a free slot. Returns whether it moved. */
   goSlow(): boolean
   leave(): void
 }
 
 /** The two lanes of a process. `T` is anything that has a receiver. */
 export class Lanes<T> {
-  readonly #receiverOf: (told: T) => Receiver
+  readonly #receiverOf: (item: T) => Receiver
   readonly #quick = new FairShare(QUICK)
   readonly #slow = new FairShare(SLOW)
   readonly #known = new Set<string>()
 
-  constructor(receiverOf: (told: T) => Receiver) {
+  constructor(receiverOf: (item: T) => Receiver) {
     this.#receiverOf = receiverOf
   }
 
-  /** Returns a place for a receiver. Undefined if it has to wait. */
-  enter(told: T): Slot | undefined {
-    const receiver = this.#receiverOf(told)
+  /** Returns a slot for a receiver. Undefined if it must wait. */
+  enter(item: T): Slot | undefined {
+    const receiver = this.#receiverOf(item)
     const claims = claimsOf(receiver)
     let lane = receiver.failures > 0 || this.#known.has(nameOf(receiver)) ? this.#slow : this.#quick
     if (!lane.change(claims, 0, 1)) return undefined
@@ -66,8 +66,8 @@ export class Lanes<T> {
   }
 
   /** Remembers whether a receiver was quick. */
-  note(told: T, isQuick: boolean): void {
-    const name = nameOf(this.#receiverOf(told))
+  note(item: T, isQuick: boolean): void {
+    const name = nameOf(this.#receiverOf(item))
     this.#known.delete(name)
     if (isQuick) return
     this.#known.add(name)

@@ -1,38 +1,38 @@
 /**
- * The stored entries of a deliverer. An entry is due when its document expires: stores list what has expired.
+ * The stored entries of a deliverer. An entry is due when its document expires, so stores find due entries as expired ones.
  *
  * @module
  */
 
-import type { Document, Footing, Reader, Transaction } from '../../../stores/store.ts'
+import type { Document, Eviction, Reader, Transaction } from '../../../stores/store.ts'
 
-/** What every entry has. */
-export interface Queued {
-  /** Changes each time that the entry is set anew. */
+/** The common members of entries. */
+export interface QueueEntry {
+  /** Changes whenever the entry is replaced. */
   readonly generation: string
   /** The worker that has claimed the entry. The claim ends when the entry is due. */
   readonly holder?: string | undefined
   /** Failures in a row. */
   readonly failures: number
-  /** Tries in a row that have begun, and of which nothing has come: each is counted before its request is sent. */
+  /** Tries in a row that have begun and have no result. Each is counted before its request is sent. */
   readonly begun?: number | undefined
-  /** Whether its receiver gets no more. */
+  /** Whether it is given up. */
   readonly isDead: boolean
 }
 
-/** Where entries are. */
-export interface Queue<K extends Queued> {
+/** The collection of entries. */
+export interface Queue<K extends QueueEntry> {
   readonly collection: string
   idOf(kept: K): string
   /** Entries of one group can be made due together. */
   groupOf(kept: K): string
-  footingOf?(kept: K): Footing
+  evictionOf?(kept: K): Eviction
 }
 
 /** Most due entries that a claim checks. */
 const LOOK_AT = 256
 /** Most due entries that an occasional larger claim checks, when none of the first ones may be sent. */
-const LOOK_FAR = 10_000
+const LOOK_AT_MORE = 10_000
 
 /** Milliseconds between two of the larger claims. It is also the time to the next claim while due entries wait. */
 export const LOOK_AGAIN_MS = 1000
@@ -40,8 +40,8 @@ export const LOOK_AGAIN_MS = 1000
 /** More entries than a group has. */
 const ALL = 1000
 
-/** Adds or replaces an entry. Undefined `dueAt`: there is nothing to send now. */
-export function putQueued<K extends Queued>(
+/** Adds or replaces an entry. Without `dueAt` there is nothing to send now. */
+export function putQueued<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   kept: K,
@@ -55,11 +55,11 @@ export function putQueued<K extends Queued>(
     value: kept,
     ...(dueAt !== undefined && { expiresAt: dueAt }),
   }
-  tx.put(queue.collection, document, queue.footingOf?.(kept))
+  tx.put(queue.collection, document, queue.evictionOf?.(kept))
 }
 
-/** Writes an entry that exists. The caller checks before that it has not changed. */
-export function saveQueued<K extends Queued>(
+/** Writes an existing entry. The caller checks first that it has not changed. */
+export function saveQueued<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   kept: K,
@@ -70,24 +70,24 @@ export function saveQueued<K extends Queued>(
 }
 
 /** The documents of a group, newest first. */
-export function listQueued<K extends Queued>(tx: Reader, queue: Queue<K>, group: string): Document<K>[] {
+export function listQueued<K extends QueueEntry>(tx: Reader, queue: Queue<K>, group: string): Document<K>[] {
   return tx.list<K>(queue.collection, { partition: group, limit: ALL })
 }
 
 /** Makes the idle entries of a group due: those that are not claimed, not waiting for their next try, and not given up. */
-export function markDueOf<K extends Queued>(tx: Transaction, queue: Queue<K>, group: string): void {
+export function markDueOf<K extends QueueEntry>(tx: Transaction, queue: Queue<K>, group: string): void {
   for (const { value, expiresAt } of listQueued(tx, queue, group)) {
     if (expiresAt === undefined && !value.isDead) saveQueued(tx, queue, value, tx.now)
   }
 }
 
 /** The earliest due time. */
-export function nextDueIn<K extends Queued>(tx: Reader, { collection }: Queue<K>): number | undefined {
+export function nextDueIn<K extends QueueEntry>(tx: Reader, { collection }: Queue<K>): number | undefined {
   return tx.expired<K>(collection, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
 }
 
 /** How entries are claimed. */
-export interface Claiming<K extends Queued> {
+export interface Claiming<K extends QueueEntry> {
   readonly now: number
   readonly holder: string
   /** When the claim ends and others may claim the entry. */
@@ -99,7 +99,7 @@ export interface Claiming<K extends Queued> {
 }
 
 /** Claims the entries of a group that are due and may be sent, even if another worker had them before. */
-export function claimDueOf<K extends Queued>(
+export function claimDueOf<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   group: string,
@@ -111,8 +111,8 @@ export function claimDueOf<K extends Queued>(
   return claim(tx, queue, due, claiming)
 }
 
-/** Claims from the first `limit` entries that are due, over all groups. `isAll` says that everything due is claimed. */
-export function claimDueIn<K extends Queued>(
+/** Claims from the first `limit` due entries of all groups. `isAll` says that everything due is claimed. */
+export function claimDueIn<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   limit: number,
@@ -120,37 +120,37 @@ export function claimDueIn<K extends Queued>(
 ): { readonly claimed: K[]; readonly isAll: boolean } {
   const { now, maxWaitMs } = claiming
   const soonest = nextDueIn(tx, queue) ?? now
-  // No entry may wait for so long, so the clock has been set back. All entries count as due.
+  // No entry can wait for so long, so the clock was set back. All entries count as due.
   const until = soonest > now + maxWaitMs ? Number.MAX_SAFE_INTEGER : now
   const due = tx.expired<K>(queue.collection, until, limit)
   const claimed = claim(tx, queue, due, claiming)
   return { claimed, isAll: due.length < limit && claimed.length === due.length }
 }
 
-/** The entries that were claimed over all groups. */
+/** The claimed entries of all groups. */
 interface AnyClaimed<K> {
   readonly any: K[]
   /** Whether nothing else is due. */
   readonly isAll: boolean
-  /** When to claim again. */
+  /** The time of the next claim. */
   readonly next: number | undefined
-  readonly isFar: boolean
+  readonly isLarge: boolean
 }
 
-/** Claims entries of all groups. If none of the first ones may be sent and `mayLookFar` is true, it checks many more. */
-export function claimAny<K extends Queued>(
+/** Claims entries of all groups. If none of the first ones may be sent and `mayLookAtMore` is true, it checks many more. */
+export function claimAny<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   claiming: Claiming<K>,
-  mayLookFar: boolean,
+  mayLookAtMore: boolean,
 ): AnyClaimed<K> {
   const near = claimDueIn(tx, queue, LOOK_AT, claiming)
-  const isFar = mayLookFar && !near.isAll && near.claimed.length === 0
-  const { claimed, isAll } = isFar ? claimDueIn(tx, queue, LOOK_FAR, claiming) : near
-  return { any: claimed, isAll, isFar, next: isAll ? nextDueIn(tx, queue) : claiming.now + LOOK_AGAIN_MS }
+  const isLarge = mayLookAtMore && !near.isAll && near.claimed.length === 0
+  const { claimed, isAll } = isLarge ? claimDueIn(tx, queue, LOOK_AT_MORE, claiming) : near
+  return { any: claimed, isAll, isLarge, next: isAll ? nextDueIn(tx, queue) : claiming.now + LOOK_AGAIN_MS }
 }
 
-function claim<K extends Queued>(
+function claim<K extends QueueEntry>(
   tx: Transaction,
   queue: Queue<K>,
   due: readonly Document<K>[],

@@ -1,12 +1,12 @@
 /**
- * Sends a request to a receiver and reports the result. The request is signed if there is a secret.
+ * Sends a request to a receiver and returns the result. The request is signed if there is a secret.
  *
  * @module
  */
 
 import { type ErrorCode, ServableError } from '../../../base/errors.ts'
 import { type AddressPolicy, checkAddress, UnknownNameError } from '../../../web/address.ts'
-import { wayTo } from '../../../web/outbound.ts'
+import { senderTo } from '../../../web/outbound.ts'
 import { signWebhook } from './webhook.ts'
 
 /** A request to a receiver. */
@@ -16,17 +16,17 @@ export interface Delivery {
   readonly id: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
-  /** Keys for its signatures. Default: that of the sender. */
+  /** Keys for its signatures. Default: the sender's key. */
   readonly keys?: readonly Uint8Array<ArrayBuffer>[] | undefined
-  /** Is asked before it is sent. Throws `unauthorized` or `insufficient_scope` where whoever asked for it may not have it any more. */
+  /** Called before it is sent. Throws `unauthorized` or `insufficient_scope` if the subscriber may not get it any more. */
   readonly check?: (() => Promise<void>) | undefined
 }
 
-/** The result: the receiver took the request, failed and may take it later, or is gone for good. */
-export type Reception = Answered & ({ readonly how: 'taken' } | Failed)
+/** The result: the receiver accepted the request, failed and may accept it later, or is gone permanently. */
+export type DeliveryResult = ReceiverAnswer & ({ readonly how: 'taken' } | Failed)
 
-/** What the receiver answered, if it did. */
-interface Answered {
+/** The receiver's answer, if there was one. */
+interface ReceiverAnswer {
   readonly status?: number | undefined
 }
 
@@ -35,7 +35,7 @@ interface Failed {
   readonly why: string
   /** Why it may not be sent. */
   readonly code?: ErrorCode | undefined
-  /** Milliseconds for which the receiver wants to be left alone (`Retry-After`, RFC 9110, section 10.2.3). */
+  /** Milliseconds until the receiver wants the next request (`Retry-After`, RFC 9110, section 10.2.3). */
   readonly retryAfterMs?: number | undefined
 }
 
@@ -44,7 +44,7 @@ export interface Sender {
   /** Throws `address_refused` if requests to this address are not allowed. */
   check(url: string): Promise<void>
   /** Sends a request. Never rejects. */
-  send(delivery: Delivery): Promise<Reception>
+  send(delivery: Delivery): Promise<DeliveryResult>
 }
 
 /** Options of a sender. */
@@ -55,7 +55,7 @@ export interface SenderOptions extends Pick<AddressPolicy, 'allow' | 'resolve'> 
   readonly timeoutMs: number
 }
 
-/** The ports of receivers that no option names. */
+/** The ports of receivers that `allow` does not name. */
 const PORTS: readonly number[] = [443, 8443]
 
 /** Makes a sender. */
@@ -69,9 +69,9 @@ export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions):
     headers,
     check,
     keys = key && [key],
-  }: Delivery): Promise<Reception> => {
+  }: Delivery): Promise<DeliveryResult> => {
     await check?.()
-    const send = await wayTo(new URL(url), policy, 'provider_failed')
+    const send = await senderTo(new URL(url), policy, 'provider_failed')
     const response = await send({
       method: 'POST',
       body,
@@ -82,7 +82,7 @@ export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions):
     void response.body?.cancel().then(undefined, () => {})
     const { status } = response
     if (response.ok) return { how: 'taken', status }
-    // Status 410 means that the receiver is gone for good (RFC 9110, section 15.5.11).
+    // Status 410 means that the receiver is gone permanently (RFC 9110, section 15.5.11).
     const how = status === 410 ? 'gone' : 'failed'
     const retryAfterMs = retryAfter(response.headers.get('retry-after'), Date.now())
     return { how, status, why: `it answered ${status}`, retryAfterMs }
@@ -90,7 +90,7 @@ export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions):
   return { check, send: delivery => post(delivery).catch(failureOf) }
 }
 
-/** Milliseconds that a `Retry-After` stands for: seconds, or a date. Undefined for anything else. */
+/** The milliseconds of a `Retry-After`: seconds, or a date. Undefined for anything else. */
 export function retryAfter(value: string | null, now: number): number | undefined {
   if (value === null) return undefined
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
@@ -99,7 +99,7 @@ export function retryAfter(value: string | null, now: number): number | undefine
 }
 
 /** Describes a failure for the log. The text contains nothing from the receiver or its address. */
-function failureOf(error: unknown): Reception {
+function failureOf(error: unknown): DeliveryResult {
   if (error instanceof UnknownNameError) return { how: 'failed', why: 'its name cannot be looked up' }
   if (error instanceof ServableError) {
     const { code } = error

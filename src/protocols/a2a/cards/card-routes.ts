@@ -13,7 +13,7 @@ import type { A2ASettings, SignCard } from '../options.ts'
 import type { Tenants } from '../tenants.ts'
 import type { AgentCard, CardGeneration } from './card-forms.ts'
 import { type Cards, signed } from './cards.ts'
-import { PLACES } from './skills.ts'
+import { KIND_PATHS } from './skills.ts'
 
 /** What the card routes need. */
 export interface CardRoutesOptions {
@@ -41,12 +41,12 @@ export function cardRoutes(options: CardRoutesOptions): Route[] {
       isOpen: true,
       endpoint: (request, state) => answerCard(request, state, kind, options, stamp),
     }))
-  // Who may read a tenant's card is asked as for its tasks.
+  // A tenant's card needs the same permission as the tenant's tasks.
   const ofTenants = () =>
     routes(joinPath(basePath, ':tenant')).map(route => ({ ...route, part: 'a2a', isOpen: false }))
   return [
     ...bases.flatMap(base => routes(base)),
-    ...PLACES.flatMap(([kind, place]) => routes(joinPath(basePath, place, ':agent'), kind)),
+    ...KIND_PATHS.flatMap(([kind, segment]) => routes(joinPath(basePath, segment, ':agent'), kind)),
     ...(options.tenants.isOn ? ofTenants() : []),
   ]
 }

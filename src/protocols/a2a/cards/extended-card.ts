@@ -1,7 +1,7 @@
 import { isServableError, ServableError } from '../../../base/errors.ts'
 import { identifyBy } from '../../../http/security/authentication.ts'
 import { checkResponse, isResponse } from '../../../web/response.ts'
-import type { Answer, Call } from '../operations.ts'
+import type { OperationAnswer, OperationCall } from '../operations.ts'
 import type { A2ASettings } from '../options.ts'
 import type { Tenants } from '../tenants.ts'
 import { v03Rest } from '../wire/v03-rest.ts'
@@ -14,7 +14,7 @@ export function createExtendedCard(
   { extendedCard, sign }: A2ASettings,
   cards: Cards,
   tenants: Tenants,
-): ((call: Call) => Promise<Answer>) | undefined {
+): ((call: OperationCall) => Promise<OperationAnswer>) | undefined {
   if (extendedCard === undefined) return undefined
   const { authenticate, challenge = 'Bearer' } = extendedCard
   return async ({ request, state, agent, namedTenant, wire }) => {

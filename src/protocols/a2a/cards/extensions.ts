@@ -20,7 +20,7 @@ export interface AgentExtension {
 /** The headers in which clients name extensions: of 1.0, and of 0.3. */
 const HEADERS = ['a2a-extensions', 'x-a2a-extensions'] as const
 
-/** The declared extensions that a request names. Others are ignored. Each header is answered in kind. */
+/** Returns the declared extensions that a request names, and lists them in the response under the request's own header names. */
 export function activate(
   { headers }: Request,
   answered: Headers,

@@ -5,14 +5,14 @@
  */
 
 import type { Kind } from '../../../agents/contract.ts'
-import type { Catalog, Entry } from '../../../http/catalog.ts'
+import type { Catalog, CatalogEntry } from '../../../http/catalog.ts'
 import type { Target } from '../../../runs/target.ts'
 
 /** A servable by its kind and name. */
 export type Skill = Pick<Target, 'kind' | 'name'>
 
-/** The kinds, and the first part of the paths of each. */
-export const PLACES: readonly (readonly [kind: Kind, place: string])[] = [
+/** The kinds, each with the first segment of its paths. */
+export const KIND_PATHS: readonly (readonly [kind: Kind, segment: string])[] = [
   ['agent', 'agents'],
   ['team', 'teams'],
   ['workflow', 'workflows'],
@@ -25,17 +25,17 @@ export function skillId({ kind, name }: Skill): string {
 
 /** The path of a skill, below the base path. */
 export function skillPath({ kind, name }: Skill): string {
-  const place = PLACES.find(([each]) => each === kind)?.[1] ?? 'agents'
-  return `${place}/${encodeURIComponent(name)}`
+  const segment = KIND_PATHS.find(([each]) => each === kind)?.[1] ?? 'agents'
+  return `${segment}/${encodeURIComponent(name)}`
 }
 
-/** The servable of an id. An agent of that very name comes first. */
+/** Returns the servable of an id. An agent of that very name takes precedence. */
 export function findSkill(catalog: Pick<Catalog, 'find'>, id: string): Target | undefined {
   const [, kind, name = ''] = /^(team|workflow)\/(.+)$/s.exec(id) ?? []
   return catalog.find('agent', id) ?? (kind === undefined ? undefined : catalog.find(kind as Kind, name))
 }
 
-/** All of them, agents first. */
-export function skillsIn(catalog: Pick<Catalog, 'entries'>): readonly (Entry & Skill)[] {
-  return PLACES.flatMap(([kind]) => catalog.entries(kind).map(entry => ({ ...entry, kind })))
+/** All skills of a catalog, agents first. */
+export function skillsIn(catalog: Pick<Catalog, 'entries'>): readonly (CatalogEntry & Skill)[] {
+  return KIND_PATHS.flatMap(([kind]) => catalog.entries(kind).map(entry => ({ ...entry, kind })))
 }

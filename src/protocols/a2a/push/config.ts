@@ -26,7 +26,7 @@ export type PushChange =
   | {
       readonly act: 'set'
       readonly taskId: string
-      readonly config: Sent
+      readonly config: PushConfigInput
       /** The client whose share of deliveries the config uses. All unknown clients share one. */
       readonly client?: string | undefined
     }
@@ -44,4 +44,4 @@ export type PushLook =
     }
 
 /** A config as a client sent it. The id is optional. */
-export type Sent = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }
+export type PushConfigInput = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }

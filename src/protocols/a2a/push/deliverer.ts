@@ -30,26 +30,26 @@ export interface Growing {
 }
 
 /** What a deliverer needs. */
-export interface DelivererOptions extends Omit<AnyDelivererOptions<KeptPush, Notice>, 'mail'> {
+export interface PushDelivererOptions extends Omit<AnyDelivererOptions<KeptPush, Notice>, 'mail'> {
   /** Returns the working agent of a task. Undefined if none works in this process. */
   readonly growing: (taskId: string) => Growing | undefined
 }
 
 /** Sends the notifications of a store. The groups of its queue are tasks. */
-export class Deliverer extends NoticeDeliverer<KeptPush, Notice> {
-  constructor({ growing, ...options }: DelivererOptions) {
+export class PushDeliverer extends NoticeDeliverer<KeptPush, Notice> {
+  constructor({ growing, ...options }: PushDelivererOptions) {
     super({ ...options, mail: new TaskMail(growing) })
   }
 }
 
-/** The log of a task is what its receivers get. */
+/** Makes the notices of a receiver from the log of its task. */
 class TaskMail implements Mail<KeptPush, Notice> {
   readonly queue = PUSHES
-  readonly #growing: DelivererOptions['growing']
+  readonly #growing: PushDelivererOptions['growing']
   /** The content of tasks for receivers that get whole tasks, by the generation of their config. */
   readonly #views = new TaskViews()
 
-  constructor(growing: DelivererOptions['growing']) {
+  constructor(growing: PushDelivererOptions['growing']) {
     this.#growing = growing
   }
 
@@ -75,7 +75,7 @@ class TaskMail implements Mail<KeptPush, Notice> {
     if (typeof notice !== 'number') return { act: 'tell', notice }
     // The worker waits for the agent. If the lease ends meanwhile, any other worker may continue.
     if (growing !== undefined) return { act: 'wait', changed: growing.changed.wait(), seen: notice }
-    // An agent of another process is looked at again.
+    // The agent works in another process, so the log is read again later.
     const dueAt = task.isAtWork ? Date.now() + LOOK_AGAIN_MS : undefined
     return { act: 'rest', kept: { ...kept, seq: notice }, dueAt }
   }

@@ -13,7 +13,7 @@ import {
   nextDueIn,
   putQueued,
   type Queue,
-  type Queued,
+  type QueueEntry,
   saveQueued,
 } from '../../../features/webhooks/delivery/queue.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
@@ -24,7 +24,7 @@ import type { PushConfig } from './config.ts'
 export const PUSH = 'task-push'
 
 /** A config with the position of its receiver. */
-export interface KeptPush extends Queued {
+export interface KeptPush extends QueueEntry {
   readonly taskId: string
   readonly config: PushConfig
   /** The client whose share of deliveries the config uses. */
@@ -42,10 +42,10 @@ export const PUSHES: Queue<KeptPush> = {
   collection: PUSH,
   idOf: ({ taskId, config }) => idOf(taskId, config.id),
   groupOf: ({ taskId }) => taskId,
-  footingOf: ({ taskId }) => ({ thing: logOf(taskId) }),
+  evictionOf: ({ taskId }) => ({ thing: logOf(taskId) }),
 }
 
-/** Configs of one millisecond are this part of one apart. */
+/** Milliseconds between configs that were added in the same millisecond, so that their order is kept. */
 const APART = 1 / 1000
 
 /** Returns all configs of a task, oldest first. */
@@ -62,7 +62,7 @@ export function readPush(tx: Reader, taskId: string, configId: string): KeptPush
   throw new ServableError('task_not_found', 'The task has no such push notification config')
 }
 
-/** Adds or replaces a config. Its receiver gets what comes after `seq`. Throws `invalid_params` past `max`. */
+/** Adds or replaces a config. Its receiver gets the entries after `seq`. Throws `invalid_params` past `max`. */
 export function addPush(
   tx: Transaction,
   taskId: string,

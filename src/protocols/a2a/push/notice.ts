@@ -7,7 +7,7 @@
 import type { Reader } from '../../../stores/store.ts'
 import type { ArtifactUpdate, Part } from '../model.ts'
 import { logOf } from '../tasks/log-name.ts'
-import type { Gathering, TaskEntry } from '../tasks/task-body.ts'
+import type { TaskEntry, TaskGathering } from '../tasks/task-body.ts'
 import type { StoredTask } from '../tasks/task-record.ts'
 import type { TaskViews } from '../tasks/task-views.ts'
 import { v1 } from '../wire/v1.ts'
@@ -21,7 +21,7 @@ export interface Notice {
   readonly body: string
   readonly contentType: string
   /** The content of the task in this notice. It can be held for the next one once the transaction is written. */
-  readonly gathering?: Gathering
+  readonly gathering?: TaskGathering
 }
 
 interface Entry {
@@ -67,12 +67,12 @@ export function nextNotice(
     const body = JSON.stringify(v03.encode.task({ id, contextId, status: entry.status, artifacts, history }))
     return { seq: at, body, contentType: 'application/json', gathering }
   }
-  const told =
+  const sent =
     entry.type === 'artifact'
       ? joined(entries.slice(first).filter(({ seq }) => seq <= upTo))
       : { seq: at, update: entry }
-  const body = JSON.stringify(v1.encode.update(told.update))
-  return { seq: told.seq, body, contentType: 'application/a2a+json' }
+  const body = JSON.stringify(v1.encode.update(sent.update))
+  return { seq: sent.seq, body, contentType: 'application/a2a+json' }
 }
 
 function readEntries(tx: Reader, taskId: string, after: number): Entry[] {

@@ -14,7 +14,7 @@ export interface ConfigPage {
   readonly nextPageToken: string
 }
 
-/** The page that a request asks for. Without a size it has all. Throws `invalid_params` for a token of no config. */
+/** The page that a request asks for. Without a size it has all configs. Throws `invalid_params` for an unknown token. */
 export function pageOf(
   all: readonly PushConfig[],
   { pageSize = all.length, pageToken }: Extract<PushLook, { act: 'list' }>,

@@ -10,21 +10,21 @@ import { createSender, type Sender } from '../../../features/webhooks/delivery/s
 import { webhookKey } from '../../../features/webhooks/delivery/webhook.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
 import type { PushChange, PushConfig, PushLook } from './config.ts'
-import { Deliverer, type DelivererOptions } from './deliverer.ts'
+import { PushDeliverer, type PushDelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 import type { PushSettings } from './options.ts'
 
 /** What push notifications need. */
-export interface CreatePushOptions extends Pick<DelivererOptions, 'store' | 'growing'> {
+export interface CreatePushOptions extends Pick<PushDelivererOptions, 'store' | 'growing'> {
   readonly settings: PushSettings
   readonly onGivenUp: (taskId: string, why: string) => void
-  readonly upkeep: Pick<DelivererOptions, 'keepAlive' | 'schedule'> | undefined
+  readonly upkeep: Pick<PushDelivererOptions, 'keepAlive' | 'schedule'> | undefined
 }
 
 /** Push notifications. */
 export interface Push {
   readonly sender: Sender
-  readonly deliverer: Deliverer
+  readonly deliverer: PushDeliverer
   /** Changes configs. `seqNow` returns the last entry that a new receiver does not get. */
   change(tx: Transaction, request: PushChange, seqNow: () => number): PushConfig[]
   /** Reads configs. */
@@ -36,7 +36,7 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
   const { allow, secret, timeoutMs } = settings
   const key = secret === undefined ? undefined : webhookKey(secret, 'a2a.push.secret')
   const sender = createSender({ allow, resolve: nameResolver(), key, timeoutMs })
-  const deliverer: Deliverer = new Deliverer({
+  const deliverer: PushDeliverer = new PushDeliverer({
     store,
     settings,
     sender,

@@ -1,5 +1,5 @@
 /**
- * What is asked before a task takes a message: whoever sees what clients say, and whoever says whether a run may start.
+ * The checks before a task takes a message: the input filter sees the message, and `admit` decides whether a run may start.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { answersIn } from './answers.ts'
 import type { TaskMessage, TaskSettings } from './task-host.ts'
 import { type StoredTask, skillOf } from './task-record.ts'
 
-/** The message, once it has been looked at. Nothing of it is kept before that. `stored` is what works on its task. */
+/** Passes the message through the input filter, before anything of it is stored. `stored` returns the skill of its task. */
 export async function screened(
   sent: TaskMessage,
   { inputFilter }: Pick<TaskSettings, 'inputFilter'>,
@@ -27,12 +27,12 @@ export async function screened(
   if (inputFilter === undefined || by?.change !== undefined) return sent
   const target = sent.target ?? (await stored())
   const input = toRunInput(message)
-  const said = await inputFilter(
+  const filtered = await inputFilter(
     { input },
     { target, sessionId: message.contextId, identity: options.identity },
   )
-  if (said.input === undefined || said.input === input) return sent
-  return { ...sent, message: { ...message, parts: partsOf(said.input) } }
+  if (filtered.input === undefined || filtered.input === input) return sent
+  return { ...sent, message: { ...message, parts: partsOf(filtered.input) } }
 }
 
 /** Checks arguments that the answers of a message have edited. Throws `invalid_body`. */
@@ -46,13 +46,13 @@ export async function checkAnswers(
   if (asked !== undefined) await checkEdits(answersIn(message, []), targetOf, () => asked)
 }
 
-/** The task that a message continues, and the run that goes on with it where that is chosen. */
+/** The task that a message continues, and the id of the run that continues it, where that id is already chosen. */
 export interface Continuing {
   readonly task?: StoredTask | undefined
   readonly next?: string | undefined
 }
 
-/** Begins once the run of the message is admitted, which has an id of its own then. `isRun` says whether one began. */
+/** Calls `begin` once `admit` has admitted the run of the message, which then has its own id. `isRun`: whether a run began. */
 export async function admittedMessage<T>(
   message: TaskMessage,
   { settings, targetOf }: { readonly settings: TaskSettings; readonly targetOf: (skill: Skill) => Target },
@@ -65,7 +65,7 @@ export async function admittedMessage<T>(
   const { owner, client = partitionOf(owner) } = message
   const { task, next = crypto.randomUUID() } = await continuing()
   const target = message.target ?? (task && targetOf(skillOf(task)))
-  // Of a task that is not there.
+  // The task does not exist.
   if (target === undefined) return begin(message)
   const input = toRunInput(message.message)
   const run = { id: next, target, input, options: { identity: owner ?? undefined }, client }

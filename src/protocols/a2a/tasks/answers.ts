@@ -1,5 +1,5 @@
 /**
- * A task whose agent has made requests: how they are asked, and what a message answers.
+ * Requests of agents in tasks: how a message states them, and which answers a message gives.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { AnswersSchema } from '../../../runs/waiting/answers.ts'
 import { askedForText, questionOf } from '../../encoders/questions.ts'
 import type { Message, Part } from '../model.ts'
 
-/** Requests as parts of a message: the questions for people, or what the agent says in their place, then the requests as data. */
+/** Requests as parts of a message: the questions as text, or the agent's own `words` instead, then the requests as data. */
 export function askingParts(
   requests: readonly InputRequest[],
-  said: readonly Part[] = [{ text: requests.map(questionOf).join('\n') }],
+  words: readonly Part[] = [{ text: requests.map(questionOf).join('\n') }],
 ): readonly Part[] {
-  return [...said, { data: { requests } }]
+  return [...words, { data: { requests } }]
 }
 
-/** A message that gives answers, and says nothing else. */
+/** A message that has only answers. */
 export function messageOf(answers: readonly Answer[], messageId: string = crypto.randomUUID()): Message {
   return { messageId, role: 'user', parts: [{ data: { answers } }] }
 }
 
 /**
  * The answers of a message: those of its data parts `{ answers }`, or else its text as the value of the only open question. Text
- * never approves; what it says otherwise answers nothing. Throws `invalid_params`.
+ * never approves, and never answers several questions. Throws `invalid_params`.
  */
 export function answersIn({ parts }: Message, open: readonly InputRequest[]): readonly Answer[] {
   const given = parts.flatMap(({ data }) => (isObject(data) && 'answers' in data ? [data.answers] : []))

@@ -1,11 +1,11 @@
 /**
- * Tasks that ask, for whoever reads and answers that over HTTP: an answer becomes a message of the task.
+ * The requests of tasks, for the HTTP routes that list and answer them. An answer becomes a message of the task.
  *
  * @module
  */
 
 import type { HistoryMessage } from '../../../agents/contract.ts'
-import { MAX_TEXT, toKeptInput } from '../../../runs/sessions/told-turn.ts'
+import { MAX_TEXT, toKeptInput } from '../../../runs/turn-messages.ts'
 import type { AskingTasks } from '../../../runs/waiting/approvals.ts'
 import type { Approver, Asking } from '../../../runs/waiting/asking.ts'
 import type { Part, Task } from '../model.ts'
@@ -14,10 +14,10 @@ import { messageOf } from './answers.ts'
 import type { TaskHost } from './task-host.ts'
 import { taskNotFound } from './task-record.ts'
 
-/** Most messages that are given of a task: the newest. */
+/** Most messages of a task's transcript. Older ones are left out. */
 const MAX_MESSAGES = 100
 
-/** Makes them. `mayUse` says whether a caller may use a tenant, as for a request over A2A. */
+/** Makes the access to them. `mayUse` decides whether a caller may use a tenant, as for a request over A2A. */
 export function createAskingTasks(
   host: TaskHost,
   mayUse: (identity: Approver['identity'], tenant: string | undefined) => Promise<boolean>,
@@ -46,21 +46,21 @@ export function createAskingTasks(
         ...given,
       })
     },
-    async said(asking) {
+    async messages(asking) {
       const { task } = await host.get(asking.run.id, await ownedBy(asking))
-      return saidIn(task)
+      return transcriptOf(task)
     },
   }
 }
 
-/** What was said in a task. What it asks now comes last. */
-function saidIn({ history = [], artifacts = [], status: { message: asked } }: Task): HistoryMessage[] {
+/** The transcript of a task. What the task asks now comes last. */
+function transcriptOf({ history = [], artifacts = [], status: { message: asked } }: Task): HistoryMessage[] {
   const before = history.filter(({ messageId }) => messageId !== asked?.messageId)
-  const given = artifacts.map(({ parts }) => ({ role: 'agent' as const, parts }))
-  return [...before, ...given, ...(asked ? [asked] : [])].flatMap(messageIn).slice(-MAX_MESSAGES)
+  const outputs = artifacts.map(({ parts }) => ({ role: 'agent' as const, parts }))
+  return [...before, ...outputs, ...(asked ? [asked] : [])].flatMap(messageIn).slice(-MAX_MESSAGES)
 }
 
-/** A message without data, which has requests and answers. Nothing of one that has nothing else. */
+/** The message without its data parts, which contain requests and answers. Empty if the message has no other parts. */
 function messageIn({
   role,
   parts,

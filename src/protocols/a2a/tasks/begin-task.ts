@@ -1,12 +1,12 @@
 /**
- * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client. One that has made
- * requests goes on once they are answered.
+ * Stores that an agent starts to work on a message: of a new task, or of a task that waits for its client. A task with open
+ * requests continues once all of them are answered.
  *
  * @module
  */
 
 import { ServableError } from '../../../base/errors.ts'
-import { placeOf, takePlace } from '../../../runs/admission.ts'
+import { slotOf, takeSlot } from '../../../runs/admission.ts'
 import { checkPermit } from '../../../runs/permit.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Recovery } from '../../../runs/stored/recovery.ts'
@@ -28,11 +28,11 @@ import type { Push } from '../push/push.ts'
 import { answersIn, askingParts } from './answers.ts'
 import { logOf } from './log-name.ts'
 import { makeRoom } from './make-room.ts'
-import type { Gathering, TaskEntry } from './task-body.ts'
+import type { TaskEntry, TaskGathering } from './task-body.ts'
 import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
-  footingAtWork,
+  evictionAtWork,
   forgetTask,
   isTooLarge,
   putTask,
@@ -45,7 +45,7 @@ import {
 import type { TaskViews } from './task-views.ts'
 
 /** The state and limits for starting a task. */
-export interface Beginning {
+export interface BeginContext {
   readonly settings: TaskSettings
   readonly worker: WorkerName
   readonly recovery: Recovery
@@ -54,18 +54,18 @@ export interface Beginning {
   readonly setPush: Push['change'] | undefined
 }
 
-/** A task whose agent sets to work, unless it goes on to wait: then it is not at work. */
+/** A task after a message. Its agent is at work, unless the task still waits. */
 export interface Begun {
   readonly task: StoredTask
   readonly view: TaskView
-  /** What goes on, where all that the agent asked is answered. */
+  /** The waiting work that continues. Given if every request of the agent is answered. */
   readonly waited?: Waiting | undefined
-  /** The message was sent before: nothing begins. */
+  /** The same message was sent before, so nothing begins. */
   readonly isRepeated?: true
 }
 
 /** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
-export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by: Beginning): Begun {
+export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by: BeginContext): Begun {
   const { taskId, message, owner, tenant } = sent
   const { kind, name } = target
   const earlier = tx.get<StoredTask>(TASKS, taskId)
@@ -85,8 +85,8 @@ export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by:
   return begin(tx, task, sent, by)
 }
 
-/** A task that waits for its client goes on, or says what it still waits for. Throws what `deliver` of a task host does. */
-export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
+/** Continues a task that waits for its client, or states what it still waits for. Throws the errors of `TaskHost.deliver`. */
+export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: BeginContext): Begun {
   const { taskId, message } = sent
   checkPermit(sent.by?.only, { kind: task.kind ?? 'agent', name: task.agent })
   const { contextId = task.contextId } = message
@@ -115,35 +115,35 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   const waited = answered(waiting, answers, sent.options.runId ?? crypto.randomUUID(), sent.by)
   if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)
   dropWaiting(tx, taskId)
-  // It takes the place of whoever it is for.
+  // An answer of somebody else counts against the client of the waiting run.
   const { client = sent.client } = sent.by?.isOther ? waited : sent
   return { ...begin(tx, task, { ...sent, client }, by, gathering), waited }
 }
 
 /**
- * Whether its owner has sent this very message before: a client that heard no answer sends it again. Answers of others are no
- * messages of the owner.
+ * Whether the owner has sent this very message before. A client that got no response sends its message again. Answers of other
+ * people are no messages of the owner.
  */
-function isRepeated({ history }: Gathering, { message, by }: TaskMessage): boolean {
+function isRepeated({ history }: TaskGathering, { message, by }: TaskMessage): boolean {
   if (by?.isOther) return false
   const { messageId, parts } = message
   const same = history.filter(each => each.role === 'user' && each.messageId === messageId)
   return same.some(each => JSON.stringify(each.parts) === JSON.stringify(parts))
 }
 
-/** Whether all is answered but the key of the client: the same message may come again with it. */
+/** Whether only the key of the client is missing. The client may send the same message again with the key. */
 function needsKey(waiting: Waiting | undefined): boolean {
   return waiting !== undefined && openOf(waiting).length === 0
 }
 
-/** Not all is answered: the task says what it still waits for. */
+/** Stores the answers so far, and a status that states what the task still waits for. */
 function stay(
   tx: Transaction,
   before: StoredTask,
   waiting: Waiting,
   sent: TaskMessage,
-  by: Beginning,
-  gathering: Gathering,
+  by: BeginContext,
+  gathering: TaskGathering,
 ): Begun {
   const { id, contextId } = before
   const open = openOf(waiting)
@@ -158,7 +158,7 @@ function stay(
   return { task, view }
 }
 
-/** What a task says that waits for nothing but the key of its client. */
+/** The text of a task that waits only for the key of its client. */
 const KEY_NEEDED = 'All is answered. Send a message with your key to go on.'
 
 /** Marks the agent of a task as working. Throws `too_many_runs` if too many agents work already. */
@@ -166,29 +166,29 @@ function begin(
   tx: Transaction,
   before: StoredTask,
   sent: TaskMessage,
-  by: Beginning,
-  gathering?: Gathering,
+  by: BeginContext,
+  gathering?: TaskGathering,
 ): Begun {
   const { settings, worker, recovery } = by
   const status = statusNow('working', undefined, before.status)
   const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1 }
   putTask(tx, task)
   recovery.enlist(tx)
-  const place = placeOf(toDocument(task), { instance: task.instance, client: sent.client })
-  takePlace(tx, AT_WORK, place, settings, footingAtWork(task, sizeOf(sent.message) ?? 0))
+  const slot = slotOf(toDocument(task), { instance: task.instance, client: sent.client })
+  takeSlot(tx, AT_WORK, slot, settings, evictionAtWork(task, sizeOf(sent.message) ?? 0))
   return { task, view: take(tx, task, sent, by, gathering) }
 }
 
-/** Tells what the client said, and where the task stands then. */
+/** Appends the client's message and the new status to the log. Returns the task as it is then. */
 function take(
   tx: Transaction,
   task: StoredTask,
-  { message: said, client, pushConfig }: TaskMessage,
-  { setPush }: Beginning,
-  gathering: Gathering | undefined,
+  { message: received, client, pushConfig }: TaskMessage,
+  { setPush }: BeginContext,
+  gathering: TaskGathering | undefined,
 ): TaskView {
   const { id, contextId, status } = task
-  const message = { ...said, taskId: id, contextId }
+  const message = { ...received, taskId: id, contextId }
   append(tx, id, { type: 'history', message })
   if (status.message !== undefined) append(tx, id, { type: 'history', message: status.message })
   const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })

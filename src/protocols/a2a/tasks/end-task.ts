@@ -1,5 +1,5 @@
 /**
- * Writes down how a turn of a task ends.
+ * Stores how a turn of a task ends.
  *
  * @module
  */
@@ -17,37 +17,37 @@ import type { TaskSettings } from './task-host.ts'
 import { AT_WORK, putTask, type StoredTask, saveBody, skillOf, statusNow, TASKS } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
 
-/** What it needs of the host. */
-export interface Ending {
+/** The parts of the host that this needs. */
+export interface EndContext {
   readonly settings: TaskSettings
   readonly retention: Retention
   readonly views: TaskViews
 }
 
 /** The end of a turn. */
-export interface TurnOfTask {
+export interface TaskConclusion {
   readonly status: StoredTask['status']
-  /** What the log is told. Default: the status. */
+  /** The entry for the log. Default: the status. */
   readonly entry?: TaskEntry | undefined
   readonly waiting?: Waiting | undefined
 }
 
-/** Ends a task that nobody works on any more. */
-export function failTask(tx: Transaction, id: string, text: string, ending: Ending): void {
+/** Ends a task whose agent no longer works, with the state `failed` and a text. */
+export function failTask(tx: Transaction, id: string, text: string, ending: EndContext): void {
   const { contextId } = tx.get<StoredTask>(TASKS, id)?.value ?? {}
   const ids = { messageId: crypto.randomUUID(), taskId: id, contextId }
   concludeTask(tx, id, { status: statusNow('failed', { ...ids, role: 'agent', parts: [{ text }] }) }, ending)
 }
 
-/** Writes a task's last status of a turn; nothing where it has ended before. */
+/** Writes the last status of a turn. Writes nothing if the task has already ended. */
 export function concludeTask(
   tx: Transaction,
   id: string,
-  { status, entry, waiting }: TurnOfTask,
-  { settings, retention, views }: Ending,
+  { status, entry, waiting }: TaskConclusion,
+  { settings, retention, views }: EndContext,
 ): void {
   const task = tx.get<StoredTask>(TASKS, id)?.value
-  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  // The task was deleted, because it seemed that no agent worked on it. So the rest of its log must go too.
   if (task === undefined) tx.deleteLog(logOf(id))
   if (task === undefined || isTerminalState(task.status.state)) return
   const { contextId } = task

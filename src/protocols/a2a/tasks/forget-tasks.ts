@@ -3,15 +3,15 @@ import type { Forgetting } from '../../../core/built-in.ts'
 import { contextsOf } from '../tenants.ts'
 import type { ListedTask, TaskHost, TaskViewer } from './task-host.ts'
 
-/** Tasks that are looked at together. */
+/** Tasks of one page of the search. */
 const AT_ONCE = 100
 
-/** The tasks of an owner that are looked at: all, or those of a context. */
+/** The tasks to search: all of an owner, or those of one context. */
 interface Search extends TaskViewer {
   readonly contextId?: string
 }
 
-/** Deletes the tasks of an owner, or of a session. */
+/** Deletes the tasks of an owner, or of a session. Returns whether it found any. */
 export async function forgetTasks(host: TaskHost, what: Forgetting): Promise<boolean> {
   const { owner, session } = what
   const searches: readonly Search[] =
@@ -26,7 +26,7 @@ async function forgetFound(host: TaskHost, search: Search, what: Forgetting): Pr
   const isOfAll = what.session === undefined
   const request = { contextId, pageSize: AT_ONCE, includeArtifacts: false, historyLength: 0, isOfAll }
   let hasFound = false
-  // A task whose status changes is at the beginning of the list again: so all is looked at until nothing is left.
+  // A task whose status changes moves to the beginning of the list. So the search repeats until it deletes nothing.
   for (let isDone = false; !isDone; ) {
     isDone = true
     let pageToken: string | undefined
@@ -40,14 +40,14 @@ async function forgetFound(host: TaskHost, search: Search, what: Forgetting): Pr
   return hasFound
 }
 
-/** Whether there is one task less. */
+/** Deletes a task. Returns false if the task is not meant. */
 async function forgetTask(
   host: TaskHost,
   { id, kind = 'agent', agent, tenant, turns, isAtWork }: ListedTask,
   { owner, session, cancels }: Forgetting,
 ): Promise<boolean> {
   if (session !== undefined && (session.kind !== kind || session.name !== agent)) return false
-  // A task that has begun meanwhile is another one's; what goes on from before is none any more.
+  // A task in its first turn has begun since then, so it belongs to a new session.
   if (session !== undefined && isAtWork && turns === 1) return false
   const viewer = { owner, tenant }
   try {

@@ -13,7 +13,7 @@ export interface StoredPage {
   readonly tasks: readonly StoredTask[]
   readonly nextPageToken: string
   readonly totalSize: number
-  /** Stands for the filter in page tokens. */
+  /** Identifies the filter in page tokens. */
   readonly mark: string
 }
 
@@ -37,8 +37,8 @@ export function listTasks(tx: Reader, { owner, tenant }: TaskViewer, request: Li
 }
 
 /**
- * How many tasks match. The specification requires a number (section 3.1.4). An exact count of many tasks would cost more than the
- * page itself. `isApart`: tasks of tenants do not count.
+ * How many tasks match. The specification requires a number (section 3.1.4). An exact count of many tasks would cost more than
+ * the page itself. `isApart`: tasks of tenants do not count.
  */
 function totalIn(tx: Reader, filter: Omit<Filter, 'looks'>, isApart: boolean): number {
   const all = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
@@ -47,7 +47,7 @@ function totalIn(tx: Reader, filter: Omit<Filter, 'looks'>, isApart: boolean): n
   return Math.max(0, all - tx.countMatching(TASKS, { ...filter, tags, looks: MAX_LOOKS }))
 }
 
-/** The cursor in the page token. Throws `invalid_params` for a token that is none, or of a list with another filter. */
+/** The cursor in the page token. Throws `invalid_params` for an invalid token, and for a token of a list with another filter. */
 export function cursorIn(
   { pageToken = '' }: Pick<ListRequest, 'pageToken'>,
   mark?: string,
@@ -72,7 +72,7 @@ function wrongToken(message: string, cause?: unknown): ServableError {
   return new ServableError('invalid_params', `\`pageToken\` ${message}`, { cause, issues })
 }
 
-/** Eight characters that stand for a filter. A client that forges them sees nothing that it may not see. */
+/** Eight characters that identify a filter. A client that forges them sees nothing that it may not see. */
 function markOf(filter: object): string {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(JSON.stringify(filter))) {

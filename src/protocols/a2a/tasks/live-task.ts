@@ -20,14 +20,14 @@ import type { Message, TaskStatus } from '../model.ts'
 import { toRunInput } from '../parts.ts'
 import { sessionOf } from '../tenants.ts'
 import { append, type Begun } from './begin-task.ts'
-import { type Asked, metadataOf } from './context.ts'
+import { type MessageOptions, metadataOf } from './context.ts'
 import { logOf } from './log-name.ts'
 import { Opening } from './opening.ts'
 import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskMessage, TaskSettings } from './task-host.ts'
 import { forgetTask, type StoredTask } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
-import { Turn } from './turn.ts'
+import { TaskTurn } from './turn.ts'
 
 /** What a live task needs. */
 export interface LiveTaskOptions {
@@ -36,14 +36,14 @@ export interface LiveTaskOptions {
   readonly views: TaskViews
   /** The followers of the task. */
   readonly watch: Watch
-  /** Writes the last status of the turn, with the entry that tells of it, and what the agent waits for. */
+  /** Writes the last status of the turn, the log entry for it, and what the agent waits for. */
   readonly conclude: (
     tx: Transaction,
     status: TaskStatus,
     entry: TaskEntry | undefined,
     waiting: Waiting | undefined,
   ) => void
-  /** Told when it is known that there is a task, and no bare message. */
+  /** Is called once it is certain that there is a task, and no bare message. */
   readonly onTask: () => void
 }
 
@@ -60,13 +60,13 @@ export class LiveTask {
   readonly #writing: LogWriting
   readonly #opening: Opening
   readonly #beganAt: number = Date.now()
-  /** What the run said in the end. */
-  #said: (Pick<EndedRun, 'event' | 'result'> & { readonly told: Fold }) | undefined
+  /** The run's last event and result, with the fold of its events. */
+  #outcome: (Pick<EndedRun, 'event' | 'result'> & { readonly fold: Fold }) | undefined
 
   constructor(begun: Begun, sent: TaskMessage, target: Target, options: LiveTaskOptions) {
     const { task, view } = begun
     this.#store = options.store
-    const turn = new Turn(task)
+    const turn = new TaskTurn(task)
     const mayWait = sent.mayWait || target.servable.answers === 'message'
     this.#opening = new Opening(task, view, { turn, mayWait })
     this.#run = runOf(begun, sent, target, options.settings)
@@ -112,7 +112,7 @@ export class LiveTask {
 
   #write(
     { task: { id }, view }: Begun,
-    turn: Turn,
+    turn: TaskTurn,
     {
       sent,
       target,
@@ -143,8 +143,8 @@ export class LiveTask {
         keepUp(entries.length)
         return entries.map(entry => JSON.stringify(entry))
       },
-      finish: (tx, event, result, told) => {
-        this.#said = { event, result, told }
+      finish: (tx, event, result, fold) => {
+        this.#outcome = { event, result, fold }
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const waits = isWaiting(event) ? this.#run.waiting : undefined
         const waiting = waits && { ...waits, client: sent.client }
@@ -158,13 +158,13 @@ export class LiveTask {
   /** Lists the run, if the service lists those of tasks. Never rejects. */
   async #record({ task }: Begun, sent: TaskMessage, target: Target, settings: TaskSettings) {
     const { record, measure, costOf, onFailure } = settingsOf(task.id, settings)
-    if (record === undefined || this.#said === undefined) return
-    const { event, result, told } = this.#said
+    if (record === undefined || this.#outcome === undefined) return
+    const { event, result, fold } = this.#outcome
     const { id } = this.#run
     const { model } = target.servable
     const measured = measure && {
       transport: 'a2a',
-      numbers: numbersOf(told, result?.durationMs ?? this.#run.durationMs, model, costOf),
+      numbers: numbersOf(fold, result?.durationMs ?? this.#run.durationMs, model, costOf),
     }
     const options = { sessionId: sessionOf(task), userId: sent.options.userId }
     const { owner } = task
@@ -200,7 +200,7 @@ function runOf(
     const all = { ...options, ...ofTask(task, message, asked, options) }
     return startRun(target, toRunInput(message), all, own, caller)
   }
-  // It is asked what it was asked before, and is whose it was; the keys are those of the answer, where its owner gave it.
+  // The run keeps its input and its owner. Its keys are those of the answer, if the owner gave the answer.
   const { input, options: before, next, requests } = waited
   const { userId, identity } = before
   const { traceparent } = options
@@ -216,9 +216,14 @@ function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
   return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
 }
 
-/** The options of the task's run: its conversation, and what A2A tells of the message. */
-function ofTask(task: StoredTask, message: Message, asked: Asked, { metadata }: RunOptions): RunOptions {
+/** The options of the task's run: its session, and the A2A facts of the message as metadata. */
+function ofTask(
+  task: StoredTask,
+  message: Message,
+  asked: MessageOptions,
+  { metadata }: RunOptions,
+): RunOptions {
   const { id: taskId, contextId } = task
-  const told = metadataOf(message, { taskId, contextId }, asked)
-  return { sessionId: sessionOf(task), messageId: message.messageId, metadata: { ...metadata, ...told } }
+  const facts = metadataOf(message, { taskId, contextId }, asked)
+  return { sessionId: sessionOf(task), messageId: message.messageId, metadata: { ...metadata, ...facts } }
 }

@@ -7,8 +7,8 @@
 import { ServableError } from '../../../base/errors.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
 import type { Follower, Viewer } from '../../../runs/stored/host.ts'
-import { KeptWork } from '../../../runs/stored/kept-work.ts'
 import { LogFollower } from '../../../runs/stored/log-follower.ts'
+import { StoredWork } from '../../../runs/stored-work.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
@@ -17,12 +17,12 @@ import type { Reader, Soon, Store } from '../../../stores/store.ts'
 import type { Skill } from '../cards/skills.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from '../model.ts'
 import type { PushConfig, PushRequest } from '../push/config.ts'
-import type { DelivererOptions } from '../push/deliverer.ts'
+import type { PushDelivererOptions } from '../push/deliverer.ts'
 import { createPush, type Push } from '../push/push.ts'
 import { admittedMessage, type Continuing, checkAnswers, screened } from './admit-message.ts'
 import { messageOf } from './answers.ts'
-import { type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
-import { concludeTask, type Ending, failTask } from './end-task.ts'
+import { type BeginContext, type Begun, openTask, resumeTask } from './begin-task.ts'
+import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
 import { logOf } from './log-name.ts'
@@ -63,8 +63,8 @@ export interface LocalTaskHostOptions {
   readonly targetOf: (skill: Skill) => Target
   /** Is called when a task's status has changed. */
   readonly onStatus?: (task: StoredTask) => void
-  /** Given if something other than this process keeps time and keeps the process alive, as in a Durable Object. */
-  readonly upkeep?: Pick<DelivererOptions, 'keepAlive' | 'schedule'>
+  /** Given if something else sets alarms and keeps the process alive, as in a Durable Object. */
+  readonly upkeep?: Pick<PushDelivererOptions, 'keepAlive' | 'schedule'>
 }
 
 /** Makes the host. Its first call fails the tasks whose process died while their agent was working. */
@@ -72,7 +72,7 @@ export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
   return new LocalTaskHost(options)
 }
 
-/** What a task says whose process died, or lost its store, while the agent was at work. */
+/** The text of a task whose process died, or lost its store, while the agent was at work. */
 const CUT_OFF = 'The service stopped while the agent was at work. Send the message again, without a task id'
 
 /** Most log entries that are read for one page of a list. The page ends after that. Entries of held tasks do not count. */
@@ -81,12 +81,12 @@ const MAX_LIST_ENTRIES = 10_000
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #store: Store
-  readonly #work: KeptWork<StoredTask, LiveTask>
+  readonly #work: StoredWork<StoredTask, LiveTask>
   readonly #watches: TaskWatches
   readonly #push: Push | undefined
   readonly #views = new TaskViews()
-  readonly #beginning: Beginning
-  readonly #ending: Ending
+  readonly #beginning: BeginContext
+  readonly #ending: EndContext
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
@@ -104,14 +104,14 @@ class LocalTaskHost implements TaskHost {
         onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
         upkeep,
       })
-    this.#work = new KeptWork<StoredTask, LiveTask>(options, {
+    this.#work = new StoredWork<StoredTask, LiveTask>(options, {
       collection: TASKS,
       atWork: AT_WORK,
       isAtWork: task => task.isAtWork,
       logOf,
       stop: (live, why) => live.stop(why),
       conclude: (tx, id) => failTask(tx, id, CUT_OFF, this.#ending),
-      onConcluded: id => this.#tell(id),
+      onConcluded: id => this.#notify(id),
       missing: taskNotFound,
     })
     this.#watches = new TaskWatches({
@@ -142,12 +142,11 @@ class LocalTaskHost implements TaskHost {
     )
     if (begun instanceof LiveTask) return begun.delivered
     if (begun.isRepeated) return { view: begun.view }
-    // It goes on to wait, and says so.
-    this.#tellAll(taskId)
+    // The task still waits, and its new status states for what.
+    this.#notifyAll(taskId)
     return { view: begun.view }
   }
 
-  /** The task that a message continues, and the run that goes on with it where that is chosen. */
   #continuing(tx: Reader, { taskId, target }: TaskMessage): Continuing {
     if (target !== undefined) return {}
     return { task: this.#work.lookUp(tx, taskId), next: waitingIn(tx, taskId)?.next }
@@ -156,7 +155,7 @@ class LocalTaskHost implements TaskHost {
   #begin(message: TaskMessage): Promise<LiveTask | Begun> {
     const { target, taskId } = message
     return this.#work.begin(taskId, async () => {
-      // The view is as it is before the agent's first word: a stream begins there and misses nothing.
+      // The view is from before the agent's first event, so a stream that begins there misses nothing.
       const begun = await this.#store.write(tx =>
         target === undefined
           ? resumeTask(tx, this.#find(tx, taskId, message), message, this.#beginning)
@@ -201,12 +200,12 @@ class LocalTaskHost implements TaskHost {
     await this.#push?.deliverer.close()
   }
 
-  /** Ends the tasks whose approvals have expired, or goes on with them. */
+  /** Ends or continues the tasks whose approvals have expired. */
   #expire(): Soon<void> {
     return this.#options.settings.approvals?.expireTasks({
       store: this.#store,
       refuse: (tx, id, text) => failTask(tx, id, text, this.#ending),
-      onRefused: id => this.#tellAll(id),
+      onRefused: id => this.#notifyAll(id),
       answer: async (taskId, answers) => {
         const message = messageOf(answers)
         const task = await this.#store.read(tx => tx.get<StoredTask>(TASKS, taskId)?.value)
@@ -223,7 +222,7 @@ class LocalTaskHost implements TaskHost {
     throw new ServableError('push_not_supported', 'Push notifications are not supported here')
   }
 
-  /** Throws `task_not_found` for a task that is another owner's or another tenant's, and `insufficient_scope`. */
+  /** Throws `task_not_found` for a task of another owner or tenant, and `insufficient_scope`. */
   #find(tx: Reader, id: string, { owner, tenant, only }: TaskViewer): StoredTask {
     const task = this.#work.find(tx, id, owner)
     if (task.tenant === tenant) return permitted(task, only)
@@ -347,34 +346,34 @@ class LocalTaskHost implements TaskHost {
       watch: this.#watches.of(id),
       conclude: (tx, status, entry, waiting) =>
         concludeTask(tx, id, { status, entry, waiting }, this.#ending),
-      onTask: () => this.#tellAll(id),
+      onTask: () => this.#notifyAll(id),
     })
     this.#work.add(id, live, {
       ended: live.ended,
       onEnded: () => {
         live.settle()
-        // The push deliverer waits on this watch. Nothing more will come.
+        // The push deliverer waits on this watch, and there will be no more entries.
         this.#watches.fire(id)
         if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
-        this.#tellStatus(id)
-        this.#watches.letGo(id)
+        this.#reportStatus(id)
+        this.#watches.drop(id)
       },
     })
     return live
   }
 
   /** Wakes the followers of a task and sends its notifications. */
-  #tell(id: string): void {
+  #notify(id: string): void {
     this.#watches.fire(id)
     this.#push?.deliverer.poke(id)
   }
 
-  #tellAll(id: string): void {
-    this.#tell(id)
-    this.#tellStatus(id)
+  #notifyAll(id: string): void {
+    this.#notify(id)
+    this.#reportStatus(id)
   }
 
-  #tellStatus(id: string): void {
+  #reportStatus(id: string): void {
     const { onStatus } = this.#options
     if (onStatus !== undefined) void this.#readStatus(id).then(task => task && onStatus(task))
   }

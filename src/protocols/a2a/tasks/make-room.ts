@@ -9,7 +9,7 @@ const LOOK_AT = 100
 
 /**
  * Makes room for one more task in a full partition: deletes the oldest ended task. All clients without an identity share
- * one partition, and one client must not keep the others out. So if none of its tasks has ended, the oldest task that waits
+ * one partition, and one client must not block the others. So if none of its tasks has ended, the oldest task that waits
  * for its client is deleted. Throws `too_many_runs` if no task may be deleted.
  */
 export function makeRoom(tx: Transaction, partition: string, maxTasks: number): void {
@@ -17,8 +17,8 @@ export function makeRoom(tx: Transaction, partition: string, maxTasks: number): 
   const oldest = tx.oldest<StoredTask>(TASKS, LOOK_AT, partition)
   const ended = oldest.find(({ value }) => isTerminalState(value.status.state))
   const isShared = partition === partitionOf(null)
-  const leaver = ended ?? (isShared ? oldest.find(isWaiting) : undefined)
-  if (leaver !== undefined) return forgetTask(tx, leaver.id)
+  const deletable = ended ?? (isShared ? oldest.find(isWaiting) : undefined)
+  if (deletable !== undefined) return forgetTask(tx, deletable.id)
   throw new ServableError('too_many_runs', `${maxTasks} tasks are already open: finish or cancel one first`)
 }
 

@@ -1,11 +1,11 @@
 /**
- * Keeps one task in an object. The agent runs in the object, and the object's storage has all data of the task.
+ * The object service of one task. The agent runs in the object, and the object's storage has all data of the task.
  *
  * @module
  */
 
 import type { RunOptions } from '../../../agents/contract.ts'
-import type { ObjectService, Seat } from '../../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../../core/hosted.ts'
 import { resolveInObject } from '../../../core/in-object.ts'
 import { KeptInObject, WATCH_MS } from '../../../core/kept-in-object.ts'
 import { callIn } from '../../../core/object-service.ts'
@@ -17,9 +17,9 @@ import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type AnsweredBy, WAITING } from '../../../runs/waiting/waiting.ts'
 import type { Skill } from '../cards/skills.ts'
 import { isSettledState, type Message, type Task } from '../model.ts'
-import type { PushConfig, PushRequest, Sent } from '../push/config.ts'
+import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
 import { nextDue, PUSH } from '../push/kept.ts'
-import type { Asked } from './context.ts'
+import type { MessageOptions } from './context.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { BODIES } from './task-body.ts'
 import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView, TaskViewer } from './task-host.ts'
@@ -30,15 +30,15 @@ import { AT_WORK, forgetTask, type StoredTask, skillOf, TASKS, taskNotFound } fr
 export interface DeliverMessage extends TaskViewer {
   readonly taskId: string
   readonly message: Message
-  /** What works on a new task. Undefined if the message continues a task. */
+  /** The servable that works on a new task. Undefined if the message continues a task. */
   readonly skill: Skill | undefined
-  readonly asked?: Asked | undefined
+  readonly asked?: MessageOptions | undefined
   /** The client that the running task counts against. */
   readonly client: string
   readonly mayWait: boolean
   readonly options: RunOptions
   readonly secrets?: readonly string[] | undefined
-  readonly pushConfig?: Sent | undefined
+  readonly pushConfig?: PushConfigInput | undefined
   readonly by?: AnsweredBy | undefined
 }
 
@@ -49,7 +49,7 @@ export interface TaskMethods {
   asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
   settled(viewer: TaskViewer): Promise<Task>
   cancel(viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
-  /** Returns the task of the object, whoever owns it, or an empty list. */
+  /** Returns the task of the object, of any owner, or an empty list. */
   find(id: string): Promise<readonly FoundTask[]>
   follow(viewer: TaskViewer, after: number): Promise<ReadableStream<Uint8Array> | undefined>
   push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
@@ -59,47 +59,47 @@ export interface TaskMethods {
 /** Milliseconds that an object may take to report an end. */
 const LATE_MS = 60_000
 
-/** Makes the keeper of one task. `settings` are those for an object, `agents` the agents that are offered. */
+/** Makes the object service of one task. `settings` are those for an object, `agents` the agents that A2A offers. */
 export function createTaskObject(
-  seat: Seat,
+  context: ObjectContext,
   { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
 ): ObjectService {
-  const { store } = seat
-  const index = taskIndexAt(seat.reach)
+  const { store } = context
+  const index = taskIndexAt(context.reach)
   const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)
   const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
   const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
 
-  /** Tells the list of all that asks, if the task asks something or may have. */
-  async function tellAsking(task: StoredTask): Promise<void> {
+  /** Reports the requests of the task to the inbox, if the task asks something or may have asked before. */
+  async function reportAsking(task: StoredTask): Promise<void> {
     const { id, turns, status, owner } = task
     const { approvals } = settings
     if (approvals === undefined) return
     const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
     const asking = store.read(tx => approvals.asking(tx, id))
     if (asking !== undefined) {
-      await approvals.tell(asking)
-      if (asking.expiresAt !== undefined) await seat.wakeBy(asking.expiresAt)
+      await approvals.enlist(asking)
+      if (asking.expiresAt !== undefined) await context.wakeBy(asking.expiresAt)
     } else if (hasAsked) {
       const run = { id, ...skillOf(task), owner }
-      await approvals.tell({ run, requests: [], open: [], createdAt: 0 })
+      await approvals.enlist({ run, requests: [], open: [], createdAt: 0 })
     }
   }
 
-  const kept: KeptInObject<StoredTask> = new KeptInObject(seat, {
+  const kept: KeptInObject<StoredTask> = new KeptInObject(context, {
     collection: TASKS,
     missing: taskNotFound,
-    storyOf: ({ status }) => `${status.timestamp} ${status.state}`,
+    statusOf: ({ status }) => `${status.timestamp} ${status.state}`,
     isAtWork: ({ isAtWork }) => isAtWork,
-    async tell({ value, expiresAt }) {
+    async report({ value, expiresAt }) {
       await index.update(partitionOf(value.owner), value, expiresAt)
-      await tellAsking(value)
+      await reportAsking(value)
     },
     async unlist({ id, value }) {
       await index.remove(partitionOf(value.owner), id)
-      await tellAsking(value)
+      await reportAsking(value)
     },
-    // If an eviction interrupted the agent, the host ends the task before it answers anything about the task.
+    // If an eviction interrupted the agent, the host ends the task before it answers any request about it.
     async look({ id, value }) {
       await host.get(id, value)
       await host.resume?.()
@@ -113,10 +113,10 @@ export function createTaskObject(
     settings,
     retention: {},
     targetOf,
-    onStatus: () => seat.waitUntil(kept.settle()),
+    onStatus: () => context.waitUntil(kept.settle()),
     upkeep: {
-      keepAlive: work => seat.waitUntil(work),
-      schedule: at => seat.waitUntil(seat.wakeBy(at)),
+      keepAlive: work => context.waitUntil(work),
+      schedule: at => context.waitUntil(context.wakeBy(at)),
     },
   })
 
@@ -134,19 +134,19 @@ export function createTaskObject(
       })
       let isAtWork = false
       try {
-        await seat.wakeBy(Date.now() + WATCH_MS)
+        await context.wakeBy(Date.now() + WATCH_MS)
         const delivered = await host.deliver({ ...message, target })
         isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
         return delivered
       } finally {
-        // It was refused, is a bare message, or goes on to wait: nobody will tell of its end.
+        // The message was refused, got a bare message, or left the task waiting. So no later report would free the slot.
         if (isTaken && !isAtWork) await index.rest(list, id)
       }
     },
     async get(viewer) {
       const view = await host.get(await kept.id(), viewer)
       // An eviction may have ended the task. The index has to know this before any client does.
-      if (kept.isUntold()) await kept.settle()
+      if (kept.isUnreported()) await kept.settle()
       return view
     },
     async asking(id, tenant) {
@@ -180,8 +180,8 @@ export function createTaskObject(
   }
   return {
     collections: [TASKS, BODIES, PUSH, WAITING],
-    // What is at work in this object ends with its memory; the task says so to whoever asks next.
-    passing: [AT_WORK],
+    // The agent ends with the memory of this object. The next request for the task then ends the task.
+    inMemory: [AT_WORK],
     ask: (method, args) => callIn(methods, method, args),
     alarm: () => kept.alarm(),
   }

@@ -5,14 +5,14 @@ import { factsOf, toParts } from '../parts.ts'
 import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskView } from './task-host.ts'
 import type { StoredTask } from './task-record.ts'
-import type { Turn } from './turn.ts'
+import type { TaskTurn } from './turn.ts'
 
 /** Microtasks for which a stream waits for an agent's first event. */
 const DECIDE_TICKS = 64
 
 /** What the decision needs. */
 export interface OpeningOptions {
-  readonly turn: Turn
+  readonly turn: TaskTurn
   /** Whether to wait for the agent's first event without a limit. */
   readonly mayWait: boolean
 }
@@ -27,7 +27,7 @@ export class Opening {
   /** Whether the agent has answered with a bare message. */
   isMessageOnly = false
   readonly #view: TaskView
-  readonly #turn: Turn
+  readonly #turn: TaskTurn
   readonly #decide: (delivered: Delivered) => void
   readonly #mayWait: boolean
   #isDecided = false
@@ -63,17 +63,17 @@ export class Opening {
     return this.#turn.entriesOf(event)
   }
 
-  /** The agent waits for its session. */
+  /** Call it when the agent waits for its session. */
   wait(): void {
     if (!this.#mayWait) this.settle()
   }
 
-  /** What comes of it is a task. */
+  /** Decides that the message becomes a task, unless that is decided already. */
   settle(): void {
     this.#settleWith({ view: this.#view })
   }
 
-  /** The agent begins. One that answers without waiting for anything has said its first word soon. */
+  /** Call it when the agent begins. An agent that answers without waiting sends its first event within a few microtasks. */
   async begin(): Promise<void> {
     if (this.#mayWait) return
     for (let tick = 0; tick < DECIDE_TICKS; tick++) await undefined

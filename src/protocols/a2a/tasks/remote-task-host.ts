@@ -6,7 +6,7 @@
 
 import { isServableError } from '../../../base/errors.ts'
 import type { HostedState, Reach } from '../../../core/hosted.ts'
-import { type Remote, remote } from '../../../core/object-service.ts'
+import { remote, type ServiceCalls } from '../../../core/object-service.ts'
 import type { Calls } from '../../../core/transaction-calls.ts'
 import type { Follower } from '../../../runs/stored/host.ts'
 import { followerOf } from '../../../runs/stored/log-stream.ts'
@@ -17,7 +17,7 @@ import type { PushConfig, PushRequest } from '../push/config.ts'
 import { cursorIn, PageFiller, type StoredPage } from './list-tasks.ts'
 import type { TaskMethods } from './object.ts'
 import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView, TaskViewer } from './task-host.ts'
-import { TASK_KEEPER, type TaskIndex, taskIndexAt } from './task-index.ts'
+import { TASK_SERVICE, type TaskIndex, taskIndexAt } from './task-index.ts'
 import type { StoredTask } from './task-record.ts'
 
 /** Most tasks of a page. */
@@ -83,9 +83,9 @@ class RemoteTaskHost implements TaskHost {
   /** The index lists the tasks. Their messages and artifacts come from their own objects. */
   async list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage> {
     const { state } = request
-    // A token that is none is refused before any object is asked.
+    // An invalid token is refused before any call of an object.
     cursorIn(request)
-    // A task may have ended without its index knowing. Such a task is among those that the index lists as working.
+    // A task may have ended before the index learned of it. The index still lists such a task as working.
     if (state !== 'working') {
       const working = { state: 'working', pageSize: MAX_PAGE, includeArtifacts: false } as const
       await this.#page(viewer, { ...working, historyLength: 0, contextId: request.contextId })
@@ -115,7 +115,7 @@ class RemoteTaskHost implements TaskHost {
     try {
       await this.#task(id).delete(viewer)
     } catch (error) {
-      // What is gone must not be listed for good.
+      // A task that no longer exists must leave the list.
       if (isServableError(error) && error.code === 'task_not_found') {
         await this.#index.remove(partitionOf(viewer.owner), id)
       }
@@ -123,7 +123,7 @@ class RemoteTaskHost implements TaskHost {
     }
   }
 
-  #task(id: string): Remote<TaskMethods> {
-    return remote(this.#reach('run', `task:${id}`, TASK_KEEPER))
+  #task(id: string): ServiceCalls<TaskMethods> {
+    return remote(this.#reach('run', `task:${id}`, TASK_SERVICE))
   }
 }

@@ -7,7 +7,7 @@
 
 import { readLog } from '../../../stores/read-log.ts'
 import { sizeOf, sizeOfText } from '../../../stores/size.ts'
-import type { LogEntry, Reader } from '../../../stores/store.ts'
+import type { Reader, StoredLogEntry } from '../../../stores/store.ts'
 import {
   type ArtifactUpdate,
   isSettledState,
@@ -51,7 +51,7 @@ interface Gathered {
 }
 
 /** A body that grows with its log. */
-export class Gathering {
+export class TaskGathering {
   /** How many entries were read from the log. The stored body does not count. */
   read = 0
   #seq = 0
@@ -62,8 +62,8 @@ export class Gathering {
   #progress: TaskStatus | undefined
 
   /** Begins with the stored body of a task, if there is one. */
-  static of(tx: Reader, taskId: string): Gathering {
-    const gathering = new Gathering()
+  static of(tx: Reader, taskId: string): TaskGathering {
+    const gathering = new TaskGathering()
     const kept = tx.get<TaskBody>(BODIES, taskId)?.value
     if (kept?.bytes !== undefined) gathering.#begin(kept, kept.bytes)
     return gathering
@@ -90,8 +90,8 @@ export class Gathering {
   }
 
   /** Returns an independent copy. */
-  copy(): Gathering {
-    const copy = new Gathering()
+  copy(): TaskGathering {
+    const copy = new TaskGathering()
     for (const [id, { first, parts }] of this.#artifacts)
       copy.#artifacts.set(id, { first, parts: [...parts] })
     for (const message of this.#history) copy.#history.push(message)
@@ -132,24 +132,24 @@ export class Gathering {
       this.#size += sizeOf(first) ?? 0
       this.#artifacts.set(first.artifactId, { first, parts: [...first.parts] })
     }
-    for (const message of history) this.#tell(message)
+    for (const message of history) this.#addMessage(message)
     this.#progress = progress
     this.#seq = seq
     this.#bytes = bytes
   }
 
-  #add({ seq, data }: LogEntry): void {
+  #add({ seq, data }: StoredLogEntry): void {
     this.#seq = seq
     this.#bytes += sizeOfText(data)
     this.read++
     // Only this room writes the log, so its entries have this shape.
     const entry = JSON.parse(data) as TaskEntry
-    if (entry.type === 'history') this.#tell(entry.message)
+    if (entry.type === 'history') this.#addMessage(entry.message)
     else if (entry.type === 'artifact') this.#grow(entry)
     else this.#progress = entry.status.state === 'working' ? entry.status : undefined
   }
 
-  #tell(message: Message): void {
+  #addMessage(message: Message): void {
     this.#size += sizeOf(message) ?? 0
     this.#history.push(message)
   }

@@ -12,13 +12,13 @@ import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import type { AnsweredBy } from '../../../runs/waiting/waiting.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from '../model.ts'
-import type { PushConfig, PushRequest, Sent } from '../push/config.ts'
+import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
 import type { PushSettings } from '../push/options.ts'
-import type { Asked } from './context.ts'
+import type { MessageOptions } from './context.ts'
 
 /** Settings of every task of a handler. */
 export interface TaskSettings extends HostSettings {
-  /** Most tasks of one owner that are kept. Past it the oldest ended task is deleted, or else the new one is refused. */
+  /** Most stored tasks of one owner. Past it the oldest ended task is deleted, or else the new one is refused. */
   readonly maxTasksPerOwner: number
   /** Most messages in a task's history. A message past it is refused with `unsupported_operation`. */
   readonly maxHistory: number
@@ -30,11 +30,11 @@ export interface TaskSettings extends HostSettings {
   readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
 }
 
-/** Whose tasks, and of which tenant. Both must be those of a task. */
+/** An owner and a tenant. A task is visible if it has both of them. */
 export interface TaskViewer {
   readonly owner: Viewer
   readonly tenant?: string | undefined
-  /** What alone it may change, as `agent:NAME`. Undefined: everything. */
+  /** The servables whose tasks it may change, as `agent:NAME`. Undefined: all. */
   readonly only?: readonly string[] | undefined
 }
 
@@ -45,8 +45,8 @@ export interface TaskMessage extends TaskViewer {
   readonly message: Message
   /** Undefined if the message continues a task. The stored task then names its agent. */
   readonly target: Target | undefined
-  /** What the message comes with. Undefined for answers that are not the owner's. */
-  readonly asked?: Asked | undefined
+  /** What the request gives beside the message. Undefined for answers of somebody other than the owner. */
+  readonly asked?: MessageOptions | undefined
   /** The client that the running task counts against. Default: the owner. */
   readonly client?: string | undefined
   /**
@@ -59,8 +59,8 @@ export interface TaskMessage extends TaskViewer {
   /** Secrets of the request that must not appear in a log. They stay in memory. */
   readonly secrets?: readonly string[] | undefined
   /** Where to send notifications of the task from now on. */
-  readonly pushConfig?: Sent | undefined
-  /** How answers in it come. */
+  readonly pushConfig?: PushConfigInput | undefined
+  /** Facts about the sender that matter if the message has answers. Default: the owner, without a key. */
   readonly by?: AnsweredBy | undefined
 }
 
@@ -83,11 +83,11 @@ export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
   readonly status: Omit<TaskStatus, 'message'>
 }
 
-/** A task as lists know it. */
+/** A task as lists have it. */
 export interface ListedTask extends Pick<Task, 'id'> {
   /** Undefined: an agent. */
   readonly kind?: Kind | undefined
-  /** Its name. */
+  /** The name of the servable. */
   readonly agent: string
   readonly tenant?: string | undefined
   readonly isAtWork: boolean
@@ -95,7 +95,7 @@ export interface ListedTask extends Pick<Task, 'id'> {
   readonly turns: number
 }
 
-/** A page of them. */
+/** A page of listed tasks. */
 export interface ListedTasks {
   readonly tasks: readonly ListedTask[]
   readonly nextPageToken: string
@@ -109,7 +109,7 @@ export interface TaskHost {
    */
   deliver(message: TaskMessage): Promise<Delivered>
   get(id: string, viewer: TaskViewer): Promise<TaskView>
-  /** What a task of a tenant that waits asks, whoever owns it. Undefined for one that asks nothing. */
+  /** Returns the requests of a waiting task of a tenant, of any owner. Undefined if the task asks nothing. */
   asking(id: string, tenant: string | undefined): Promise<Asking | undefined>
   /** Reads the log after an entry, until the task has ended. Undefined if there is no such entry. Throws `too_many_followers`. */
   follow(id: string, viewer: TaskViewer, after: number): Promise<Follower | undefined>
@@ -120,12 +120,12 @@ export interface TaskHost {
    * has ended in another way.
    */
   cancel(id: string, viewer: TaskViewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
-  /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
+  /** Returns the tasks that a reference in the log may mean, of any owner. For administrators. */
   find(ref: string): Promise<readonly FoundTask[]>
   list(viewer: TaskViewer, request: ListRequest): Promise<TaskPage>
-  /** The same page, of what lists know of the tasks of one tenant, or of all. */
+  /** The same page of listed tasks, of one tenant or of all. */
   page(viewer: TaskViewer, request: ListRequest): Promise<ListedTasks>
-  /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
+  /** Deletes all data of a task. Throws `session_busy` for a task at work. */
   delete(id: string, viewer: TaskViewer): Promise<void>
   /**
    * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws

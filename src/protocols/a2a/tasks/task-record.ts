@@ -10,12 +10,12 @@ import { checkPermit } from '../../../runs/permit.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import { dropWaiting } from '../../../runs/waiting/waiting.ts'
 import { sizeOfText } from '../../../stores/size.ts'
-import type { Document, Footing, Leaving, Tags, Transaction } from '../../../stores/store.ts'
+import type { Document, Eviction, EvictionOrder, Tags, Transaction } from '../../../stores/store.ts'
 import { type Skill, skillId } from '../cards/skills.ts'
 import { isInterruptedState, type Message, type Task, type TaskStatus } from '../model.ts'
 import { deletePushes } from '../push/kept.ts'
 import { logOf } from './log-name.ts'
-import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
+import { BODIES, type TaskBody, type TaskGathering } from './task-body.ts'
 import type { FoundTask, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
 
@@ -29,9 +29,9 @@ export interface StoredTask {
   readonly id: string
   readonly contextId: string
   readonly status: TaskStatus
-  /** What works on it. Undefined: an agent. */
+  /** The kind of the servable. Undefined: an agent. */
   readonly kind?: Kind | undefined
-  /** Its name. */
+  /** The name of the servable. */
   readonly agent: string
   readonly owner: string | null
   readonly tenant?: string | undefined
@@ -41,12 +41,12 @@ export interface StoredTask {
   readonly turns: number
 }
 
-/** What works on a task. */
+/** The servable that works on a task. */
 export function skillOf({ kind = 'agent', agent }: Pick<StoredTask, 'kind' | 'agent'>): Skill {
   return { kind, name: agent }
 }
 
-/** The task, for who may change it. Throws `insufficient_scope`. */
+/** Returns the task if the caller may change it. Throws `insufficient_scope`. */
 export function permitted(task: StoredTask, only: readonly string[] | undefined): StoredTask {
   checkPermit(only, skillOf(task))
   return task
@@ -67,7 +67,7 @@ export function toFound(task: StoredTask): FoundTask {
   }
 }
 
-/** The error for a task that is not there, or is another owner's. */
+/** The error for a task that does not exist, or belongs to another owner. */
 export function taskNotFound(): ServableError {
   return new ServableError('task_not_found', 'Task not found')
 }
@@ -84,19 +84,19 @@ export function toDocument(task: StoredTask, expiresAt?: number): Document<Store
   }
 }
 
-/** The tags of a tenant's tasks. Those of all tenants have one in common. */
+/** The tags of a tenant's tasks. `hasTenant` is common to all tenants. */
 export function tagsOf(tenant: string | undefined): Tags {
   return tenant === undefined ? {} : { tenant, hasTenant: 'yes' }
 }
 
 /** Writes the document of a task. An ended task expires at `expiresAt`, or earlier if the store is full. */
 export function putTask(tx: Transaction, task: StoredTask, expiresAt?: number): void {
-  const leaves = expiresAt === undefined ? leavesUnended(task) : 'first'
+  const leaves = expiresAt === undefined ? evictionOrderOf(task) : 'first'
   tx.put(TASKS, toDocument(task, expiresAt), { thing: logOf(task.id), leaves })
 }
 
-/** A task that waits for its client may be deleted last. Its client may never come back and must not keep others out. */
-function leavesUnended({ status }: StoredTask): Leaving | undefined {
+/** A task that waits for its client may be deleted last. Its client may never return, and must not block other clients. */
+function evictionOrderOf({ status }: StoredTask): EvictionOrder | undefined {
   return isInterruptedState(status.state) ? 'last' : undefined
 }
 
@@ -106,8 +106,8 @@ const END_BYTES = 4096
 /** How often the end of a turn contains the context id, which the client chose. */
 const NAMES_OF_CONTEXT = 8
 
-/** The footing of a task at work. It reserves room for the message that the agent works on, and for the end of the turn. */
-export function footingAtWork({ id, contextId }: StoredTask, messageBytes: number): Footing {
+/** The eviction rule of a task at work. It reserves room for the message that the agent works on, and for the end of the turn. */
+export function evictionAtWork({ id, contextId }: StoredTask, messageBytes: number): Eviction {
   const weight = messageBytes + END_BYTES + NAMES_OF_CONTEXT * sizeOfText(JSON.stringify(contextId))
   return { thing: logOf(id), weight }
 }
@@ -121,10 +121,10 @@ export function forgetTask(tx: Transaction, id: string): undefined {
 }
 
 /**
- * The view of a task, made from its document and what was gathered from its log. The document has the status at the beginning of
- * the turn, so the log knows more of a task at work.
+ * The view of a task, made from its document and the content of its log. The document has the status at the beginning of the
+ * turn, so the log has the newer status of a task at work.
  */
-export function viewOf({ id, contextId, status, isAtWork }: StoredTask, gathering: Gathering): TaskView {
+export function viewOf({ id, contextId, status, isAtWork }: StoredTask, gathering: TaskGathering): TaskView {
   const { artifacts, history, seq, progress } = gathering.body()
   const now = isAtWork && progress !== undefined ? progress : status
   return { task: { id, contextId, status: now, artifacts, history }, seq }
@@ -134,7 +134,7 @@ export function viewOf({ id, contextId, status, isAtWork }: StoredTask, gatherin
 const MAX_TASK_BYTES = 64 * 1024 * 1024
 
 /** Whether a task is too large to accept more messages. */
-export function isTooLarge({ bytes }: Gathering): boolean {
+export function isTooLarge({ bytes }: TaskGathering): boolean {
   return bytes > MAX_TASK_BYTES
 }
 

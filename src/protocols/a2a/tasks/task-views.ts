@@ -1,8 +1,8 @@
 import type { Reader, Store } from '../../../stores/store.ts'
 import { logOf } from './log-name.ts'
-import { Gathering } from './task-body.ts'
+import { TaskGathering } from './task-body.ts'
 
-/** Entries below which a gathering is not held, because it is quickly read again. */
+/** A gathering of fewer entries is not held, because reading it again is quick. */
 const WORTH_HOLDING = 64
 
 /** Most bytes of all held gatherings, by estimate. */
@@ -18,17 +18,17 @@ const READ_EVERY = 2048
  * stays valid. After a transaction that writes, the caller holds the gathering itself once the transaction is written.
  */
 export class TaskViews {
-  readonly #held = new Map<string, Gathering>()
+  readonly #held = new Map<string, TaskGathering>()
   #bytes = 0
-  /** Entries that were read for all callers. */
+  /** How many log entries all calls together have read. */
   entriesRead = 0
 
   /**
    * Returns the content of a task's log. The transaction must not write: the gathering would keep entries that are rolled
    * back.
    */
-  read(tx: Reader, taskId: string): Gathering {
-    const gathering = this.#heldBy(tx, taskId) ?? Gathering.of(tx, taskId)
+  read(tx: Reader, taskId: string): TaskGathering {
+    const gathering = this.#heldBy(tx, taskId) ?? TaskGathering.of(tx, taskId)
     this.forget(taskId)
     const before = gathering.read
     gathering.readOn(tx, taskId)
@@ -45,7 +45,7 @@ export class TaskViews {
     tx: Reader,
     taskId: string,
     { upTo = Number.POSITIVE_INFINITY, key = taskId }: { readonly upTo?: number; readonly key?: string } = {},
-  ): Gathering {
+  ): TaskGathering {
     const held = this.#heldBy(tx, taskId, key)
     const gathering = held === undefined || held.seq > upTo ? this.#begin(tx, taskId, upTo) : held.copy()
     return gathering.readOn(tx, taskId, upTo)
@@ -83,21 +83,21 @@ export class TaskViews {
   }
 
   /** Returns the held gathering, unless the reader sees an older state of the store. */
-  #heldBy(tx: Reader, taskId: string, key: string = taskId): Gathering | undefined {
+  #heldBy(tx: Reader, taskId: string, key: string = taskId): TaskGathering | undefined {
     const held = this.#held.get(key)
     return held !== undefined && held.seq <= tx.length(logOf(taskId)) ? held : undefined
   }
 
-  #begin(tx: Reader, taskId: string, upTo: number): Gathering {
-    const kept = Gathering.of(tx, taskId)
-    return kept.seq > upTo ? new Gathering() : kept
+  #begin(tx: Reader, taskId: string, upTo: number): TaskGathering {
+    const kept = TaskGathering.of(tx, taskId)
+    return kept.seq > upTo ? new TaskGathering() : kept
   }
 
   /**
    * Holds a gathering. The least recently used ones are dropped. A gathering that is too large alone is not held, and none
    * is dropped for it.
    */
-  hold(key: string, gathering: Gathering): void {
+  hold(key: string, gathering: TaskGathering): void {
     this.forget(key)
     if (gathering.read < WORTH_HOLDING || gathering.size > MAX_BYTES) return
     this.#held.set(key, gathering)

@@ -1,12 +1,12 @@
 /**
- * The watches of tasks with followers, whether the agent works or the task waits.
+ * The watches of tasks that have followers. A watch wakes them whether the agent works or the task waits.
  *
  * @module
  */
 
 import { createWatch, type Watch } from '../../../runs/stored/watch.ts'
 
-/** What it needs of the host. */
+/** The parts of the host that the watches need. */
 export interface TaskWatchesOptions {
   readonly maxFollowers: number
   /** Whether an agent works on a task here. */
@@ -15,7 +15,7 @@ export interface TaskWatchesOptions {
   isShared(): boolean
 }
 
-/** See the module's head. */
+/** Holds one watch for each task that has followers or a working agent. */
 export class TaskWatches {
   readonly #watches = new Map<string, Watch>()
   readonly #options: TaskWatchesOptions
@@ -24,13 +24,13 @@ export class TaskWatches {
     this.#options = options
   }
 
-  /** The watch of a task, which there is from now on. */
+  /** Returns the watch of a task, and makes it if there is none. */
   of(id: string): Watch {
     let watch = this.#watches.get(id)
     if (watch === undefined) {
       watch = createWatch(this.#options.maxFollowers, {
         onCount: count => {
-          if (count === 0) this.letGo(id)
+          if (count === 0) this.drop(id)
         },
         tellsAll: () => !this.#options.isShared() || this.#options.isAtWork(id),
       })
@@ -45,7 +45,7 @@ export class TaskWatches {
   }
 
   /** Drops the watch of a task that has no followers and no working agent. */
-  letGo(id: string): void {
+  drop(id: string): void {
     const watch = this.#watches.get(id)
     if (watch?.followers === 0 && !this.#options.isAtWork(id)) this.#watches.delete(id)
   }

@@ -31,13 +31,13 @@ const STATES: Readonly<Record<FinishReason, TaskState>> = {
 }
 
 /** The end of a turn: the status of the task, and the log entries of the end. The status comes last. */
-export interface TurnEnd {
+export interface TaskTurnEnd {
   readonly status: TaskStatus
   readonly entries: readonly TaskEntry[]
 }
 
 /** Translates the events of one run. It knows nothing of stores and streams. */
-export class Turn {
+export class TaskTurn {
   readonly #task: StoredTask
   /** The id of this turn's answer artifact. It is new in each turn, because ids are unique in a task. */
   readonly #answerId: string
@@ -88,8 +88,8 @@ export class Turn {
     }
   }
 
-  /** What the end of the run does to the task, and what it asks. */
-  end(event: FinishEvent | ErrorEvent, requests: readonly InputRequest[] = []): TurnEnd {
+  /** Returns the status and the log entries of the end of the run. `requests` are those that the run ended with. */
+  end(event: FinishEvent | ErrorEvent, requests: readonly InputRequest[] = []): TaskTurnEnd {
     const entries: TaskEntry[] = []
     if (event.type === 'finish' && event.structured != null) {
       const artifact = {
@@ -100,7 +100,7 @@ export class Turn {
       entries.push({ ...this.#ids(), type: 'artifact', artifact, append: false, lastChunk: true })
     }
     const state = event.type === 'error' ? 'failed' : STATES[event.finishReason]
-    // Clients that keep only whole artifacts wait for this. What is cut off is not whole.
+    // Clients that keep only whole artifacts wait for `lastChunk`. A cut-off answer is not whole.
     if (this.#hasAnswer && state !== 'failed' && state !== 'canceled') entries.push(this.#piece('', true))
     const parts = this.#lastWords(event, state, requests)
     const message = parts && this.#message(parts)
@@ -112,8 +112,8 @@ export class Turn {
   }
 
   /**
-   * The parts of the last status message: what the agent says of the end. Where it says nothing, and the client has to act or the
-   * task was rejected, its text.
+   * The parts of the last status message: the agent's own message. Without one, they are the agent's text if the client has to
+   * act or the task was rejected.
    */
   #lastWords(
     event: FinishEvent | ErrorEvent,

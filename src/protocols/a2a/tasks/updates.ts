@@ -6,7 +6,7 @@
 
 import { deferred } from '../../../base/wake.ts'
 import type { Follower } from '../../../runs/stored/host.ts'
-import type { LogEntry } from '../../../stores/store.ts'
+import type { StoredLogEntry } from '../../../stores/store.ts'
 import { isSettledState, isTerminalState, type Message, type TaskUpdate } from '../model.ts'
 import type { TaskEntry } from './task-body.ts'
 import type { TaskView } from './task-host.ts'
@@ -45,10 +45,10 @@ export function messageOnly(message: Message): UpdateSource {
   }
 }
 
-/** Milliseconds after which a stream begins although nothing is known of it yet. */
+/** Milliseconds after which a stream begins although its source is not ready. */
 const BEGIN_MS = 1000
 
-/** The source as soon as it is known. After a second it is one that waits, so that the client is kept from leaving. */
+/** Returns the source once it is ready. After a second it returns one that waits for it, so that the client does not time out. */
 export async function soonOrLater(source: Promise<UpdateSource>): Promise<UpdateSource> {
   const waiting: UpdateSource = {
     next: async () => (await source).next(),
@@ -74,7 +74,7 @@ export function updatesOf(follower: Follower, { view, endsAtInterruption }: Upda
   let opening: readonly NumberedUpdate[] =
     view === undefined ? [] : [{ seq: view.seq, update: { type: 'task', task: view.task } }]
   let isOver = view !== undefined && endsStream(view.task.status.state, endsAtInterruption)
-  const take = (entries: readonly LogEntry[]): readonly NumberedUpdate[] => {
+  const take = (entries: readonly StoredLogEntry[]): readonly NumberedUpdate[] => {
     const updates = entries.flatMap(toUpdate)
     const end = updates.findIndex(({ update }) => endsWith(update, endsAtInterruption))
     isOver = end !== -1
@@ -100,7 +100,7 @@ export function updatesOf(follower: Follower, { view, endsAtInterruption }: Upda
   }
 }
 
-/** Entries of the history belong only to `tasks/get`. All others are updates. */
+/** Returns the update of a log entry. Entries of the history have none, because they belong only to `tasks/get`. */
 function toUpdate({ seq, data }: { seq: number; data: string }): NumberedUpdate[] {
   // Only this room writes the log, so its entries have this shape.
   const entry = JSON.parse(data) as TaskEntry

@@ -55,8 +55,8 @@ export function objectEncoders({ roles, states, part, messageBody, mark }: Diale
     ...messageBody(value, value.parts.map(part)),
   })
 
-  const taskStatus = ({ state, message: said, timestamp }: TaskStatus): Json =>
-    compact({ state: states[state], message: said && message(said), timestamp })
+  const taskStatus = ({ state, message: words, timestamp }: TaskStatus): Json =>
+    compact({ state: states[state], message: words && message(words), timestamp })
 
   const taskArtifact = (value: TaskArtifact): Json => ({
     ...compact({

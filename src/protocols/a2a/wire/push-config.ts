@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { list } from '../../../base/validation.ts'
-import type { PushConfig, Sent } from '../push/config.ts'
+import type { PushConfig, PushConfigInput } from '../push/config.ts'
 import { check, type Grammar } from './decode.ts'
 import { optionalText, required, text } from './fields.ts'
 import { compact, type RecordOf } from './record.ts'
@@ -52,7 +52,7 @@ function isUrl(value: string): boolean {
 }
 
 /** A config as clients of 1.0 write it, with one authentication scheme. */
-export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
+export function configOfV1(record: RecordOf): v.GenericSchema<unknown, PushConfigInput> {
   const authentication = record({ scheme, credentials: v.optional(headerText) })
   return v.pipe(
     record({ ...fields, authentication: v.optional(authentication) }),
@@ -61,7 +61,7 @@ export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
 }
 
 /** A config as clients of 0.3 write it, with a list of authentication schemes. Only the first one is used. */
-export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
+export function configOfV03(record: RecordOf): v.GenericSchema<unknown, PushConfigInput> {
   const authentication = v.pipe(
     record({ schemes: v.optional(list(scheme, 16), []), credentials: v.optional(headerText) }),
     v.check(
@@ -88,13 +88,13 @@ export interface PushGrammar {
   /** Makes schemas of whole numbers. Undefined if the wire has no pages of configs. */
   readonly count?: Grammar['count']
   /** Reads a config and the id of its task. */
-  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Sent }>
+  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: PushConfigInput }>
 }
 
 /** Makes the decoder of a wire. */
 export function pushDecoder({ record, taskId, configId, count, set }: PushGrammar): PushWire['decode'] {
   const byTask = record({ [taskId]: required })
-  // Zero is the number that was not set.
+  // Zero means that the size was not set.
   const pages = count && record({ pageSize: v.optional(count(0)), pageToken: optionalText })
   const byId = record({ [taskId]: required, [configId]: optionalText })
   return (act, params) => {

@@ -9,7 +9,7 @@
 import * as v from 'valibot'
 import { isObject } from '../../../base/validation.ts'
 import type { Message, Part, SendRequest, TaskState } from '../model.ts'
-import type { PushConfig, Sent } from '../push/config.ts'
+import type { PushConfig, PushConfigInput } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import {
@@ -162,7 +162,7 @@ export const v03Rest: Wire = {
   ),
 }
 
-function withId(config: Sent | undefined, id: string | undefined): Sent | undefined {
+function withId(config: PushConfigInput | undefined, id: string | undefined): PushConfigInput | undefined {
   return config && { ...config, id: config.id || id }
 }
 

@@ -25,7 +25,7 @@ export interface EventSenderOptions {
 
 /**
  * Sends the events of a run. Text is sent at once. Text that follows in the same turn of the event loop is collected and
- * sent at the end of the turn, unless somebody else says it. So a model's tokens are not delayed, and a burst becomes one
+ * sent at the end of the turn, or when the agent changes. So a model's tokens are not delayed, and a burst becomes one
  * event.
  */
 export class EventSender {
@@ -33,7 +33,7 @@ export class EventSender {
   readonly #fold: Fold
   #seq = 0
   #text = ''
-  /** Who says the text, and inside of what. */
+  /** The agent of the text, and the step or call that it is in. */
   #from: EventFacts = {}
   #turn: ReturnType<typeof setTimeout> | undefined
 
@@ -43,10 +43,10 @@ export class EventSender {
   }
 
   /** Sends the next event of the run. Throws if the event cannot be written or the answer is too long. */
-  tell(event: RunEvent): void {
+  push(event: RunEvent): void {
     this.#fold.add(event)
     if (++this.#seq <= this.#options.after) return
-    if (event.type === 'text') return this.#say(event)
+    if (event.type === 'text') return this.#addText(event)
     this.stop()
     this.#flush(this.#seq - 1)
     if (isTerminal(event)) this.#send(lastEventOf(event, this.#fold.text), true)
@@ -59,7 +59,7 @@ export class EventSender {
     this.#turn = undefined
   }
 
-  #say({ text, agent, parentId }: Extract<RunEvent, { type: 'text' }>): void {
+  #addText({ text, agent, parentId }: Extract<RunEvent, { type: 'text' }>): void {
     if (agent !== this.#from.agent || parentId !== this.#from.parentId) {
       this.stop()
       this.#flush(this.#seq - 1)

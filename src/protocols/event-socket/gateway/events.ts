@@ -38,7 +38,7 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
   }
 }
 
-/** Who says it, and inside of what. */
+/** The agent of an event, and the step or call that it is in. */
 function whoIn({ agent, parentId }: EventFacts): EventFacts {
   return { ...(agent !== undefined && { agent }), ...(parentId !== undefined && { parentId }) }
 }

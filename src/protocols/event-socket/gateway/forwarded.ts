@@ -1,6 +1,6 @@
 /**
- * What a handler passes to the object of the event socket along with the request. It is passed in headers. Each of these
- * headers is set or removed, so a client cannot forge one.
+ * Passes facts about the client to the object of the event socket, in headers of the request. Each of these headers is set or
+ * removed, so a client cannot forge one.
  *
  * @module
  */

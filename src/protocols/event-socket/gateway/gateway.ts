@@ -5,11 +5,11 @@
  */
 
 import type { EngineLimits } from '../socket/engine/options.ts'
-import { type Admission, mayComeBack, type Namespace, type Socket } from '../socket/io/namespace.ts'
+import { type Admission, mayReconnect, type Namespace, type Socket } from '../socket/io/namespace.ts'
 import { createSocketServerWith, type SocketServer } from '../socket/io/server.ts'
+import type { Peer } from './context.ts'
 import { createPlainProtocol, PLAIN_PING } from './plain.ts'
-import { createReception, type Missed, type Reception, type ReceptionParts } from './reception.ts'
-import type { Peer } from './room.ts'
+import { type ClientReception, createReception, type Missed, type ReceptionParts } from './reception.ts'
 import type { GatewaySession } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
@@ -50,7 +50,7 @@ export function createGateway(parts: GatewayParts): SocketServer {
  * The handlers of the namespace. Each socket has a session. From admission on, `data` of the socket is the session's data,
  * because the socket may sleep before the next event.
  */
-function namespaceOf(reception: Reception): Namespace {
+function namespaceOf(reception: ClientReception): Namespace {
   const sessions = new WeakMap<Socket, GatewaySession>()
   const returns = new WeakMap<object, Missed>()
   const open = (socket: Socket, data: SessionData) => {
@@ -86,16 +86,16 @@ function namespaceOf(reception: Reception): Namespace {
     onEvent: (socket, event, [payload], ack) => sessions.get(socket)?.take(event, payload, ack),
     onDisconnect(socket, reason) {
       const session = sessions.get(socket)
-      if (session !== undefined) reception.close(session, mayComeBack(reason))
+      if (session !== undefined) reception.close(session, mayReconnect(reason))
     },
   }
 }
 
 function peerOf(socket: Socket): Peer {
   return {
-    send(event, payload, place) {
-      if (place === undefined) socket.emit(event, payload)
-      else socket.emit(event, payload, place)
+    send(event, payload, position) {
+      if (position === undefined) socket.emit(event, payload)
+      else socket.emit(event, payload, position)
     },
     get isCongested() {
       return socket.isCongested

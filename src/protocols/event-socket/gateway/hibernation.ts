@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SleepingSocket, SocketSeat, SocketService } from '../../../core/hosted.ts'
+import type { SleepingSocket, SocketObjectContext, SocketService } from '../../../core/hosted.ts'
 import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../../../http/platform.ts'
 import { RESTART, type SocketEndpoint } from '../socket/engine/engine.ts'
 import type { EngineLimits, EngineSettings } from '../socket/engine/options.ts'
@@ -26,7 +26,7 @@ export interface HibernationOptions extends Pick<EngineSettings, 'pingInterval'>
 
 /** Runs the server of an object. */
 export class Hibernation implements SocketService {
-  readonly #seat: SocketSeat
+  readonly #context: SocketObjectContext
   readonly #server: SocketEndpoint
   readonly #pingInterval: number
   readonly #onError: (error: unknown) => void
@@ -35,12 +35,16 @@ export class Hibernation implements SocketService {
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** Restores the sockets that the object has. */
-  constructor(seat: SocketSeat, server: SocketEndpoint, { pingInterval, onError }: HibernationOptions) {
-    this.#seat = seat
+  constructor(
+    context: SocketObjectContext,
+    server: SocketEndpoint,
+    { pingInterval, onError }: HibernationOptions,
+  ) {
+    this.#context = context
     this.#server = server
     this.#pingInterval = pingInterval
     this.#onError = onError
-    for (const socket of seat.sockets()) this.#wake(socket)
+    for (const socket of context.sockets()) this.#wake(socket)
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -48,7 +52,7 @@ export class Hibernation implements SocketService {
       request,
       platform({
         ...readForwarded(request.headers),
-        waitUntil: promise => this.#seat.waitUntil(promise),
+        waitUntil: promise => this.#context.waitUntil(promise),
         upgrade: handlers => this.#upgrade(request, handlers),
       }),
     )
@@ -77,7 +81,7 @@ export class Hibernation implements SocketService {
 
   #upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
     if (!isWebSocket(request.headers.get('upgrade'))) return undefined
-    const { response, socket } = this.#seat.accept()
+    const { response, socket } = this.#context.accept()
     this.#connect(socket, handlers).open()
     return response
   }
@@ -111,7 +115,7 @@ export class Hibernation implements SocketService {
     const dueAt = this.#server.dueAt()
     if (dueAt >= this.#alarmAt) return
     this.#alarmAt = dueAt
-    this.#seat.wakeAt(Math.max(dueAt, Date.now() + 1))
+    this.#context.wakeAt(Math.max(dueAt, Date.now() + 1))
   }
 
   #tick(): void {

@@ -26,7 +26,7 @@ export interface LocalRecordsOptions {
 /** Milliseconds until the next try when the store could not be read. */
 const RETRY_MS = 1000
 
-/** Keeps records in the store of this process. One timer ends the records of clients that stay away. */
+/** Stores records in the store of this process. One timer ends the records of clients that do not reconnect. */
 export function createLocalRecords({
   store,
   host,
@@ -34,7 +34,7 @@ export function createLocalRecords({
   timeoutMs,
   onError,
 }: LocalRecordsOptions): SocketRecords {
-  /** Times are the store's: the clock of this process may be another one. */
+  /** Times are those of the store, because the clock of this process may differ. */
   const latest = (tx: Transaction) => tx.now + timeoutMs + maxMs
   const watch = createSchedule(() => void sweep())
   const sweep = async () => {

@@ -1,10 +1,15 @@
 /**
- * The gateway's keepers in objects: the record of a socket, and the server of sockets.
+ * The gateway's services in objects: the record of a socket, and the server of sockets.
  *
  * @module
  */
 
-import type { ObjectService, Seat, SocketSeat, SocketService } from '../../../core/hosted.ts'
+import type {
+  ObjectContext,
+  ObjectService,
+  SocketObjectContext,
+  SocketService,
+} from '../../../core/hosted.ts'
 import { objectServiceOf } from '../../../core/object-service.ts'
 import type { Transactions } from '../../../core/transaction-calls.ts'
 import type { RunHost } from '../../../runs/stored/host.ts'
@@ -23,8 +28,8 @@ import {
   takeRecord,
 } from './records.ts'
 
-/** The name of the keeper of records, which is the plugin's name. */
-export const RECORD_KEEPER = 'eventSocket'
+/** The name of the object service of records, which is the plugin's name. */
+export const RECORD_SERVICE = 'eventSocket'
 
 /** The transactions of an object with the record of a socket. */
 export interface Records extends Transactions {
@@ -59,14 +64,19 @@ export const RECORDS: Records = {
   },
 }
 
-/** Keeps the record of a socket. Cancels its runs if the client does not come back in time. */
-export function createRecordObject(seat: Seat, { host }: { readonly host: RunHost }): ObjectService {
-  return objectServiceOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
+/**
+ * Makes the service that stores the record of a socket. It cancels the socket's runs if the client does not reconnect in time.
+ */
+export function createRecordObject(
+  context: ObjectContext,
+  { host }: { readonly host: RunHost },
+): ObjectService {
+  return objectServiceOf(context, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
 }
 
-/** Makes the keeper of an object with sockets. `open` makes the server with the engine settings for such an object. */
+/** Makes the service of an object with sockets. `open` makes the server with the engine settings for such an object. */
 export function createSocketObject(
-  seat: SocketSeat,
+  context: SocketObjectContext,
   open: (engine: NonNullable<GatewayParts['engine']>) => SocketEndpoint,
   options: HibernationOptions,
 ): SocketService {
@@ -76,5 +86,5 @@ export function createSocketObject(
     generateId: ({ headers }) => `${headers[SHARD_HEADER] ?? ''}.${crypto.randomUUID()}`,
     headers: ['authorization', 'cookie', 'origin', 'user-agent', SHARD_HEADER],
   })
-  return new Hibernation(seat, server, options)
+  return new Hibernation(context, server, options)
 }

@@ -49,7 +49,7 @@ export interface GatewayOptions {
    */
   readonly origins?: CorsSetting
   /**
-   * Lets a client that lost its connection continue. Its runs go on for `maxMs` milliseconds (default: 120,000), and it gets
+   * Lets a client that lost its connection continue. Its runs continue for `maxMs` milliseconds (default: 120,000), and it gets
    * the events that it missed from their logs. When off, its runs are cancelled at once. Default: off.
    */
   readonly recovery?: boolean | { readonly maxMs?: number }

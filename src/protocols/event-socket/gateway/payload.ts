@@ -113,13 +113,13 @@ export function unknownEvent(event: string): ServableError {
   )
 }
 
-/** The content that an idempotency key stands for: everything except the key and the name. */
+/** The content that an idempotency key identifies: everything except the key and the name. */
 export function bodyOf(payload: unknown): object {
   const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
   return body
 }
 
-/** The key of a model provider that a payload has, if it does. */
+/** The model provider's key in a payload, or empty text. */
 export function keyOf(payload: unknown): string {
   const { apiKey } = Object(payload) as { apiKey?: unknown }
   return typeof apiKey === 'string' ? apiKey : ''

@@ -11,8 +11,8 @@ import { parseJson } from '../../../web/json.ts'
 import type { Connection } from '../socket/engine/connection.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { PlainHandlers } from '../socket/io/server.ts'
-import { type Reception, tooManySockets } from './reception.ts'
-import type { Peer } from './room.ts'
+import type { Peer } from './context.ts'
+import { type ClientReception, tooManySockets } from './reception.ts'
 import type { GatewaySession } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
@@ -22,7 +22,7 @@ export const PLAIN_PING = '{"event":"ping"}'
 /** Most frames that may wait for the admission of their client. */
 const MAX_WAITING = 16
 
-interface Frame {
+interface PlainFrame {
   readonly event: string
   readonly data: unknown
   readonly id: unknown
@@ -34,11 +34,14 @@ interface PlainClient {
   /** Undefined until the client is admitted. */
   data: SessionData | undefined
   /** Frames that came before the admission. */
-  waiting: Frame[] | undefined
+  waiting: PlainFrame[] | undefined
 }
 
 /** Makes the handlers of plain connections. */
-export function createPlainProtocol(reception: Reception, onError: (error: unknown) => void): PlainHandlers {
+export function createPlainProtocol(
+  reception: ClientReception,
+  onError: (error: unknown) => void,
+): PlainHandlers {
   const clientOf = (connection: Connection) => connection.context as PlainClient | undefined
 
   const enter = (connection: Connection, data: SessionData): PlainClient => {
@@ -48,7 +51,7 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
     return client
   }
 
-  const join = async (connection: Connection, first: Frame) => {
+  const join = async (connection: Connection, first: PlainFrame) => {
     const isConnect = first.event === 'connect'
     const joining: PlainClient = { session: undefined, data: undefined, waiting: isConnect ? [] : [first] }
     connection.context = joining
@@ -70,11 +73,11 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
     }
   }
 
-  const deliverAll = (connection: Connection, client: PlainClient, frames: readonly Frame[] = []) => {
+  const deliverAll = (connection: Connection, client: PlainClient, frames: readonly PlainFrame[] = []) => {
     for (const frame of frames) if (connection.isOpen) deliver(connection, client, frame)
   }
 
-  const deliver = (connection: Connection, { session }: PlainClient, { event, data, id }: Frame) => {
+  const deliver = (connection: Connection, { session }: PlainClient, { event, data, id }: PlainFrame) => {
     if (event === 'connect') return connection.close('parse error')
     const ack: Ack | undefined =
       id === undefined
@@ -106,12 +109,12 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
 }
 
 /** Returns the `auth` in the first frame. */
-function authIn({ event, data }: Frame): Readonly<Record<string, unknown>> {
+function authIn({ event, data }: PlainFrame): Readonly<Record<string, unknown>> {
   return event === 'connect' && isObject(data) ? data : {}
 }
 
 /** Parses a frame. Returns undefined if it is not valid. */
-function frameOf(text: string): Frame | undefined {
+function frameOf(text: string): PlainFrame | undefined {
   try {
     const { event, data, id } = Object(parseJson(text)) as Record<string, unknown>
     const isId = id === undefined || typeof id === 'number' || (typeof id === 'string' && id.length <= 100)

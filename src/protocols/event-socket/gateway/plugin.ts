@@ -19,7 +19,7 @@ import {
 } from '../../../base/schemas.ts'
 import { asPlugin, type Core, type Forgetting } from '../../../core/built-in.ts'
 import { SHARED } from '../../../core/core.ts'
-import type { SocketSeat, SocketService } from '../../../core/hosted.ts'
+import type { SocketObjectContext, SocketService } from '../../../core/hosted.ts'
 import { runsInObject } from '../../../core/in-object.ts'
 import { stateFor } from '../../../core/no-state.ts'
 import type { Plugin } from '../../../core/plugin.ts'
@@ -37,14 +37,14 @@ import type { SocketServer } from '../socket/io/server.ts'
 import { createGateway, type GatewayParts } from './gateway.ts'
 import { authenticateBy } from './handshake.ts'
 import { createLocalRecords } from './local-records.ts'
-import { createRecordObject, createSocketObject, RECORD_KEEPER } from './object.ts'
+import { createRecordObject, createSocketObject, RECORD_SERVICE } from './object.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
 import { forgetRecords } from './records.ts'
 import { forwardToObjects } from './remote.ts'
 import { createRemoteRecords } from './remote-records.ts'
 import { type GatewayFetch, gatewayRoutes } from './routes.ts'
 
-const NAME = RECORD_KEEPER
+const NAME = RECORD_SERVICE
 
 const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
   agents: v.optional(record),
@@ -98,12 +98,12 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
     name: NAME,
     catalog: served => offeredBy(settings, served),
     objectServices: { index: createRecordObject },
-    sockets: (seat, core) => keepSockets(settings, seat, core),
+    sockets: (context, core) => serveSockets(settings, context, core),
     mount(core) {
       checkTogether(option, settings, core)
       const { state, middleware } = core.settings
       const { path, authenticate, origins, server } = settings
-      // On Workers the record of each socket is in an object of its own, and leaves with its time.
+      // On Workers the record of each socket is in an object of its own, and expires there.
       const forget = async ({ owner, session }: Forgetting) =>
         session === undefined && state.kind === 'local' && forgetRecords(state.store, owner)
       // The host runs the server by itself, so no routes are mounted.
@@ -160,12 +160,12 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
 }
 
 /** Makes the server of the event socket in an object. Its sockets may sleep. */
-function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketService {
+function serveSockets(settings: GatewaySettings, context: SocketObjectContext, core: Core): SocketService {
   const { recoveryMs: maxMs, limits } = settings
   const runs = runsInObject(core)
-  const records = maxMs === undefined ? undefined : createRemoteRecords(seat, { ...runs, maxMs })
+  const records = maxMs === undefined ? undefined : createRemoteRecords(context, { ...runs, maxMs })
   return createSocketObject(
-    seat,
+    context,
     engine => createServer(settings, { ...core, runs }, { host: core.host, records, engine }),
     { pingInterval: limits.pingInterval, onError: error => logSocketError(core.log, error) },
   )

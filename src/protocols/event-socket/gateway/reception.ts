@@ -5,23 +5,23 @@
  */
 
 import { Counter } from '../../../base/counter.ts'
-import { isUntold, redact, reportError, ServableError } from '../../../base/errors.ts'
+import { redact, reportError, ServableError, shouldLog } from '../../../base/errors.ts'
 import { type Identity, isIdentity, keptOf } from '../../../http/platform.ts'
 import { credentialsIn } from '../../../http/security/secrets.ts'
 import { isResponse } from '../../../web/response.ts'
 import type { Handshake } from '../socket/engine/connection.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
+import type { GatewayContext, Peer } from './context.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
 import { RateLimit } from './rate-limit.ts'
 import { hasMissed, lastRun, type SocketRecord, type SocketRecords } from './records.ts'
-import type { GatewayRoom, Peer } from './room.ts'
 import { GatewaySession } from './session.ts'
 import type { SessionData } from './session-data.ts'
-import { readPlace, type Seen } from './socket-position.ts'
+import { readPosition, type SeenEvents } from './socket-position.ts'
 
 /** What the reception needs. */
-export interface ReceptionParts extends GatewayRoom {
+export interface ReceptionParts extends GatewayContext {
   readonly settings: GatewaySettings
 }
 
@@ -36,14 +36,14 @@ interface Admitted {
 export interface Missed {
   readonly pid: string
   readonly record: SocketRecord
-  readonly seen: Seen
+  readonly seen: SeenEvents
 }
 
 /** Admits clients, opens their sessions and closes them. */
-export interface Reception {
+export interface ClientReception {
   /** Throws if the client may not connect. */
   admit(handshake: SocketHandshake): Promise<Admitted>
-  /** What the client gets for an error of `admit`. */
+  /** The answer to the client for an error of `admit`. */
   refusal(
     thrown: unknown,
     handshake: SocketHandshake,
@@ -56,7 +56,7 @@ export interface Reception {
 }
 
 /** Makes the reception. */
-export function createReception(parts: ReceptionParts): Reception {
+export function createReception(parts: ReceptionParts): ClientReception {
   const { settings, records } = parts
   const { maxSocketsPerIdentity } = settings.limits
   const identities = new Counter()
@@ -87,7 +87,7 @@ export function createReception(parts: ReceptionParts): Reception {
     refusal(thrown, handshake) {
       const secrets = secretsOf(handshake)
       const { code, message } = reportError(thrown, parts.runs.production, 'internal_error')
-      if (isUntold(thrown)) parts.onError(thrown, handshake.requestId, secrets)
+      if (shouldLog(thrown)) parts.onError(thrown, handshake.requestId, secrets)
       return { message: redact(message, secrets), data: { code } }
     },
     open(peer, data, handshake) {
@@ -117,7 +117,7 @@ async function find(
   const { pid, offset } = recovery
   const record = await records.take(pid, owner)
   if (record === undefined) return undefined
-  const seen = readPlace(offset, record.id, lastRun(record))
+  const seen = readPosition(offset, record.id, lastRun(record))
   if (seen !== undefined && hasMissed(record, seen)) return { pid, record, seen }
   // The client cannot continue with this socket. It gets a new one and so knows that events are lost.
   await records.drop(pid, record.generation)
@@ -130,7 +130,7 @@ function secretsOf(handshake: SocketHandshake): string[] {
   return [...secretsIn(handshake), ...texts]
 }
 
-/** The credentials of the request that opened a connection, as far as its headers are kept. */
+/** The credentials in the stored headers of the request that opened a connection. */
 function secretsIn({ url, headers }: Handshake): string[] {
   return credentialsIn({ url, headers: new Headers(headers) })
 }
@@ -163,8 +163,8 @@ async function textOf(response: Response): Promise<string> {
   const text = (await response.text().catch(() => '')).slice(0, MAX_TEXT)
   try {
     const { detail, error, message } = Object(JSON.parse(text)) as Record<string, unknown>
-    const said = [detail, error, message].find(each => typeof each === 'string' && each !== '')
-    if (typeof said === 'string') return said
+    const found = [detail, error, message].find(each => typeof each === 'string' && each !== '')
+    if (typeof found === 'string') return found
   } catch {
     // The body is plain text.
   }

@@ -7,7 +7,7 @@
 
 import type { RunHost } from '../../../runs/stored/host.ts'
 import type { Position, Store, Transaction } from '../../../stores/store.ts'
-import type { Seen } from './socket-position.ts'
+import type { SeenEvents } from './socket-position.ts'
 
 /** The n-th run of a socket. `isBound` says whether the run is cancelled when its socket ends. */
 export type NumberedRun = readonly [n: number, runId: string, isBound: boolean]
@@ -23,7 +23,7 @@ export interface SocketRecord {
   readonly runs: readonly NumberedRun[]
 }
 
-/** Keeps the records by the sockets' private ids. */
+/** Stores the records by the sockets' private ids. */
 export interface SocketRecords {
   /**
    * Stores that the socket has begun a run. `open` has the numbers of its other unfinished runs. Creates the record if
@@ -40,9 +40,9 @@ export interface SocketRecords {
    * owner.
    */
   take(pid: string, owner: string | null): Promise<SocketRecord | undefined>
-  /** The client is away. Its runs are cancelled unless it comes back in time. */
+  /** Call it when the client has lost its connection. Its bound runs are cancelled unless it reconnects in time. */
   away(pid: string, generation: number): Promise<void>
-  /** The client has left for good. Its bound runs are cancelled. */
+  /** Call it when the client has disconnected for good. Its bound runs are cancelled. */
   drop(pid: string, generation: number): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export interface SocketRecords {
 export const SOCKETS = 'socket'
 
 /**
- * How many of the latest runs a record keeps, besides all unfinished ones: some 13 kB. A client that has missed more runs
+ * How many of the latest runs a record has, besides all unfinished ones: some 13 kB. A client that has missed more runs
  * gets a new socket.
  */
 const MAX_RUNS = 256
@@ -61,7 +61,7 @@ export function lastRun({ runs }: SocketRecord): number {
 }
 
 /** Whether the record has every run whose end the client has not received. */
-export function hasMissed(record: SocketRecord, { begun, open }: Seen): boolean {
+export function hasMissed(record: SocketRecord, { begun, open }: SeenEvents): boolean {
   const known = new Set(record.runs.map(([n]) => n))
   const last = lastRun(record)
   for (let n = begun + 1; n <= last; n++) if (!known.has(n)) return false
@@ -117,10 +117,10 @@ export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
   })
 }
 
-/** Records that one transaction looks at. */
+/** Records that one transaction reads. */
 const AT_ONCE = 100
 
-/** Deletes the records of an owner. Gives whether there were any. */
+/** Deletes the records of an owner. Returns whether there were any. */
 export async function forgetRecords(store: Store, owner: string | null): Promise<boolean> {
   let hasFound = false
   let after: Position | undefined
@@ -139,7 +139,7 @@ export async function forgetRecords(store: Store, owner: string | null): Promise
 
 /** Cancels the unfinished runs that end with the socket. */
 export async function cancelRuns(host: RunHost, { owner, runs }: SocketRecord): Promise<void> {
-  // A run that has ended or is gone needs no cancel.
+  // Errors are ignored: a run that has ended or was deleted needs no cancel.
   const bound = runs.filter(([, , isBound]) => isBound)
   await Promise.all(bound.map(([, runId]) => host.cancel(runId, owner).catch(() => {})))
 }

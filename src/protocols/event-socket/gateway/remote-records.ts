@@ -1,6 +1,6 @@
 import type { Reach } from '../../../core/hosted.ts'
 import { objectCalls } from '../../../core/transaction-calls.ts'
-import { RECORD_KEEPER, RECORDS } from './object.ts'
+import { RECORD_SERVICE, RECORDS } from './object.ts'
 import type { SocketRecords } from './records.ts'
 
 /** What remote records need. */
@@ -11,19 +11,19 @@ export interface RemoteRecordsOptions {
   readonly timeoutMs: number
 }
 
-/** Keeps the record of each socket in an object of its own. The object's alarm ends the record. */
+/** Stores the record of each socket in an object of its own. The object's alarm ends the record. */
 export function createRemoteRecords(
   { reach }: { readonly reach: Reach },
   { maxMs, timeoutMs }: RemoteRecordsOptions,
 ): SocketRecords {
-  const calls = objectCalls((place, keeper) => reach('index', place, keeper), RECORD_KEEPER, RECORDS)
-  const placeOf = (pid: string) => `socket:${pid}`
+  const calls = objectCalls((address, service) => reach('index', address, service), RECORD_SERVICE, RECORDS)
+  const addressOf = (pid: string) => `socket:${pid}`
   // The runs have ended by then, and no client can reconnect to them.
   const livesMs = timeoutMs + maxMs
   return {
-    begin: (pid, socket, run, open) => calls.begin(placeOf(pid), pid, socket, run, { open, livesMs }),
-    take: (pid, owner) => calls.take(placeOf(pid), pid, owner, livesMs),
-    away: (pid, generation) => calls.expire(placeOf(pid), pid, generation, maxMs),
-    drop: (pid, generation) => calls.expire(placeOf(pid), pid, generation, 0),
+    begin: (pid, socket, run, open) => calls.begin(addressOf(pid), pid, socket, run, { open, livesMs }),
+    take: (pid, owner) => calls.take(addressOf(pid), pid, owner, livesMs),
+    away: (pid, generation) => calls.expire(addressOf(pid), pid, generation, maxMs),
+    drop: (pid, generation) => calls.expire(addressOf(pid), pid, generation, 0),
   }
 }

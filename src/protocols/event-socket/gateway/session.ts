@@ -5,7 +5,7 @@
  */
 
 import type { InputRequest, Kind, RunEvent } from '../../../agents/contract.ts'
-import { isServableError, isUntold, redact, reportError, ServableError } from '../../../base/errors.ts'
+import { isServableError, redact, reportError, ServableError, shouldLog } from '../../../base/errors.ts'
 import type { Identity } from '../../../http/platform.ts'
 import type { Asker, StartedRun } from '../../../http/runs/start-run.ts'
 import { checkPermitOf } from '../../../runs/permit.ts'
@@ -13,6 +13,7 @@ import type { Run } from '../../../runs/run.ts'
 import type { Follower } from '../../../runs/stored/host.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
+import type { GatewayContext, Peer, SessionConnection } from './context.ts'
 import { EventSender } from './event-sender.ts'
 import { KeyWatch } from './key-watch.ts'
 import type { GatewayLimits } from './options.ts'
@@ -26,9 +27,8 @@ import {
   unknownEvent,
 } from './payload.ts'
 import type { SocketRecord } from './records.ts'
-import type { GatewayRoom, Peer, SessionConnection } from './room.ts'
 import type { SessionData } from './session-data.ts'
-import { type Seen, SocketPosition } from './socket-position.ts'
+import { type SeenEvents, SocketPosition } from './socket-position.ts'
 
 /** A run whose events the session sends. */
 interface OpenRun {
@@ -45,14 +45,15 @@ interface MissedRun {
 }
 
 /** A run whose events are about to be sent. */
-interface Begun {
+interface BegunRun {
   readonly runId: string
-  /** What the run still waits for, where it was answered in part. */
+  /** The open requests of a run that was answered in part. */
   readonly requests?: readonly InputRequest[] | undefined
-  /** What somebody other than its owner is told besides. */
+  /** Whether the run continues. Given to somebody other than the owner, with `resumable`. */
   readonly goesOn?: boolean
   readonly resumable?: true
-  readonly tell: () => void
+  /** Sends the events of the run. */
+  readonly sendEvents: () => void
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -66,25 +67,25 @@ const CONGESTION_MS = 20
 
 /** The session of one client. */
 export class GatewaySession {
-  readonly #room: GatewayRoom
+  readonly #context: GatewayContext
   readonly #peer: Peer
   #data: SessionData
   readonly #runs = new Map<string, OpenRun>()
-  #place: SocketPosition
+  #position: SocketPosition
   readonly #connection: SessionConnection
   readonly #key: KeyWatch
   /** How many runs have begun or are about to begin. */
   #count = 0
-  /** Set once the client is gone; `away`: it may come back. */
+  /** Set once the client has disconnected. `away`: it may reconnect. */
   #left: 'away' | 'gone' | undefined
 
-  constructor(room: GatewayRoom, peer: Peer, data: SessionData, connection: SessionConnection) {
-    this.#room = room
+  constructor(context: GatewayContext, peer: Peer, data: SessionData, connection: SessionConnection) {
+    this.#context = context
     this.#peer = peer
     this.#data = data
-    this.#place = new SocketPosition(data.private?.id ?? '', data.begun)
+    this.#position = new SocketPosition(data.private?.id ?? '', data.begun)
     this.#connection = connection
-    this.#key = new KeyWatch(room.runs.permit)
+    this.#key = new KeyWatch(context.runs.permit)
   }
 
   get identity(): Identity | undefined {
@@ -101,36 +102,36 @@ export class GatewaySession {
   async take(event: string, payload: unknown, ack: Ack | undefined): Promise<void> {
     if (this.#left !== undefined) return
     try {
-      if (!this.#connection.rate.take()) throw tooFast(this.#room.limits)
+      if (!this.#connection.rate.take()) throw tooFast(this.#context.limits)
       const begun = await this.#perform(event, payload)
-      const { tell, ...said } = begun
-      ack?.(said)
-      tell()
+      const { sendEvents, ...answer } = begun
+      ack?.(answer)
+      sendEvents()
     } catch (thrown) {
-      this.#tellThrown(thrown, keyOf(payload))
-      const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
+      this.#report(thrown, keyOf(payload))
+      const { code, message } = reportError(thrown, this.#context.runs.production, 'internal_error')
       const error = redact(message, [this.#data.apiKey ?? '', keyOf(payload)])
       ack?.({ error, code })
       this.#peer.send('agent.error', { error, code }, undefined)
     }
   }
 
-  /** The client is still there: it is let go once its key is not good any more. */
-  readonly checkKey = (letGo: () => void): Promise<void> => this.#key.check(this.identity, letGo)
+  /** Call it when the client has answered a ping. Calls `onInvalid` if the client's key is no longer valid. */
+  readonly checkKey = (onInvalid: () => void): Promise<void> => this.#key.check(this.identity, onInvalid)
 
   /**
-   * Sends what the client has missed, and nothing twice. Many runs may have ended meanwhile, so only some are read at a
-   * time. That is twice as many as a socket may run at once, so unfinished runs cannot hold up the others.
+   * Sends the events that the client has missed, and none twice. Many runs may have ended meanwhile, so only some are read at a
+   * time. That is twice as many as a socket may run at once, so unfinished runs cannot block the others.
    */
-  async resume({ id, runs }: SocketRecord, { begun, open }: Seen): Promise<void> {
+  async resume({ id, runs }: SocketRecord, { begun, open }: SeenEvents): Promise<void> {
     const missed = runs.flatMap(([n, runId]) => {
       const after = n > begun ? 0 : open.get(n)
       return after === undefined ? [] : [{ n, runId, after }]
     })
     // A run without a sent event does not count as begun for the client, because the connection may break again.
-    this.#place = new SocketPosition(id, begun)
+    this.#position = new SocketPosition(id, begun)
     for (const { n, runId, after } of missed) {
-      if (n <= begun) this.#place.begin(n, after)
+      if (n <= begun) this.#position.begin(n, after)
       this.#expect(runId)
       this.#count++
     }
@@ -138,49 +139,49 @@ export class GatewaySession {
     const readOn = async () => {
       for (const run of queue) await this.#resumeRun(run)
     }
-    const atOnce = Math.min(missed.length, 2 * this.#room.limits.maxRunsPerSocket)
+    const atOnce = Math.min(missed.length, 2 * this.#context.limits.maxRunsPerSocket)
     await Promise.all(Array.from({ length: atOnce }, readOn))
   }
 
   async #resumeRun({ n, runId, after }: MissedRun): Promise<void> {
     if (this.#left !== undefined) return
-    if (n > this.#place.begun) this.#place.begin(n)
+    if (n > this.#position.begun) this.#position.begin(n)
     try {
-      const tell = await this.#follow(runId, n, after)
-      await tell()
+      const sendEvents = await this.#follow(runId, n, after)
+      await sendEvents()
     } catch (thrown) {
       // The log is deleted, so a later try cannot read it either.
       const isOver = isServableError(thrown) && thrown.code === 'run_not_found'
-      this.#tellUnread(thrown, runId, isOver ? this.#place.advance(n, after, true) : undefined)
+      this.#sendUnread(thrown, runId, isOver ? this.#position.advance(n, after, true) : undefined)
       this.#end(runId)
     }
   }
 
-  /** Reports that a run's log cannot be read. Without a place, the client can read the rest when it reconnects. */
-  #tellUnread(thrown: unknown, runId: string, place: string | undefined): void {
-    this.#tellThrown(thrown)
+  /** Sends that a run's log cannot be read. Without a position, the client can read the rest when it reconnects. */
+  #sendUnread(thrown: unknown, runId: string, position: string | undefined): void {
+    this.#report(thrown)
     if (this.#left !== undefined) return
-    const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
-    this.#peer.send('agent.error', { error: message, code, runId }, place)
+    const { code, message } = reportError(thrown, this.#context.runs.production, 'internal_error')
+    this.#peer.send('agent.error', { error: message, code, runId }, position)
   }
 
-  /** The connection is gone. `mayReturn` says whether the client may continue with another one. */
+  /** Call it when the connection has closed. `mayReturn`: whether the client may continue with another one. */
   leave(mayReturn: boolean): void {
     this.#left = mayReturn ? 'away' : 'gone'
     for (const { leave } of this.#runs.values()) leave()
     this.#runs.clear()
-    if (this.#place.begun > 0) void this.#tellLeft().catch(thrown => this.#tellThrown(thrown))
+    if (this.#position.begun > 0) void this.#recordLeft().catch(thrown => this.#report(thrown))
   }
 
   /** Reports an error to the log if the client cannot correct it. */
-  #tellThrown(thrown: unknown, key = ''): void {
-    if (!isUntold(thrown)) return
+  #report(thrown: unknown, key = ''): void {
+    if (!shouldLog(thrown)) return
     const { apiKey = '', requestId } = this.#data
-    this.#room.onError(thrown, requestId, [apiKey, key, ...this.#connection.secrets()])
+    this.#context.onError(thrown, requestId, [apiKey, key, ...this.#connection.secrets()])
   }
 
-  async #tellLeft(): Promise<void> {
-    const { records } = this.#room
+  async #recordLeft(): Promise<void> {
+    const { records } = this.#context
     const { private: own } = this.#data
     if (own === undefined) return
     await (this.#left === 'away'
@@ -188,7 +189,7 @@ export class GatewaySession {
       : records?.drop(own.pid, own.generation))
   }
 
-  async #perform(event: string, payload: unknown): Promise<Begun> {
+  async #perform(event: string, payload: unknown): Promise<BegunRun> {
     const kind = Object.hasOwn(KINDS, event) ? KINDS[event] : undefined
     if (kind !== undefined) return this.#run(kind, payload)
     if (event === 'run.answers') return this.#answer(payload)
@@ -196,38 +197,38 @@ export class GatewaySession {
     throw unknownEvent(event)
   }
 
-  async #cancel(runId: string): Promise<Begun> {
-    const { host, runs } = this.#room
+  async #cancel(runId: string): Promise<BegunRun> {
+    const { host, runs } = this.#context
     const own = this.#runs.get(runId)?.cancel
-    // What this session has started may be stored nowhere: its key may run that.
+    // A run of this session may not be stored, so the check cannot look it up. The key may run it, because it started it.
     const find = () => host.get(runId, this.#owner)
     await (own ? runs.permit?.(this.#asker()) : checkPermitOf(runs.permit, this.#asker(), find))
     await (own ? own() : host.cancel(runId, this.#owner))
-    return { runId, tell() {} }
+    return { runId, sendEvents() {} }
   }
 
-  async #run(kind: Kind, payload: unknown): Promise<Begun> {
+  async #run(kind: Kind, payload: unknown): Promise<BegunRun> {
     const asked = parseRun(payload)
-    const target = this.#room.catalog.resolve(kind, asked.name)
+    const target = this.#context.catalog.resolve(kind, asked.name)
     return this.#counted(() => this.#begin(target, asked, payload))
   }
 
-  /** The run that goes on after the last answer is told as any other. */
-  async #answer(payload: unknown): Promise<Begun> {
+  /** Handles answers. The events of the run that continues are sent like those of any other run. */
+  async #answer(payload: unknown): Promise<BegunRun> {
     const { runId, answers, apiKey = this.#data.apiKey, background = false } = parseAnswersPayload(payload)
     return this.#counted(async () => {
       const asked = { id: runId, answers, apiKey, isBackground: background || this.#mayReturn }
-      const { record, started } = await this.#room.answerRun(asked, this.#asker())
-      if (started !== undefined) return this.#tellStarted(started, background)
+      const { record, started } = await this.#context.answerRun(asked, this.#asker())
+      if (started !== undefined) return this.#open(started, background)
       const { requests = [], resumable } = record
       const decided = 'goesOn' in record && { goesOn: record.goesOn, ...(resumable && { resumable }) }
-      return { runId, requests, ...decided, tell: () => void this.#count-- }
+      return { runId, requests, ...decided, sendEvents: () => void this.#count-- }
     })
   }
 
-  /** Takes the place of a run while it begins. Throws `too_many_runs`. */
-  async #counted(begin: () => Promise<Begun>): Promise<Begun> {
-    const { maxRunsPerSocket } = this.#room.limits
+  /** Counts a run while it begins. Throws `too_many_runs`. */
+  async #counted(begin: () => Promise<BegunRun>): Promise<BegunRun> {
+    const { maxRunsPerSocket } = this.#context.limits
     if (this.#count >= maxRunsPerSocket) {
       throw new ServableError('too_many_runs', `A socket may have at most ${maxRunsPerSocket} runs at a time`)
     }
@@ -240,16 +241,16 @@ export class GatewaySession {
     }
   }
 
-  /** A client that may come back finds its runs as they are by then. */
+  /** Whether the client may reconnect. Its runs then continue without it. */
   get #mayReturn(): boolean {
-    return this.#room.records !== undefined && this.#data.private !== undefined
+    return this.#context.records !== undefined && this.#data.private !== undefined
   }
 
-  async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
-    const { apiKey = this.#data.apiKey, background = false, idempotencyKey, name: _, ...told } = asked
-    const started = await this.#room.startRun(
+  async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<BegunRun> {
+    const { apiKey = this.#data.apiKey, background = false, idempotencyKey, name: _, ...rest } = asked
+    const started = await this.#context.startRun(
       {
-        ...told,
+        ...rest,
         target,
         apiKey,
         isBackground: background || this.#mayReturn,
@@ -257,20 +258,20 @@ export class GatewaySession {
       },
       this.#asker(),
     )
-    return this.#tellStarted(started, background)
+    return this.#open(started, background)
   }
 
-  async #tellStarted({ id: runId, isNew, run }: StartedRun, background: boolean): Promise<Begun> {
-    const { runs } = this.#room
-    if (run !== undefined) return this.#tellPlain(run)
-    // The same idempotency key again: this session already sends the run's events.
-    if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
+  async #open({ id: runId, isNew, run }: StartedRun, background: boolean): Promise<BegunRun> {
+    const { runs } = this.#context
+    if (run !== undefined) return this.#openPlain(run)
+    // The idempotency key was used before, and this session already sends the run's events.
+    if (this.#runs.has(runId)) return { runId, sendEvents: () => void this.#count-- }
     this.#expect(runId)
     try {
-      const n = this.#place.begin()
+      const n = this.#position.begin()
       // If clients share the run by its key, the run ends with the client that started it.
       await this.#note(n, runId, !background && runs.disconnect !== 'continue' && isNew)
-      return { runId, tell: await this.#follow(runId, n, 0) }
+      return { runId, sendEvents: await this.#follow(runId, n, 0) }
     } catch (error) {
       this.#runs.delete(runId)
       throw error
@@ -292,7 +293,7 @@ export class GatewaySession {
       transport: 'socket',
       // Isolated clients were refused when they connected.
       isIsolated: false,
-      apiKeys: apiKey => this.#room.readKeys(new Headers(), apiKey),
+      apiKeys: apiKey => this.#context.readKeys(new Headers(), apiKey),
       credentials: () => [],
       secrets,
     }
@@ -301,7 +302,7 @@ export class GatewaySession {
   /** Stores that the socket has this run, so that its client can reconnect to it. */
   async #note(n: number, runId: string, isBound: boolean): Promise<void> {
     const { private: own } = this.#data
-    const { records, host } = this.#room
+    const { records, host } = this.#context
     if (own === undefined || records === undefined) return
     this.#data.begun = n
     this.#peer.touch()
@@ -309,25 +310,25 @@ export class GatewaySession {
     const socket = { id, owner: this.#owner, generation }
     let isOurs = false
     try {
-      isOurs = await records.begin(pid, socket, [n, runId, isBound], this.#place.open)
+      isOurs = await records.begin(pid, socket, [n, runId, isBound], this.#position.open)
     } catch (error) {
-      this.#place.advance(n, 0, true)
+      this.#position.advance(n, 0, true)
       throw error
     } finally {
-      // The run was not stored for this connection, so no client would ever ask for it.
-      if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(thrown => this.#tellThrown(thrown))
+      // The run was not stored for this connection, so no client would ever read it.
+      if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(thrown => this.#report(thrown))
     }
-    if (this.#left !== undefined) await this.#tellLeft()
+    if (this.#left !== undefined) await this.#recordLeft()
   }
 
-  #tellPlain(run: Run): Begun {
+  #openPlain(run: Run): BegunRun {
     this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
     const sender = this.#senderOf(run.id, undefined, 0)
-    const tell = async () => {
+    const sendEvents = async () => {
       for (let item = await run.next(); !item.done; item = await run.next()) {
         if (this.#peer.isCongested) await this.#relief()
         try {
-          sender.tell(item.value)
+          sender.push(item.value)
         } catch (error) {
           run.fail(error)
         }
@@ -335,30 +336,30 @@ export class GatewaySession {
       sender.stop()
       this.#end(run.id)
     }
-    return { runId: run.id, tell: () => void tell() }
+    return { runId: run.id, sendEvents: () => void sendEvents() }
   }
 
   async #follow(runId: string, n: number, after: number): Promise<() => Promise<void>> {
     // The log is read from the beginning, because the last event contains all text.
-    const follower = await this.#room.host.follow(runId, this.#owner, 0)
+    const follower = await this.#context.host.follow(runId, this.#owner, 0)
     if (this.#left !== undefined) follower.leave()
     else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
     const sender = this.#senderOf(runId, n, after)
-    return () => this.#tellFollowed(follower, sender, runId)
+    return () => this.#sendFollowed(follower, sender, runId)
   }
 
-  async #tellFollowed(follower: Follower, sender: EventSender, runId: string): Promise<void> {
+  async #sendFollowed(follower: Follower, sender: EventSender, runId: string): Promise<void> {
     try {
       for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
         // Only the run host writes the log, so its entries have this shape.
         for (const { data } of batch) {
           if (this.#peer.isCongested) await this.#relief()
-          sender.tell(JSON.parse(data) as RunEvent)
+          sender.push(JSON.parse(data) as RunEvent)
         }
       }
     } catch (thrown) {
       follower.leave()
-      this.#tellUnread(thrown, runId, undefined)
+      this.#sendUnread(thrown, runId, undefined)
     }
     sender.stop()
     this.#end(runId)
@@ -368,11 +369,11 @@ export class GatewaySession {
     return new EventSender({
       runId,
       after,
-      maxLength: this.#room.runs.maxLength,
+      maxLength: this.#context.runs.maxLength,
       send: (event, payload, seq, isLast) => {
         if (this.#left !== undefined) return
-        const place = n === undefined ? undefined : this.#place.advance(n, seq, isLast)
-        this.#peer.send(event, payload, place)
+        const position = n === undefined ? undefined : this.#position.advance(n, seq, isLast)
+        this.#peer.send(event, payload, position)
       },
     })
   }

@@ -1,27 +1,27 @@
 /**
- * The place of an event among all events of a socket: how many runs have begun, and how far each unfinished run has been
- * sent. A client that reconnects sends its last place.
+ * The position of an event among all events of a socket: how many runs have begun, and how far each unfinished run has been
+ * sent. A client that reconnects sends its last position.
  *
  * @module
  */
 
 /** The events that a client has received. */
-export interface Seen {
+export interface SeenEvents {
   /** The number of the last run whose beginning the client has received. */
   readonly begun: number
   /** The last received log entry of each unfinished run, by the run's number. */
   readonly open: ReadonlyMap<number, number>
 }
 
-const NOTHING: Seen = { begun: 0, open: new Map() }
+const NOTHING: SeenEvents = { begun: 0, open: new Map() }
 
 /**
- * A place begins with so many characters of the socket's id. A client that gets a new socket may still send a place of the
- * old one.
+ * How many characters of the socket's id a position begins with. A client that gets a new socket may still send a position
+ * of the old one.
  */
 const MARK_LENGTH = 8
 
-/** Tracks the place of one socket. */
+/** Tracks the position of one socket. */
 export class SocketPosition {
   readonly #mark: string
   #begun: number
@@ -49,7 +49,7 @@ export class SocketPosition {
     return n
   }
 
-  /** Sets the last log entry of a run that was sent. Returns the place for the client. */
+  /** Sets the last log entry of a run that was sent. Returns the position for the client. */
   advance(n: number, seq: number, isLast: boolean): string {
     if (isLast) this.#open.delete(n)
     else this.#open.set(n, seq)
@@ -62,15 +62,15 @@ function encodeOpen([n, seq]: [number, number]): string {
 }
 
 const NUMBER = '[0-9a-z]{1,9}'
-const PLACE = new RegExp(`^[\\w-]{0,${MARK_LENGTH}};${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
+const POSITION = new RegExp(`^[\\w-]{0,${MARK_LENGTH}};${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
 
 /**
- * Reads a client's place. `last` is the number of the socket's last run. A client without an event of this socket sends no
- * place, or that of another socket. Returns undefined for an invalid place.
+ * Reads a client's position. `last` is the number of the socket's last run. A client without an event of this socket sends no
+ * position, or that of another socket. Returns undefined for an invalid position.
  */
-export function readPlace(text: unknown, socketId: string, last: number): Seen | undefined {
+export function readPosition(text: unknown, socketId: string, last: number): SeenEvents | undefined {
   if (text === undefined || text === null) return NOTHING
-  if (typeof text !== 'string' || text.length > 10_000 || !PLACE.test(text)) return undefined
+  if (typeof text !== 'string' || text.length > 10_000 || !POSITION.test(text)) return undefined
   const [mark, begun = '', ...open] = text.split(';')
   if (mark !== socketId.slice(0, MARK_LENGTH)) return NOTHING
   const seen = { begun: decode(begun), open: new Map(open.map(decodeOpen)) }

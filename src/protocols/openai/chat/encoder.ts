@@ -1,38 +1,38 @@
 /**
- * A run in the words of Chat Completions: as chunks, or as one answer.
+ * Encodes a run for Chat Completions: as chunks, or as one answer.
  *
  * @module
  */
 
 import type { InputRequest, RunEvent } from '../../../agents/contract.ts'
 import { sseData } from '../../../web/sse.ts'
-import { AnswerEncoder, type AnswerOptions, type End, type Spoken } from '../answer-encoder.ts'
+import { AnswerEncoder, type AnswerOptions, type LastEvent, type OutputKind } from '../answer-encoder.ts'
 import { errorOf } from '../errors.ts'
 import { callIdOf } from '../ids.ts'
 
-/** What a completion is about. */
+/** The facts that a completion contains or depends on. */
 export interface Completion extends AnswerOptions {
-  /** The stream ends with the usage. */
-  readonly tellsUsage: boolean
+  /** Whether the stream ends with the usage. */
+  readonly includesUsage: boolean
 }
 
 const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
 
-/** See the module's head. */
+/** Encodes the events of one run. */
 export class ChatEncoder extends AnswerEncoder<Completion> {
-  readonly #said = { content: '', reasoning_content: '' }
-  /** What comes before and after the text of a chunk: a stream is hardly anything else. */
-  readonly #around: Partial<Record<string, string[]>> = {}
-  /** Calls of tools of the client. */
+  readonly #text = { content: '', reasoning_content: '' }
+  /** The JSON before and after the text of a chunk, by field. Making it once saves time, because most chunks are text. */
+  readonly #templates: Partial<Record<string, string[]>> = {}
+  /** Calls of the client's tools. */
   readonly #calls: object[] = []
 
-  /** The first chunk: proxies wait for one. */
+  /** Sends a chunk at once, because proxies wait for the first one. */
   begin(): string {
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
   get answer(): object {
-    const { content, reasoning_content } = this.#said
+    const { content, reasoning_content } = this.#text
     const message = {
       ...{ role: 'assistant', content, refusal: null },
       ...(reasoning_content && { reasoning_content }),
@@ -41,23 +41,23 @@ export class ChatEncoder extends AnswerEncoder<Completion> {
     return this.#whole('', { message }, this.#reason, { usage: this.#usage })
   }
 
-  /** There is no word for a run that somebody has cancelled: it is an error. */
+  /** Chat Completions has no finish reason for a cancelled run, so it becomes an error. */
   override encode(event: RunEvent): string {
     const isCancelled = event.type === 'finish' && event.finishReason === 'cancelled'
     return super.encode(isCancelled ? CANCELLED : event)
   }
 
-  protected say(type: Spoken, text: string): string {
+  protected writeText(type: OutputKind, text: string): string {
     const field = FIELDS[type]
     if (!this.about.isStream) {
-      this.#said[field] += text
+      this.#text[field] += text
       return ''
     }
-    this.#around[field] ??= this.#chunk({ [field]: '' }).split('""')
-    return this.#around[field].join(JSON.stringify(text))
+    this.#templates[field] ??= this.#chunk({ [field]: '' }).split('""')
+    return this.#templates[field].join(JSON.stringify(text))
   }
 
-  protected ask(
+  protected writeRequest(
     { id, kind, toolCallId = id, toolName: name }: InputRequest,
     args: string,
   ): string | undefined {
@@ -71,11 +71,11 @@ export class ChatEncoder extends AnswerEncoder<Completion> {
     return this.#chunk({ tool_calls: [{ index, ...call }] })
   }
 
-  protected over(end: End): string {
-    const { isStream, tellsUsage } = this.about
+  protected writeEnd(end: LastEvent): string {
+    const { isStream, includesUsage } = this.about
     if (!isStream) return ''
     if (end.type === 'error') return sseData({ error: errorOf(end.error, end.code) })
-    const usage = tellsUsage ? sseData({ ...this.#facts('.chunk'), choices: [], usage: this.#usage }) : ''
+    const usage = includesUsage ? sseData({ ...this.#facts('.chunk'), choices: [], usage: this.#usage }) : ''
     return `${this.#chunk({}, this.#reason)}${usage}data: [DONE]\n\n`
   }
 
@@ -100,8 +100,8 @@ export class ChatEncoder extends AnswerEncoder<Completion> {
   }
 
   #chunk(delta: object, reason: string | null = null): string {
-    const { isStream, tellsUsage } = this.about
-    return isStream ? sseData(this.#whole('.chunk', { delta }, reason, tellsUsage && { usage: null })) : ''
+    const { isStream, includesUsage } = this.about
+    return isStream ? sseData(this.#whole('.chunk', { delta }, reason, includesUsage && { usage: null })) : ''
   }
 }
 

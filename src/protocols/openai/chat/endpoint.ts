@@ -9,22 +9,22 @@ import type { HistoryMessage } from '../../../agents/contract.ts'
 import { validate } from '../../../base/validation.ts'
 import type { Core } from '../../../core/built-in.ts'
 import type { Endpoint } from '../../../http/context.ts'
-import { toldBy } from '../../encoders/conversation.ts'
+import { askedRunOf } from '../../encoders/conversation.ts'
 import { answeredOnly } from '../../encoders/history.ts'
 import { answersTo } from '../answers.ts'
 import { asksJson, type CommonBody, clientToolsOf, commonFields, type Fields, objects } from '../body.ts'
 import { endpointOf } from '../endpoint.ts'
-import { messageOf, saidIn } from '../messages.ts'
+import { messageOf, splitInput } from '../messages.ts'
 import type { Models } from '../models.ts'
 import { ChatEncoder } from './encoder.ts'
 
 /** The body of a request. */
-export interface ChatBody extends CommonBody {
+export interface CompletionBody extends CommonBody {
   readonly messages: readonly Fields[]
 }
 
 /** The schema of a body. */
-export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
+export const CompletionBodySchema: v.GenericSchema<unknown, CompletionBody> = v.object({
   ...commonFields,
   messages: objects,
   n: v.optional(v.picklist([1], 'must be 1')),
@@ -33,24 +33,24 @@ export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
 /** Answers a conversation that the client remembers. */
 export function completeChat(core: Core, models: Models): Endpoint {
   return endpointOf(core, async (json, { owner }) => {
-    const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
+    const body = validate(CompletionBodySchema, json, 'invalid_body', 'body')
     const { model, stream: isStream = false } = body
     const { messages: _, tools: __, ...openai } = json
     const { response_format: format, stream_options: options } = openai
     const target = models.resolve(model)
     const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
-    const { input, earlier, given } = saidIn(messages, 'messages')
+    const { input, earlier, given } = splitInput(messages, 'messages')
     const clientTools = clientToolsOf(body)
     const about = {
       ...{ model, isStream, isJson: asksJson(format, target, 'response_format') },
-      tellsUsage: Object(options).include_usage === true,
+      includesUsage: Object(options).include_usage === true,
     }
     return {
       how: { metadata: { openai } },
       answers: given.length > 0 ? await answersTo({ given, earlier, target }, core.host, owner) : undefined,
       async asked() {
         const history = () => answeredOnly(earlier as HistoryMessage[])
-        return toldBy({ input, history, clientTools }, target)
+        return askedRunOf({ input, history, clientTools }, target)
       },
       toEncoder: facts => new ChatEncoder({ ...facts, ...about }),
     }

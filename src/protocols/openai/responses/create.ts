@@ -15,10 +15,10 @@ import { ignoring } from '../../../http/runs/ignoring.ts'
 import type { AskedRun } from '../../../http/runs/start-run.ts'
 import { parseConversation, RunInputSchema } from '../../../runs/input.ts'
 import type { Target } from '../../../runs/target.ts'
-import { idText, toldBy } from '../../encoders/conversation.ts'
+import { askedRunOf, idText } from '../../encoders/conversation.ts'
 import { answeredOnly } from '../../encoders/history.ts'
 import { askedForText } from '../../encoders/questions.ts'
-import { type Answers, answersTo, askedBy, checkTarget, idFor } from '../answers.ts'
+import { answersTo, checkTarget, idFor, type RunAnswers, requestsOf } from '../answers.ts'
 import {
   asksJson,
   type CommonBody,
@@ -31,19 +31,19 @@ import {
 import { endpointOf } from '../endpoint.ts'
 import { PREVIOUS } from '../errors.ts'
 import { idOf, runOf } from '../ids.ts'
-import { type Said, saidIn } from '../messages.ts'
+import { type ParsedInput, splitInput } from '../messages.ts'
 import type { Models } from '../models.ts'
-import { type About, ResponseEncoder } from './encoder.ts'
-import { itemsIn, toldIn } from './items.ts'
-import { findKept, historyOf, type KeptResponse, saidBy } from './kept.ts'
+import { ResponseEncoder, type ResponseOptions } from './encoder.ts'
+import { itemsIn, parseItems } from './items.ts'
+import { findKept, historyOf, type KeptResponse, outputMessagesOf } from './kept.ts'
 import { formatIn, idIn } from './object.ts'
 
-/** Most earlier responses that one input may name items of. */
+/** Most earlier responses whose items one input may refer to. */
 const MAX_REFERENCES = 100
 
-/** How responses are made. */
-export interface Making extends Pick<About, 'toolCalls'> {
-  /** Whether a response is kept where a request does not say. */
+/** Settings of responses. */
+export interface ResponseSettings extends Pick<ResponseOptions, 'toolCalls'> {
+  /** Whether to store responses if the request does not say so. */
   readonly store: boolean
 }
 
@@ -72,23 +72,23 @@ export const ResponsesBodySchema: v.GenericSchema<unknown, ResponsesBody> = v.ob
   text: v.optional(object),
 })
 
-/** What a request asks for. */
-interface Wanted {
+/** A request, checked and resolved. */
+interface RequestedResponse {
   readonly target: Target
-  readonly said: Said
+  readonly parsed: ParsedInput
   readonly body: ResponsesBody
   readonly clientTools: readonly ClientTool[] | undefined
   readonly previous: KeptResponse | undefined
 }
 
-/** Makes responses. */
-export function createResponse(core: Core, models: Models, { toolCalls, store }: Making): Endpoint {
+/** Makes the endpoint that creates responses. */
+export function createResponse(core: Core, models: Models, { toolCalls, store }: ResponseSettings): Endpoint {
   return endpointOf(core, async (json, state) => {
     const body = validate(ResponsesBodySchema, json, 'invalid_body', 'body')
     const { model, stream: isStream = false, background: isBackground = false } = body
     const { previous_response_id: previousId } = body
     if (body.store === false && isBackground) throw misfit('store', 'must be true with `background`')
-    // Whoever asks for it is told why it cannot be.
+    // An explicit `store` fails later with the reason, if runs cannot be stored.
     const isKept = body.store ?? (isBackground || (store && core.whyUnstored(state) === undefined))
     const target = models.resolve(model)
     const previous = previousId
@@ -96,8 +96,8 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
       : undefined
     if (previousId && previous === undefined) throw misfit(PREVIOUS, 'must be a kept response')
     const { clientTools } = parseConversation({ clientTools: clientToolsOf(body) })
-    const said = saidIn(toldIn(itemsIn(body.input)), 'input')
-    const wanted = { target, said, body, clientTools, previous }
+    const parsed = splitInput(parseItems(itemsIn(body.input)), 'input')
+    const wanted = { target, parsed, body, clientTools, previous }
     const answers = await answersIn(wanted, core, state)
     const { tools: _, ...openai } = json
     const about = {
@@ -110,18 +110,18 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     return {
       answers,
       how: { isBackground, keepsInput: isKept, metadata: { openai } },
-      asked: () => askedFor(wanted, core, state),
+      asked: () => newRunOf(wanted, core, state),
       toEncoder: facts => new ResponseEncoder({ ...facts, ...about }),
     }
   })
 }
 
-/** The answers that a request has: to what its items name, or to the question that the response before has asked. */
+/** The answers in a request: those of its items, or its text as the answer to the question of the previous response. */
 async function answersIn(
-  { target, said: { given, input, earlier }, previous }: Wanted,
+  { target, parsed: { given, input, earlier }, previous }: RequestedResponse,
   { host }: Pick<Core, 'host'>,
   { owner }: RequestState,
-): Promise<Answers | undefined> {
+): Promise<RunAnswers | undefined> {
   const record = previous?.record
   if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id }, host, owner)
   if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
@@ -129,12 +129,12 @@ async function answersIn(
   const question = askedForText(record.requests)
   if (question === undefined) return undefined
   checkTarget(record, target)
-  return { id: record.id, answers: [{ id: question.id, value: input }], asked: askedBy(record) }
+  return { id: record.id, answers: [{ id: question.id, value: input }], asked: requestsOf(record) }
 }
 
-/** A new run. */
-async function askedFor(
-  { target, said: { input, earlier }, body, clientTools, previous }: Wanted,
+/** The new run that a request asks for. */
+async function newRunOf(
+  { target, parsed: { input, earlier }, body, clientTools, previous }: RequestedResponse,
   core: Core,
   state: RequestState,
 ): Promise<AskedRun> {
@@ -154,22 +154,22 @@ async function askedFor(
     ...asCalled(await resolved(earlier, core, state), previous),
   ]
   const history = () => answeredOnly(messages)
-  return toldBy({ input, history, clientTools }, target)
+  return askedRunOf({ input, history, clientTools }, target)
 }
 
-/** Results with the ids by which the history of the response before them knows the calls. */
+/** The messages, whose results get the ids that the calls have in the history of the previous response. */
 function asCalled(messages: HistoryMessage[], previous: KeptResponse | undefined): HistoryMessage[] {
   if (previous === undefined) return messages
   const { record } = previous
-  const ids = new Map(askedBy(record).map(request => [idFor(record.id, request), request.toolCallId]))
+  const ids = new Map(requestsOf(record).map(request => [idFor(record.id, request), request.toolCallId]))
   return messages.map(each =>
     each.role === 'tool' ? { ...each, toolCallId: ids.get(each.toolCallId) ?? each.toolCallId } : each,
   )
 }
 
-/** Messages with what is only named. Throws `run_not_found` for an item of nothing that is kept for this client. */
+/** Replaces references by their messages. Throws `run_not_found` for an item of no stored response of this client. */
 async function resolved(
-  earlier: Said['earlier'],
+  earlier: ParsedInput['earlier'],
   core: Pick<Core, 'host'>,
   { owner }: RequestState,
 ): Promise<HistoryMessage[]> {
@@ -179,10 +179,10 @@ async function resolved(
       if (each.role === 'decision') return []
       if (each.role !== 'reference') return [each]
       const id = runOf(each.id) ?? ''
-      // A response has several items, and is told once.
+      // A response has several items, but its messages are added once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES) throw misfit('input', 'must name fewer responses')
-      return saidBy(await findKept(idOf('resp', id), core, owner))
+      return outputMessagesOf(await findKept(idOf('resp', id), core, owner))
     }),
   )
   return messages.flat()

@@ -1,48 +1,54 @@
 /**
- * A run in the words of Responses: as events, or as one object. The same events give the same again, with the same numbers.
+ * Encodes a run for Responses: as events, or as one object. The same events of a run give the same output with the same numbers.
  *
  * @module
  */
 
 import type { InputRequest, RunEvent } from '../../../agents/contract.ts'
 import { sseData } from '../../../web/sse.ts'
-import { AnswerEncoder, type AnswerOptions, type End, type Spoken, textOf } from '../answer-encoder.ts'
+import {
+  AnswerEncoder,
+  type AnswerOptions,
+  type LastEvent,
+  type OutputKind,
+  textOf,
+} from '../answer-encoder.ts'
 import type { Fields } from '../body.ts'
 import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
-import { type Asked, type Outcome, objectOf } from './object.ts'
+import { objectOf, type ResponseOutcome, type ResponseRequest } from './object.ts'
 
-/** What a response is about, and who reads it. */
-export interface About extends Asked, AnswerOptions {
-  /** How calls of tools are told that ran here. */
+/** The facts that a response contains or depends on. */
+export interface ResponseOptions extends ResponseRequest, AnswerOptions {
+  /** Whether the response contains the calls of tools that ran here. */
   readonly toolCalls: 'mcp_call' | 'hidden'
-  /** It is answered before it begins. */
+  /** Whether the response is answered before its run begins. */
   readonly isQueued?: boolean
-  /** What was answered for this run. */
+  /** The requests that were answered before this run. */
   readonly answered: readonly InputRequest[]
-  /** The number of the last event that its reader has. Default: -1, for none. */
+  /** The number of the last event that the client has. Default: -1, for none. */
   readonly after?: number | undefined
 }
 
 /** An item of the output. */
 type Item = { readonly id: string; readonly type: string } & Fields
 
-/** The item that is being said. */
+/** The open item. */
 interface Open {
-  readonly type: Spoken
+  readonly type: OutputKind
   readonly id: string
   readonly index: number
   text: string
 }
 
 /** A call of a tool that runs here. */
-interface Call {
+interface OpenCall {
   readonly name: string
   args: string
-  /** The request for an approval of it, where that is answered. */
+  /** The answered request for an approval of this call, if there was one. */
   readonly approval?: InputRequest
 }
 
-/** The names of what is said. */
+/** The names and forms of each kind of text. */
 const FORMS = {
   message: {
     prefix: 'msg',
@@ -64,16 +70,16 @@ const FORMS = {
   },
 } as const
 
-/** See the module's head. */
-export class ResponseEncoder extends AnswerEncoder<About> {
+/** Encodes the events of one run. */
+export class ResponseEncoder extends AnswerEncoder<ResponseOptions> {
   readonly #output: Item[] = []
-  /** Calls of tools without an end. */
-  readonly #calls = new Map<string, Call>()
+  /** Calls of tools that have not ended. */
+  readonly #calls = new Map<string, OpenCall>()
   #sequence = 0
   #open: Open | undefined
-  #outcome: Outcome
+  #outcome: ResponseOutcome
 
-  constructor(about: About) {
+  constructor(about: ResponseOptions) {
     super(about)
     this.#outcome = { status: about.isQueued ? 'queued' : 'in_progress' }
     for (const request of about.answered) {
@@ -89,10 +95,10 @@ export class ResponseEncoder extends AnswerEncoder<About> {
 
   begin(): string {
     const response = this.answer
-    return this.#tell('created', { response }) + this.#tell('in_progress', { response })
+    return this.#event('created', { response }) + this.#event('in_progress', { response })
   }
 
-  protected say(type: Spoken, text: string): string {
+  protected writeText(type: OutputKind, text: string): string {
     const form = FORMS[type]
     let before = ''
     let open = this.#open
@@ -103,23 +109,23 @@ export class ResponseEncoder extends AnswerEncoder<About> {
       this.#open = open
       const part = form.made('')
       before +=
-        this.#add(this.#spoken(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
+        this.#add(this.#itemOf(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
     }
     open.text += text
     return before + this.#part(open, `${form.text}.delta`, { delta: text, ...form.more })
   }
 
-  protected override more(event: RunEvent): string {
+  protected override writeOther(event: RunEvent): string {
     switch (event.type) {
       case 'tool_call_start': {
         const { id, name } = event.toolCall
-        // A run that goes on makes the call again that was approved.
+        // A run that continues makes an approved call again.
         if (!event.isClientTool && !this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
         return ''
       }
       case 'tool_call_ready': {
         const call = this.#calls.get(event.toolCallId)
-        // One that was approved may have been edited.
+        // The arguments may have been edited with the approval.
         if (call !== undefined) call.args = textOf(event.args ?? {})
         return ''
       }
@@ -130,7 +136,7 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     }
   }
 
-  /** A tool that runs here is told once it has: before that it may turn out to need an approval. */
+  /** Sends the call of a tool that ran here. It is sent after its end, because before that it may still need an approval. */
   #ran({ toolCallId, result, error }: Extract<RunEvent, { type: 'tool_call_end' }>): string {
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return ''
@@ -142,7 +148,7 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     const status = error === undefined ? 'completed' : 'failed'
     const approval_request_id = approval ? approvalIdOf(runOfRequest(approval), toolCallId) : null
     const item = { type: 'mcp_call', server_label: 'servable', name, arguments: args, output }
-    return this.#tellItem(
+    return this.#wholeItem(
       'mcp',
       { ...item, error: error ?? null, status, approval_request_id },
       { arguments: '', output: null, error: null, status: 'in_progress' },
@@ -154,7 +160,7 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     )
   }
 
-  protected ask(
+  protected writeRequest(
     { id, kind, toolCallId = id, toolName: name }: InputRequest,
     args: string,
   ): string | undefined {
@@ -163,10 +169,10 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     const call = { name, arguments: args }
     if (kind === 'approval') {
       const item = { type: 'mcp_approval_request', server_label: 'servable', ...call }
-      return this.#tellItem('mcpr', { ...item, id: approvalIdOf(runId, toolCallId) })
+      return this.#wholeItem('mcpr', { ...item, id: approvalIdOf(runId, toolCallId) })
     }
     const item = { type: 'function_call', call_id: callIdOf(runId, toolCallId), ...call, status: 'completed' }
-    return this.#tellItem(
+    return this.#wholeItem(
       'fc',
       item,
       { arguments: '', status: 'in_progress' },
@@ -177,30 +183,30 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     )
   }
 
-  /** Tells an item at once: how it begins, what is told of it in between, and the whole. */
-  #tellItem(
+  /** Sends an item at once: its first form, the events `between`, and its whole form. */
+  #wholeItem(
     prefix: string,
     whole: Fields & { readonly type: string },
     first: object = {},
     between: Readonly<Record<string, object>> = {},
   ): string {
-    let told = this.#close()
+    let output = this.#close()
     const index = this.#output.length
     const item = { id: this.#idAt(prefix, index), ...whole }
-    told += this.#add({ ...item, ...first })
-    for (const [name, fields] of Object.entries(between)) told += this.#at(index, name, fields)
-    return told + this.#done(index, item)
+    output += this.#add({ ...item, ...first })
+    for (const [name, fields] of Object.entries(between)) output += this.#at(index, name, fields)
+    return output + this.#done(index, item)
   }
 
-  protected over(end: End): string {
+  protected writeEnd(end: LastEvent): string {
     const before = this.#close()
     this.#outcome = this.#outcomeOf(end)
     const { status } = this.#outcome
-    const told = this.#tell(status === 'cancelled' ? 'incomplete' : status, { response: this.answer })
-    return before + told + (told && 'data: [DONE]\n\n')
+    const last = this.#event(status === 'cancelled' ? 'incomplete' : status, { response: this.answer })
+    return before + last + (last && 'data: [DONE]\n\n')
   }
 
-  #outcomeOf(end: End): Outcome {
+  #outcomeOf(end: LastEvent): ResponseOutcome {
     const { promptTokens, completionTokens, totalTokens } = this.usage
     const common = {
       afterMs: (end as RunEvent).at,
@@ -221,7 +227,7 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     return { ...common, status: 'incomplete', incomplete_details: { reason } }
   }
 
-  #tell(name: string, fields: object): string {
+  #event(name: string, fields: object): string {
     const sequence_number = this.#sequence++
     const { isStream, after = -1 } = this.about
     if (!isStream || sequence_number <= after) return ''
@@ -229,9 +235,9 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     return `event: ${type}\n${sseData({ type, sequence_number, ...fields })}`
   }
 
-  /** Tells something of an item. */
+  /** Sends an event of an item. */
   #at(output_index: number, name: string, fields?: object): string {
-    return this.#tell(name, { item_id: this.#output[output_index]?.id, output_index, ...fields })
+    return this.#event(name, { item_id: this.#output[output_index]?.id, output_index, ...fields })
   }
 
   #part({ type, index }: Open, name: string, fields: object): string {
@@ -239,15 +245,15 @@ export class ResponseEncoder extends AnswerEncoder<About> {
   }
 
   #add(item: Item): string {
-    return this.#tell('output_item.added', { output_index: this.#output.push(item) - 1, item })
+    return this.#event('output_item.added', { output_index: this.#output.push(item) - 1, item })
   }
 
   #done(output_index: number, item: Item): string {
     this.#output[output_index] = item
-    return this.#tell('output_item.done', { output_index, item })
+    return this.#event('output_item.done', { output_index, item })
   }
 
-  /** Ends what is being said. */
+  /** Ends the open item. */
   #close(): string {
     const open = this.#open
     if (open === undefined) return ''
@@ -258,11 +264,11 @@ export class ResponseEncoder extends AnswerEncoder<About> {
     return (
       this.#part(open, `${form.text}.done`, { text, ...form.more }) +
       this.#part(open, `${form.part}.done`, { part }) +
-      this.#done(index, this.#spoken(open, 'completed', [part]))
+      this.#done(index, this.#itemOf(open, 'completed', [part]))
     )
   }
 
-  #spoken({ type, id }: Open, status: string, parts: readonly object[]): Item {
+  #itemOf({ type, id }: Open, status: string, parts: readonly object[]): Item {
     return { type, id, ...FORMS[type].item(status, parts) }
   }
 
@@ -271,7 +277,7 @@ export class ResponseEncoder extends AnswerEncoder<About> {
   }
 }
 
-/** The run that has made a request: its id begins with it. */
+/** The run of a request. The request's id begins with the run's id. */
 function runOfRequest({ id }: InputRequest): string {
   return id.split('/', 1)[0] ?? ''
 }

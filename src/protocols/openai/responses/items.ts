@@ -1,32 +1,32 @@
 /**
- * The items of Responses.
+ * Reads the items of Responses.
  *
  * @module
  */
 
 import type { Fields } from '../body.ts'
-import { callOf, messageOf, type Told, textIn } from '../messages.ts'
+import { callOf, type InputItem, messageOf, textIn } from '../messages.ts'
 
-/** The items of an input: a text is one of the user. */
+/** The items of an input. A text becomes one message of the user. */
 export function itemsIn(input: unknown): readonly Fields[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : (input as readonly Fields[])
 }
 
-/** Reads items. Throws `invalid_body` for one that is not well formed. Unknown ones are left out. */
-export function toldIn(items: readonly Fields[]): Told[] {
-  const told: Told[] = []
+/** Reads items. Throws `invalid_body` for a malformed item. Unknown types are left out. */
+export function parseItems(items: readonly Fields[]): InputItem[] {
+  const parsed: InputItem[] = []
   for (const [at, item] of items.entries()) {
     const path = `input.${at}`
-    const last = told.at(-1)
-    // Calls of one assistant are one message: the results of all come after it.
-    if (item.type !== 'function_call') told.push(...toTold(item, path))
+    const last = parsed.at(-1)
+    // Successive calls become one message of the assistant, and their results follow it.
+    if (item.type !== 'function_call') parsed.push(...parseItem(item, path))
     else if (last?.role === 'assistant') last.toolCalls.push(callOf(item.call_id, item, path))
-    else told.push({ role: 'assistant', toolCalls: [callOf(item.call_id, item, path)] })
+    else parsed.push({ role: 'assistant', toolCalls: [callOf(item.call_id, item, path)] })
   }
-  return told
+  return parsed
 }
 
-function toTold(item: Fields, path: string): Told[] {
+function parseItem(item: Fields, path: string): InputItem[] {
   const { type = 'message', id, call_id, approval_request_id, reason } = item
   switch (type) {
     case 'message':
@@ -46,7 +46,7 @@ function toTold(item: Fields, path: string): Told[] {
   }
 }
 
-/** An item as lists show it. `id` is for one that has none. */
+/** An item in a list. An item without an id gets `id`. */
 export function listed(item: Fields, id: string): { id: string } {
   const { role, content } = item
   const type = role === 'assistant' ? 'output_text' : 'input_text'

@@ -1,5 +1,5 @@
 /**
- * Responses that are kept: each is a stored run with what it was asked with, and its log tells its output again.
+ * Stored responses. Each is a stored run with the body of its request. The output is encoded again from the run's log.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { ServableError } from '../../../base/errors.ts'
 import type { Core } from '../../../core/built-in.ts'
 import { ignoring } from '../../../http/runs/ignoring.ts'
 import type { Viewer } from '../../../runs/stored/host.ts'
-import type { Asked } from '../../../runs/stored/journal.ts'
+import type { StoredRequest } from '../../../runs/stored/journal.ts'
 import type { RunRecord } from '../../../runs/stored/record.ts'
 import { textOf } from '../answer-encoder.ts'
 import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
 import { idOf, runOf } from '../ids.ts'
-import { type About, ResponseEncoder } from './encoder.ts'
+import { ResponseEncoder, type ResponseOptions } from './encoder.ts'
 import { itemsIn, listed } from './items.ts'
 import { formatIn } from './object.ts'
 
-/** Runs that go on from each other, each with answers. */
+/** Most runs that continue each other and are read for one history. */
 const MAX_CHAIN = 100
 
-/** A kept response. */
+/** A stored response. */
 export interface KeptResponse {
   readonly record: RunRecord
-  readonly asked: Asked
+  readonly asked: StoredRequest
   readonly body: CommonBody & Fields
 }
 
-/** Finds one. Throws `run_not_found` for one that is not kept, and for another owner's. */
+/** Finds a stored response. Throws `run_not_found` if it is not stored, or belongs to another owner. */
 export async function findKept(
   id: string,
   { host }: Pick<Core, 'host'>,
@@ -44,10 +44,10 @@ export async function findKept(
   throw new ServableError('run_not_found', 'There is no such response')
 }
 
-/** Tells one again. */
+/** Makes the encoder that encodes a stored response again. */
 export function encoderOf(
   { record, asked, body }: KeptResponse,
-  how: Pick<About, 'toolCalls' | 'maxLength' | 'isStream' | 'after'>,
+  how: Pick<ResponseOptions, 'toolCalls' | 'maxLength' | 'isStream' | 'after'>,
 ): ResponseEncoder {
   const { id: runId, continuedFrom: from } = record
   return new ResponseEncoder({
@@ -63,12 +63,12 @@ export function encoderOf(
   })
 }
 
-/** What a response was asked with, without what came before, oldest first. */
+/** The input items of a response's own request, oldest first. */
 export function inputItemsOf({ record, body }: KeptResponse): readonly { id: string }[] {
   return itemsIn(body.input).map((item, at) => listed(item, idOf('in', record.id, `_${at}`)))
 }
 
-/** What was said up to a response, and in it. Its instructions are its own. */
+/** The messages up to a response, and its own. Its instructions are left out, because they apply only to that response. */
 export async function historyOf(
   { record, asked, body }: KeptResponse,
   { host }: Pick<Core, 'host'>,
@@ -77,49 +77,53 @@ export async function historyOf(
   const { history = [] } = asked.options
   const [first] = history
   const hasInstructions = first?.role === 'system' && first.content === body.instructions
-  const said = saidBy({ record, asked })
+  const messages = outputMessagesOf({ record, asked })
   const find = (id: string) => host.get(id, viewer).catch(ignoring('run_not_found'))
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
     before = await find(before.continuedFrom)
-    if (before !== undefined) said.unshift(...saidBy({ record: before }))
+    if (before !== undefined) messages.unshift(...outputMessagesOf({ record: before }))
   }
-  // What was answered elsewhere went on: else a model would do again what was approved.
+  // The runs that continued it are added. Without them, a model would repeat approved calls.
   let after: RunRecord | undefined = record
   for (let count = 0; after?.continuedBy && count < MAX_CHAIN; count++) {
     after = await find(after.continuedBy)
-    if (after !== undefined) said.push(...saidBy({ record: after }))
+    if (after !== undefined) messages.push(...outputMessagesOf({ record: after }))
   }
-  return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...asRun(said)]
+  return [
+    ...history.slice(hasInstructions ? 1 : 0),
+    { role: 'user', content: asked.input },
+    ...asRun(messages),
+  ]
 }
 
-/** A call that waited is told again by the run that goes on, with the arguments with which it ran. */
-function asRun(said: readonly HistoryMessage[]): HistoryMessage[] {
+/** Gives calls that waited the arguments with which they ran. The run that continued has the same calls with these arguments. */
+function asRun(messages: readonly HistoryMessage[]): HistoryMessage[] {
   const callsOf = (message: HistoryMessage) => (message.role === 'assistant' && message.toolCalls) || []
-  const ran = new Map(said.flatMap(callsOf).map(call => [call.toolCallId, call]))
-  return said.map(message =>
+  const ran = new Map(messages.flatMap(callsOf).map(call => [call.toolCallId, call]))
+  return messages.map(message =>
     message.role === 'assistant' && message.toolCalls
       ? { ...message, toolCalls: message.toolCalls.map(call => ran.get(call.toolCallId) ?? call) }
       : message,
   )
 }
 
-/** What a run was given by tools of its client, and what it has said: its calls, their results, and its text. */
-export function saidBy({
+/** The messages of a run: results of its client's tools, its calls with their results, and its text. */
+export function outputMessagesOf({
   record: { result },
   asked,
 }: Pick<KeptResponse, 'record'> & Partial<KeptResponse>): HistoryMessage[] {
-  const said: HistoryMessage[] = []
-  const give = (toolCallId = '', given: unknown) => said.push({ role: 'tool', toolCallId, result: given })
+  const messages: HistoryMessage[] = []
+  const give = (toolCallId = '', given: unknown) => messages.push({ role: 'tool', toolCallId, result: given })
   for (const { request, answer } of asked?.continues?.work.answered ?? [])
     if ('result' in answer) give(request.toolCallId, answer.result)
-  if (result === undefined) return said
+  if (result === undefined) return messages
   const { text, structured } = result
   const toolCalls = result.toolCalls.map(({ error, result: given = error && { error }, ...call }) => {
     if (given !== undefined) give(call.toolCallId, given)
     return call
   })
   const content = text || textOf(structured ?? '')
-  said.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
-  return said
+  messages.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
+  return messages
 }

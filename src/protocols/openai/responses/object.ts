@@ -1,5 +1,5 @@
 /**
- * The response object, with every field that Open Responses demands.
+ * Makes the response object, with every field that Open Responses requires.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import type { AnswerOptions } from '../answer-encoder.ts'
 import type { Fields } from '../body.ts'
 import { idOf } from '../ids.ts'
 
-/** What was asked for. */
-export interface Asked extends AnswerOptions {
+/** The request of a response. */
+export interface ResponseRequest extends AnswerOptions {
   /** The body of the request, without nulls. */
   readonly body: Fields
   readonly clientTools: readonly ClientTool[] | undefined
-  /** The id of the response that this one goes on from. */
+  /** The id of the response that this one continues. */
   readonly previous: unknown
   readonly isBackground: boolean
   readonly isKept: boolean
 }
 
-/** How a response stands. */
-export interface Outcome {
+/** The status of a response. */
+export interface ResponseOutcome {
   readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly error?: { readonly code: string; readonly message: string }
   readonly incomplete_details?: { readonly reason: string }
@@ -31,17 +31,21 @@ export interface Outcome {
   readonly afterMs?: number | undefined
 }
 
-/** Makes the object. What nobody here goes by has the defaults of OpenAI. */
-export function objectOf(asked: Asked, outcome: Outcome, output: readonly object[]): object {
+/** Makes the object. Fields that this service does not use have OpenAI's defaults. */
+export function objectOf(
+  asked: ResponseRequest,
+  outcome: ResponseOutcome,
+  output: readonly object[],
+): object {
   const { runId, createdMs, model, body, clientTools = [], previous = null, isBackground, isKept } = asked
-  const { afterMs = 0, ...stands } = outcome
+  const { afterMs = 0, ...current } = outcome
   const { instructions = null, user = null, safety_identifier = null, prompt_cache_key = null } = body
   const { metadata = {}, tool_choice = 'auto', conversation } = body
   const seconds = (ms: number) => Math.floor(ms / 1000)
   return {
     ...{ id: idOf('resp', runId), object: 'response', created_at: seconds(createdMs) },
-    completed_at: stands.status === 'completed' ? seconds(createdMs + afterMs) : null,
-    ...{ error: null, incomplete_details: null, usage: null, ...stands },
+    completed_at: current.status === 'completed' ? seconds(createdMs + afterMs) : null,
+    ...{ error: null, incomplete_details: null, usage: null, ...current },
     ...{ model, output, previous_response_id: previous, instructions },
     ...(conversation !== undefined && { conversation: { id: idIn(conversation) } }),
     ...{ user, safety_identifier, prompt_cache_key, metadata, tool_choice },
@@ -55,7 +59,7 @@ export function objectOf(asked: Asked, outcome: Outcome, output: readonly object
   }
 }
 
-/** The id of a conversation: a text, or in an object. */
+/** The id of a conversation, given as text or as an object with an id. */
 export function idIn(conversation: unknown): unknown {
   return isObject(conversation) ? conversation.id : conversation
 }

@@ -1,5 +1,5 @@
 /**
- * `/responses`: making them, and reading, cancelling and deleting those that are kept.
+ * `/responses`: routes that create responses, and that read, cancel and delete stored ones.
  *
  * @module
  */
@@ -12,29 +12,34 @@ import { ignoring } from '../../../http/runs/ignoring.ts'
 import { StartedRun } from '../../../http/runs/start-run.ts'
 import { checkPermitOf } from '../../../runs/permit.ts'
 import { jsonReply, type Reply } from '../../../web/reply.ts'
-import { told } from '../endpoint.ts'
+import { replyWith } from '../endpoint.ts'
 import type { Models } from '../models.ts'
 import type { MakeRoute } from '../routes.ts'
-import { createResponse, type Making } from './create.ts'
+import { createResponse, type ResponseSettings } from './create.ts'
 import { encoderOf, findKept, inputItemsOf, type KeptResponse } from './kept.ts'
 
 /** Makes the routes, below a path. */
-export function responseRoutes(core: Core, models: Models, making: Making, route: MakeRoute): Route[] {
+export function responseRoutes(
+  core: Core,
+  models: Models,
+  making: ResponseSettings,
+  route: MakeRoute,
+): Route[] {
   const { host, runs } = core
   const find = async (state: RequestState): Promise<KeptResponse> => {
     const kept = await findKept(state.params.id ?? '', core, state.owner)
     state.runId = kept.record.id
     return kept
   }
-  const tell = async (kept: KeptResponse, request: Request, state: RequestState): Promise<Reply> => {
+  const reply = async (kept: KeptResponse, request: Request, state: RequestState): Promise<Reply> => {
     const query = queryOf(request.url)
-    // Asking for the head follows nothing: leaving could end the run.
+    // A HEAD request must not follow the run, because closing its stream could end the run.
     const isStream = query.get('stream') === 'true' && request.method === 'GET'
     const { record } = kept
     const how = { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) }
     const encoder = encoderOf(kept, how)
     const isAtOnce = record.status === 'queued' || record.status === 'running'
-    return told(new StartedRun(undefined, record, host, state.owner), encoder, core, {
+    return replyWith(new StartedRun(undefined, record, host, state.owner), encoder, core, {
       request,
       state,
       isAtOnce,
@@ -42,7 +47,7 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
   }
   return [
     route('POST', 'responses', createResponse(core, models, making)),
-    route('GET', 'responses/:id', async (request, state) => tell(await find(state), request, state)),
+    route('GET', 'responses/:id', async (request, state) => reply(await find(state), request, state)),
     route('DELETE', 'responses/:id', async (_, state) => {
       const { record } = await find(state)
       await host.delete(record.id, state.owner)
@@ -55,7 +60,7 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
         throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
       await checkPermitOf(core.runs.permit, state, () => kept.record)
       const record = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
-      return tell({ ...kept, ...(record && { record }) }, request, state)
+      return reply({ ...kept, ...(record && { record }) }, request, state)
     }),
     route('GET', 'responses/:id/input_items', async (request, state) =>
       jsonReply(pageOf(inputItemsOf(await find(state)), queryOf(request.url))),
@@ -70,7 +75,7 @@ function startOf(query: URLSearchParams): number {
   throw new ServableError('invalid_query', '`starting_after` must be a number')
 }
 
-/** All of a list in one page. */
+/** The whole list as one page. */
 function pageOf(items: readonly { readonly id: string }[], query: URLSearchParams): object {
   const data = query.get('order') === 'asc' ? items : items.toReversed()
   return { object: 'list', data, first_id: data[0]?.id, last_id: data.at(-1)?.id, has_more: false }

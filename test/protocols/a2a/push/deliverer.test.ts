@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { createWake, later } from '../../../../src/base/wake.ts'
-import { Deliverer } from '../../../../src/protocols/a2a/push/deliverer.ts'
+import { PushDeliverer } from '../../../../src/protocols/a2a/push/deliverer.ts'
 import { addPush } from '../../../../src/protocols/a2a/push/kept.ts'
 import { PUSH_DEFAULTS } from '../../../../src/protocols/a2a/push/options.ts'
 import { logOf } from '../../../../src/protocols/a2a/tasks/log-name.ts'
@@ -53,7 +53,7 @@ it('goes on with configs that it claims once more while they wait for a place', 
   let sent = 0
   let now = Date.now()
   vi.spyOn(Date, 'now').mockImplementation(() => now)
-  const deliverer = new Deliverer({
+  const deliverer = new PushDeliverer({
     store,
     settings: PUSH_DEFAULTS,
     sender: {
@@ -97,7 +97,7 @@ it('leaves what another process sends, whose clock is a little ahead', async () 
   vi.spyOn(Date, 'now').mockImplementation(() => now)
   const sent: string[] = []
   const make = () =>
-    new Deliverer({
+    new PushDeliverer({
       store,
       // A claim lasts longer than any wait for the next try.
       settings: { ...PUSH_DEFAULTS, maxRetryMs: 1000 },

@@ -11,7 +11,7 @@ function told(...events: readonly RunEvent[]): unknown[] {
     after: 0,
     send: (event, payload, seq) => sent.push([event, payload, seq]),
   })
-  for (const event of events) sender.tell(event)
+  for (const event of events) sender.push(event)
   return sent
 }
 

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readPlace, SocketPosition } from '../../../../src/protocols/event-socket/gateway/socket-position.ts'
+import {
+  readPosition,
+  SocketPosition,
+} from '../../../../src/protocols/event-socket/gateway/socket-position.ts'
 
 const SOCKET = 'abcdefgh-the-rest'
 
@@ -28,7 +31,7 @@ describe('a place', () => {
           const n = [...open.keys()][index] ?? place.begin()
           if (isLast) open.delete(n)
           else open.set(n, seq)
-          expect(readPlace(place.advance(n, seq, isLast), SOCKET, place.begun)).toEqual({
+          expect(readPosition(place.advance(n, seq, isLast), SOCKET, place.begun)).toEqual({
             begun: place.begun,
             open,
           })
@@ -38,7 +41,7 @@ describe('a place', () => {
   })
 
   it.each([undefined, null])('is nothing where the client has had no event: %s', text => {
-    expect(readPlace(text, SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
+    expect(readPosition(text, SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
   })
 
   it.each([
@@ -59,13 +62,13 @@ describe('a place', () => {
     'abcdefgh;1;2.0',
     ' ;1',
   ])('is not %j', text => {
-    expect(readPlace(text, SOCKET, 8)).toBeUndefined()
+    expect(readPosition(text, SOCKET, 8)).toBeUndefined()
   })
 
   it('of another socket says nothing of this one', () => {
     const other = new SocketPosition('another-socket')
     other.begin()
-    expect(readPlace(other.advance(1, 9, false), SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
+    expect(readPosition(other.advance(1, 9, false), SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
   })
 
   it('is never more than was given out, whatever a client says', () => {
@@ -74,7 +77,7 @@ describe('a place', () => {
         fc.oneof(fc.string(), fc.stringMatching(/^(abcdefgh;)?[0-9a-z.;]{0,30}$/)),
         fc.nat(50),
         (text, last) => {
-          const seen = readPlace(text, SOCKET, last)
+          const seen = readPosition(text, SOCKET, last)
           if (seen === undefined) return
           expect(seen.begun).toBeLessThanOrEqual(last)
           for (const n of seen.open.keys()) expect(n).toBeLessThanOrEqual(seen.begun)
@@ -85,6 +88,6 @@ describe('a place', () => {
   })
 
   it('is not read where it is longer than any', () => {
-    expect(readPlace(`abcdefgh;1${';1.1'.repeat(3000)}`, SOCKET, 1)).toBeUndefined()
+    expect(readPosition(`abcdefgh;1${';1.1'.repeat(3000)}`, SOCKET, 1)).toBeUndefined()
   })
 })

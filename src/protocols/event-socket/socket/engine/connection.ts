@@ -1,4 +1,4 @@
-/** The connection of a client, as the handlers of an engine see it. */
+/** The interface of a client's connection, for the handlers of an engine. */
 
 import { type Identity, keptOf } from '../../../../http/platform.ts'
 
@@ -27,7 +27,7 @@ export interface Handshake {
   readonly requestId?: string
 }
 
-/** What a sleeping session keeps of its handshake: no headers, and of the identity what it needs. */
+/** The handshake of a sleeping session: without headers, and with the necessary members of the identity. */
 export function keptHandshake({ identity, ...rest }: Handshake): Handshake {
   return {
     ...rest,

@@ -9,33 +9,33 @@ import { createAddressReader } from '../../../../web/client-address.ts'
 import { isAddressed } from '../../../../web/host.ts'
 import type { AddressReader } from '../../../../web/ip-address.ts'
 import type { Handshake } from './connection.ts'
+import type { ConnectionSlots } from './connection-slots.ts'
 import type { EngineSettings } from './options.ts'
-import type { Places } from './places.ts'
 import { openResponse, poll, post } from './polling.ts'
-import { type Refusal, refuse } from './refusal.ts'
-import type { Session } from './session.ts'
+import { type RefusalName, refuse } from './refusal.ts'
+import type { EngineSession } from './session.ts'
 import { SessionSocket, surplusSocket, UpgradeSocket } from './upgrade.ts'
 
 /** The parts that the requests of one engine share. */
-export interface EndpointOptions {
+export interface EngineEndpointOptions {
   readonly settings: EngineSettings
-  readonly sessions: ReadonlyMap<string, Session>
-  readonly places: Places
+  readonly sessions: ReadonlyMap<string, EngineSession>
+  readonly slots: ConnectionSlots
   /** Makes a session: on the WebSocket if one is given, otherwise on polling. */
-  readonly open: (handshake: Handshake, socket?: RawSocket, isPlain?: boolean) => Session
+  readonly open: (handshake: Handshake, socket?: RawSocket, isPlain?: boolean) => EngineSession
   readonly isFull: (handshake: Handshake) => boolean
 }
 
 /** Answers a request that `allow` has let through. */
-export type Endpoint = (request: Request, platform: Platform) => Response | Promise<Response>
+export type EngineEndpoint = (request: Request, platform: Platform) => Response | Promise<Response>
 
 /** The options, and what else is needed to open a session. */
-interface Opening extends EndpointOptions {
+interface Opening extends EngineEndpointOptions {
   readonly addressOf: AddressReader
 }
 
 /** Makes the endpoint of an engine. */
-export function createEndpoint(options: EndpointOptions): Endpoint {
+export function createEndpoint(options: EngineEndpointOptions): EngineEndpoint {
   const { settings } = options
   const engine = { ...options, addressOf: createAddressReader(settings.trustProxy, settings.onError) }
   const path = withoutSlash(settings.path)
@@ -47,7 +47,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     const wrong = whatIsWrong(request, searchParams, platform)
     if (wrong !== undefined) return refuse(wrong)
     const sid = searchParams.get('sid')
-    return sid === null ? open(engine, request, platform) : goOn(engine, sid, request, platform)
+    return sid === null ? open(engine, request, platform) : continueSession(engine, sid, request, platform)
   }
 }
 
@@ -87,7 +87,11 @@ function isPlain(request: Request, query: URLSearchParams): boolean {
   return !query.has('EIO') && isUpgrade(request)
 }
 
-function whatIsWrong(request: Request, query: URLSearchParams, { upgrade }: Platform): Refusal | undefined {
+function whatIsWrong(
+  request: Request,
+  query: URLSearchParams,
+  { upgrade }: Platform,
+): RefusalName | undefined {
   const transport = query.get('transport')
   const isWebSocket = transport === 'websocket' && upgrade !== undefined
   if (transport !== 'polling' && !isWebSocket) return 'unknownTransport'
@@ -112,8 +116,8 @@ function open(engine: Opening, request: Request, platform: Platform, isPlainSock
   return openResponse(openFrame(id, upgrades, engine.settings))
 }
 
-function goOn(
-  { settings, sessions, places }: EndpointOptions,
+function continueSession(
+  { settings, sessions, slots }: EngineEndpointOptions,
   sid: string,
   request: Request,
   platform: Platform,
@@ -123,7 +127,7 @@ function goOn(
   // A session belongs to the user who opened it, even if someone else knows its id.
   const isOwn = session?.handshake.identity?.id === platform.identity?.id
   if (session === undefined || session.isClosed || !isOwn) return refuse('unknownSession')
-  if (isUpgrade(request)) return moveToSocket(session, request, { settings, places }, platform)
+  if (isUpgrade(request)) return moveToSocket(session, request, { settings, slots }, platform)
   if (session.transport === 'websocket') return refuse('badRequest')
   if (request.method === 'GET') return poll(session)
   if (request.method === 'POST' && session.isOpen) return post(session, request, settings.maxPayload)
@@ -132,17 +136,17 @@ function goOn(
 
 /** A session has at most one WebSocket. A second one is closed ("WebSocket"). */
 function moveToSocket(
-  session: Session,
+  session: EngineSession,
   request: Request,
-  { settings, places }: Pick<EndpointOptions, 'settings' | 'places'>,
+  { settings, slots }: Pick<EngineEndpointOptions, 'settings' | 'slots'>,
   platform: Platform,
 ): Response {
-  // The session has a place. But WebSockets that were refused before may still be open.
-  if (places.isFull(session.handshake, 0)) return refuse('tooMany')
+  // The session has a slot. But WebSockets that were refused before may still be open.
+  if (slots.isFull(session.handshake, 0)) return refuse('tooMany')
   const isTaken = session.attempt !== undefined || session.transport === 'websocket' || !session.isOpen
-  if (isTaken) return platform.upgrade?.(surplusSocket(session, places)) ?? refuse('badRequest')
+  if (isTaken) return platform.upgrade?.(surplusSocket(session, slots)) ?? refuse('badRequest')
   const until = settings.now() + settings.upgradeTimeout
-  const attempt = new UpgradeSocket(settings, session, places, until, wantsText(request.url))
+  const attempt = new UpgradeSocket(settings, session, slots, until, wantsText(request.url))
   session.attempt = attempt
   const response = platform.upgrade?.(attempt)
   if (response !== undefined) return response

@@ -11,11 +11,11 @@ import {
   type RawSocketHandlers,
 } from '../../../../http/platform.ts'
 import type { Handshake } from './connection.ts'
+import { ConnectionSlots } from './connection-slots.ts'
 import { createEndpoint, openFrame, wantsText } from './endpoint.ts'
 import { type EngineHooks, type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
-import { Places } from './places.ts'
 import { refuse } from './refusal.ts'
-import { Session } from './session.ts'
+import { EngineSession } from './session.ts'
 import type { SessionEvents, SessionSnapshot } from './session-contracts.ts'
 import { createTicker } from './ticker.ts'
 import { SessionSocket } from './upgrade.ts'
@@ -65,18 +65,18 @@ export function createEngine(options: EngineOptions = {}): SocketEndpoint {
 /** Makes an engine with hooks for a protocol on top of it. */
 export function createEngineWith(options: EngineOptions, hooks: EngineHooks): SocketEndpoint {
   const settings = resolveEngine(options)
-  const sessions = new Map<string, Session>()
-  const places = new Places(settings)
+  const sessions = new Map<string, EngineSession>()
+  const slots = new ConnectionSlots(settings)
   const ticker = createTicker(settings, sessions, hooks)
-  const events = createEvents(options, settings, { sessions, places }, hooks)
+  const events = createEvents(options, settings, { sessions, slots }, hooks)
   const sessionSettings = { ...settings, admission: hooks.admission }
   let isClosed = false
 
-  const open = (handshake: Handshake, socket?: RawSocket, isPlain = false): Session => {
+  const open = (handshake: Handshake, socket?: RawSocket, isPlain = false): EngineSession => {
     const id = settings.generateId(handshake)
-    const session = new Session(id, handshake, sessionSettings, events, settings.now(), isPlain)
+    const session = new EngineSession(id, handshake, sessionSettings, events, settings.now(), isPlain)
     sessions.set(session.id, session)
-    places.take(handshake)
+    slots.take(handshake)
     ticker.start()
     if (socket !== undefined) {
       if (!isPlain) socket.send(openFrame(session.id, [], settings))
@@ -88,9 +88,9 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
   const endpoint = createEndpoint({
     settings,
     sessions,
-    places,
+    slots,
     open,
-    isFull: handshake => isClosed || places.isFull(handshake),
+    isFull: handshake => isClosed || slots.isFull(handshake),
   })
 
   return {
@@ -114,11 +114,11 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
       ticker.stop()
     },
     restore(snapshot, socket) {
-      let session: Session | undefined
+      let session: EngineSession | undefined
       try {
-        session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
+        session = EngineSession.restore(snapshot, socket, sessionSettings, events, settings.now())
         sessions.set(session.id, session)
-        places.take(session.handshake)
+        slots.take(session.handshake)
         ticker.start()
         hooks.restore?.(session, snapshot.layer)
       } catch (error) {
@@ -153,7 +153,7 @@ function isAllowed(
 function createEvents(
   options: EngineOptions,
   settings: EngineSettings,
-  { sessions, places }: { sessions: Map<string, Session>; places: Places },
+  { sessions, slots }: { sessions: Map<string, EngineSession>; slots: ConnectionSlots },
   hooks: EngineHooks,
 ): SessionEvents {
   const { onMessage, onClose } = options
@@ -173,7 +173,7 @@ function createEvents(
     },
     gone(session) {
       sessions.delete(session.id)
-      places.give(session.handshake)
+      slots.give(session.handshake)
     },
   }
 }

@@ -5,7 +5,7 @@ import { ServableError } from '../../../../base/errors.ts'
 import type { Platform } from '../../../../http/platform.ts'
 import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../../../../web/client-address.ts'
 import type { CloseReason, Connection, Handshake } from './connection.ts'
-import type { SessionSettings } from './session-contracts.ts'
+import type { EngineSessionSettings } from './session-contracts.ts'
 
 /** The limits and times of an engine. Times are milliseconds. */
 export interface EngineLimits {
@@ -24,8 +24,8 @@ export interface EngineLimits {
   /** Most bytes that may wait for one client. A client that reads more slowly is disconnected. Default: 4 MiB. */
   readonly maxBufferedBytes?: number
   /**
-   * Most clients at a time. One whose WebSocket was closed counts until its connection is gone. More are refused with HTTP 503.
-   * Default: 10,000.
+   * Most clients at a time. A client whose WebSocket was closed counts until its connection has ended. More are refused with HTTP
+   * 503. Default: 10,000.
    */
   readonly maxSessions?: number
   /**
@@ -34,7 +34,7 @@ export interface EngineLimits {
    */
   readonly maxSessionsPerIp?: number
   /**
-   * How the client's address is found behind a proxy. Default: no proxy is trusted, so behind one all clients have the proxy's
+   * How to find the client's address behind a proxy. Default: no proxy is trusted, so behind one all clients have the proxy's
    * address.
    */
   readonly trustProxy?: TrustProxy
@@ -54,7 +54,7 @@ export interface EngineLimits {
    * request may.
    */
   readonly allow?: (request: Request, platform: Platform) => boolean | Promise<boolean>
-  /** A monotonic clock, in milliseconds. If snapshots are restored elsewhere, all places need the same clock. */
+  /** A monotonic clock, in milliseconds. If snapshots are restored in another process, all processes need the same clock. */
   readonly now?: () => number
   /** What advances the time: a timer while there are sessions, or your calls of `tick`. Default: `timer`. */
   readonly ticks?: 'timer' | 'caller'
@@ -133,11 +133,11 @@ export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.pat
 
 /** The hooks of a protocol on top of an engine, besides its handlers. */
 export interface EngineHooks {
-  readonly admission: SessionSettings['admission']
+  readonly admission: EngineSessionSettings['admission']
   /** Is called at every tick. Returns the time until which ticks are needed even without sessions. */
   readonly tick?: (now: number) => number
   readonly pong?: (connection: Connection) => void
-  /** Returns what to store with the session. `restore` gets it back. */
+  /** Returns data to store with the session. `restore` gets it back. */
   readonly snapshot?: (connection: Connection) => unknown
   readonly restore?: (connection: Connection, layer: unknown) => void
 }

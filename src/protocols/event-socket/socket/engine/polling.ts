@@ -8,7 +8,7 @@ import { isServableError } from '../../../../base/errors.ts'
 import { readText } from '../../../../web/body.ts'
 import { decodePayload, encodePayload, type Frame } from './packet.ts'
 import { refuse } from './refusal.ts'
-import type { Session } from './session.ts'
+import type { EngineSession } from './session.ts'
 import type { PollSink } from './session-contracts.ts'
 
 const HEADERS = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 'no-store' }
@@ -16,7 +16,7 @@ const HEADERS = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 
 const encoder = new TextEncoder()
 
 /** Answers a `GET`: with the waiting packets, or once there is one. */
-export function poll(session: Session): Response | Promise<Response> {
+export function poll(session: EngineSession): Response | Promise<Response> {
   if (session.hasPoll) {
     session.end('parse error')
     return refuse('badRequest')
@@ -27,7 +27,7 @@ export function poll(session: Session): Response | Promise<Response> {
 }
 
 /** Answers a `POST` with `ok` after its packets are handled. */
-export async function post(session: Session, request: Request, maxPayload: number): Promise<Response> {
+export async function post(session: EngineSession, request: Request, maxPayload: number): Promise<Response> {
   if (session.isPosting) {
     session.end('parse error')
     return refuse('badRequest')
@@ -59,7 +59,7 @@ function wasTooLarge(error: unknown): { readonly isTooLarge: boolean } {
 }
 
 /** Passes the frames to the session. Returns false if one of them is invalid or the session is not open. */
-function receiveAll(session: Session, frames: readonly Frame[] | undefined): boolean {
+function receiveAll(session: EngineSession, frames: readonly Frame[] | undefined): boolean {
   if (!session.isOpen) return false
   if (frames === undefined) {
     session.end('parse error')
@@ -73,7 +73,7 @@ function receiveAll(session: Session, frames: readonly Frame[] | undefined): boo
  * A poll whose head is sent before its body. On some runtimes only this shows that the client has left (workerd reports
  * nothing before the head).
  */
-function streamPoll(session: Session): Response {
+function streamPoll(session: EngineSession): Response {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       waitFor(session, payload => {
@@ -92,7 +92,7 @@ function streamPoll(session: Session): Response {
 }
 
 /** A poll during an upgrade. It is answered with `noop` soon, or refused once the session has moved. */
-function holdPoll(session: Session): Promise<Response> {
+function holdPoll(session: EngineSession): Promise<Response> {
   return new Promise(resolve => {
     waitFor(session, payload =>
       resolve(payload === undefined ? refuse('badRequest') : payloadResponse(payload)),
@@ -100,7 +100,7 @@ function holdPoll(session: Session): Promise<Response> {
   })
 }
 
-function waitFor(session: Session, end: PollSink['end']): void {
+function waitFor(session: EngineSession, end: PollSink['end']): void {
   const sink: PollSink = {
     // Packets that are sent in the same turn go into one payload.
     ready: () => queueMicrotask(() => session.drain(sink)),

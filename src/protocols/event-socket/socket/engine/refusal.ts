@@ -14,10 +14,10 @@ const REFUSALS = {
 } as const
 
 /** Why a request is refused. */
-export type Refusal = keyof typeof REFUSALS
+export type RefusalName = keyof typeof REFUSALS
 
 /** Makes the response of a refusal. */
-export function refuse(refusal: Refusal): Response {
+export function refuse(refusal: RefusalName): Response {
   const [code, message, status] = REFUSALS[refusal]
   return new Response(JSON.stringify({ code, message }), {
     status,

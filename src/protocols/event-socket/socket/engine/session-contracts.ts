@@ -25,7 +25,7 @@ export interface PollSink {
 }
 
 /** A WebSocket that asks to become the session's transport ("Upgrade"). */
-export interface Attempt {
+export interface UpgradeAttempt {
   /** Whether the client's probe has been answered. The client then waits for its last poll to end. */
   readonly isProbed: boolean
   readonly dueAt: number
@@ -44,14 +44,14 @@ export interface SessionEvents {
   /** The client has received everything that was sent before the last ping. */
   pong(session: Connection): void
   close(session: Ended, reason: CloseReason): void
-  /** The session is closed, and its connection is gone. It may come before `close`. */
+  /** Is called when the session is closed and its connection has ended. It may come before `close`. */
   gone(session: Connection): void
-  /** Returns what the layer above stores with the session, as JSON. */
+  /** Returns the data that the layer above stores with the session, as JSON. */
   snapshot?(session: Connection): unknown
 }
 
 /** The settings of a session. Times are milliseconds, and sizes are bytes. */
-export interface SessionSettings {
+export interface EngineSessionSettings {
   readonly pingInterval: number
   readonly pingTimeout: number
   readonly connectTimeout: number
@@ -59,7 +59,7 @@ export interface SessionSettings {
   readonly maxBufferedBytes: number
   readonly plainPing: string
   readonly now: () => number
-  /** Who admits a client: its first packet, or the caller with `admit`. */
+  /** What admits a client: its first packet, or a call of `admit`. */
   readonly admission: 'packet' | 'caller'
 }
 
@@ -75,6 +75,6 @@ export interface SessionSnapshot {
   /** The handshake without headers and query, which may contain credentials. */
   readonly handshake: Handshake
   readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
-  /** What the layer above stores. */
+  /** The data of the layer above. */
   readonly layer?: unknown
 }

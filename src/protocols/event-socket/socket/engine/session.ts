@@ -26,12 +26,12 @@ import {
 } from './packet.ts'
 import { SendQueue } from './send-queue.ts'
 import type {
-  Attempt,
+  EngineSessionSettings,
   PollSink,
   SessionEvents,
-  SessionSettings,
   SessionSnapshot,
   SocketSink,
+  UpgradeAttempt,
 } from './session-contracts.ts'
 
 /** Milliseconds for which a session that the server closed waits for the poll that takes its last packets. */
@@ -50,7 +50,7 @@ const CLOSE_CODES: Readonly<Record<CloseReason, number>> = {
 }
 
 /** A session. The engine has one for each client. */
-export class Session implements Connection {
+export class EngineSession implements Connection {
   readonly id: string
   readonly handshake: Handshake
   readonly isPlain: boolean
@@ -58,10 +58,10 @@ export class Session implements Connection {
   /** Whether a `POST` is being read. A second `POST` at the same time ends the session. */
   isPosting = false
   /** The upgrade in progress. There is at most one. */
-  attempt: Attempt | undefined
+  attempt: UpgradeAttempt | undefined
   /** Why the session ended. Undefined before. */
   endedBy: CloseReason | undefined
-  readonly #settings: SessionSettings
+  readonly #settings: EngineSessionSettings
   readonly #events: SessionEvents
   readonly #heartbeat: Heartbeat
   /** Made when something has to wait for the first time. A session that begins on WebSocket needs none. */
@@ -70,7 +70,7 @@ export class Session implements Connection {
   /** Whether the client accepts no binary frames. */
   #isTextOnly = false
   #poll: PollSink | undefined
-  #isPollTold = false
+  #isPollNotified = false
   #state: 'open' | 'lingering' | 'closed' = 'open'
   /** How much more may wait: the size of the last frame that was sent while the queue was within its limit. */
   #allowance = 0
@@ -80,7 +80,7 @@ export class Session implements Connection {
   constructor(
     id: string,
     handshake: Handshake,
-    settings: SessionSettings,
+    settings: EngineSessionSettings,
     events: SessionEvents,
     now: number,
     isPlain = false,
@@ -98,13 +98,13 @@ export class Session implements Connection {
   static restore(
     snapshot: SessionSnapshot,
     socket: SocketSink,
-    settings: SessionSettings,
+    settings: EngineSessionSettings,
     events: SessionEvents,
     now: number,
-  ): Session {
+  ): EngineSession {
     if (!isSessionSnapshot(snapshot)) throw unreadable('the session')
     const { sid, handshake, isPlain } = snapshot
-    const session = new Session(sid, handshake, settings, events, now, isPlain)
+    const session = new EngineSession(sid, handshake, settings, events, now, isPlain)
     session.#heartbeat.restore(snapshot.heartbeat)
     session.admit()
     session.#socket = socket
@@ -112,7 +112,7 @@ export class Session implements Connection {
     return session
   }
 
-  /** Returns the state for {@link Session.restore}. Undefined if the session is not on a WebSocket or not admitted. */
+  /** Returns the state for {@link EngineSession.restore}. Undefined if the session is not on a WebSocket or not admitted. */
   snapshot(): SessionSnapshot | undefined {
     if (this.#state !== 'open' || this.#socket === undefined || Number.isFinite(this.#admitBy))
       return undefined
@@ -182,7 +182,7 @@ export class Session implements Connection {
     if (this.#socket !== undefined) return this.#write(this.#socket, frame)
     this.#queue ??= new SendQueue()
     this.#queue.push(frame)
-    this.#tellPoll()
+    this.#notifyPoll()
   }
 
   close(reason: CloseReason = 'server close'): void {
@@ -280,7 +280,7 @@ export class Session implements Connection {
   /** Sets the poll that gets the next frames. */
   waitWith(poll: PollSink): void {
     this.#poll = poll
-    this.#isPollTold = false
+    this.#isPollNotified = false
     this.attempt?.holdPoll(this.#heartbeat.now)
   }
 
@@ -293,7 +293,7 @@ export class Session implements Connection {
     poll.end(payload)
   }
 
-  /** Ends the session, and tells the client in the way of its transport. */
+  /** Ends the session, and sends the end to the client as its transport does. */
   end(reason: CloseReason): void {
     if (this.#state !== 'open') return
     const socket = this.#socket
@@ -347,9 +347,9 @@ export class Session implements Connection {
     return poll
   }
 
-  #tellPoll(): void {
-    if (this.#poll === undefined || this.#isPollTold) return
-    this.#isPollTold = true
+  #notifyPoll(): void {
+    if (this.#poll === undefined || this.#isPollNotified) return
+    this.#isPollNotified = true
     this.#poll.ready()
   }
 
@@ -371,7 +371,7 @@ export class Session implements Connection {
   }
 }
 
-/** Checks a snapshot. It may be of another version, or broken. */
+/** Checks a snapshot, which may be of another version or damaged. */
 function isSessionSnapshot(value: unknown): value is SessionSnapshot {
   const { sid, handshake, heartbeat } = Object(value) as Partial<SessionSnapshot>
   const { url, headers } = Object(handshake) as Partial<Handshake>

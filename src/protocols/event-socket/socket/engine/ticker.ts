@@ -1,12 +1,13 @@
 import type { EngineHooks, EngineSettings } from './options.ts'
-import type { Session } from './session.ts'
+import type { EngineSession } from './session.ts'
 
-/** Bounds of the milliseconds between two ticks. The upper one also limits how long a poll waits during an upgrade. */
+/** Most milliseconds between two ticks. They also limit how long a poll waits during an upgrade. */
 const SLOWEST = 100
+/** Least milliseconds between two ticks. */
 const FASTEST = 5
 
 /** Advances the time of all sessions of an engine. */
-export interface Ticker {
+export interface EngineTicker {
   readonly tick: (ahead?: number) => void
   /** Starts the timer if it is not running. It stops by itself when it is not needed. */
   readonly start: () => void
@@ -16,9 +17,9 @@ export interface Ticker {
 /** Makes the ticker. All sessions share one timer. */
 export function createTicker(
   settings: EngineSettings,
-  sessions: ReadonlyMap<string, Session>,
+  sessions: ReadonlyMap<string, EngineSession>,
   hooks: EngineHooks,
-): Ticker {
+): EngineTicker {
   const { pingInterval, pingTimeout, now: clock, ticks } = settings
   const period = Math.min(SLOWEST, Math.max(FASTEST, Math.min(pingInterval, pingTimeout) / 50))
   let timer: ReturnType<typeof setInterval> | undefined

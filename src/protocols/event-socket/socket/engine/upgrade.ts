@@ -6,10 +6,10 @@
 
 import type { RawSocket, RawSocketHandlers } from '../../../../http/platform.ts'
 import type { CloseReason } from './connection.ts'
+import type { ConnectionSlots } from './connection-slots.ts'
 import { type Frame, PROBE_FRAME, PROBED_FRAME } from './packet.ts'
-import type { Places } from './places.ts'
-import type { Session } from './session.ts'
-import type { Attempt, SessionSnapshot } from './session-contracts.ts'
+import type { EngineSession } from './session.ts'
+import type { SessionSnapshot, UpgradeAttempt } from './session-contracts.ts'
 
 /**
  * Milliseconds for which a poll after the probe is held. The client may already have completed the upgrade, and that frame
@@ -22,13 +22,13 @@ const UPGRADE_FRAME = '5'
 /** The WebSocket of a session that begins on it or is restored. */
 export class SessionSocket implements RawSocketHandlers {
   readonly maxPayload: number
-  #opened: ((socket: RawSocket) => Session) | undefined
-  #session: Session | undefined
+  #opened: ((socket: RawSocket) => EngineSession) | undefined
+  #session: EngineSession | undefined
 
   constructor(
     maxPayload: number,
-    session: Session | undefined,
-    opened: ((socket: RawSocket) => Session) | undefined,
+    session: EngineSession | undefined,
+    opened: ((socket: RawSocket) => EngineSession) | undefined,
   ) {
     this.maxPayload = maxPayload
     this.#session = session
@@ -55,18 +55,18 @@ export class SessionSocket implements RawSocketHandlers {
 }
 
 /** The WebSocket of a session that is still on polling. */
-export class UpgradeSocket implements RawSocketHandlers, Attempt {
+export class UpgradeSocket implements RawSocketHandlers, UpgradeAttempt {
   readonly maxPayload: number
   isProbed = false
-  readonly #session: Session
-  readonly #places: Places
+  readonly #session: EngineSession
+  readonly #slots: ConnectionSlots
   readonly #until: number
   #holdUntil = Number.POSITIVE_INFINITY
   #socket: RawSocket | undefined
   readonly #isTextOnly: boolean
   #isOver = false
   #hasMoved = false
-  /** Whether the WebSocket was told to close, and holds a place until it has. */
+  /** Whether the server has closed the WebSocket, which holds a slot until the client has closed it too. */
   #isClosing = false
 
   /**
@@ -75,15 +75,15 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
    */
   constructor(
     { maxPayload }: { readonly maxPayload: number },
-    session: Session,
-    places: Places,
+    session: EngineSession,
+    slots: ConnectionSlots,
     until: number,
     isTextOnly: boolean,
   ) {
     this.maxPayload = maxPayload
     this.#isTextOnly = isTextOnly
     this.#session = session
-    this.#places = places
+    this.#slots = slots
     this.#until = until
   }
 
@@ -107,7 +107,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
 
   close(_socket: RawSocket, code: number): void {
     if (this.#hasMoved) return this.#session.socketClosed(reasonOf(code))
-    if (this.#isClosing) this.#places.give(this.#session.handshake)
+    if (this.#isClosing) this.#slots.give(this.#session.handshake)
     this.#leave()
   }
 
@@ -133,7 +133,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   }
 
   #close(socket: RawSocket): void {
-    if (!this.#isClosing) this.#places.take(this.#session.handshake)
+    if (!this.#isClosing) this.#slots.take(this.#session.handshake)
     this.#isClosing = true
     socket.close(PROTOCOL_ERROR)
   }
@@ -153,18 +153,18 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   }
 }
 
-/** The close code for what the protocol does not allow (RFC 6455, section 7.4.1). */
+/** The close code for a violation of the protocol (RFC 6455, section 7.4.1). */
 const PROTOCOL_ERROR = 1002
 
 /** The WebSocket of a session that has one already. It is closed ("WebSocket"). */
-export function surplusSocket({ handshake }: Session, places: Places): RawSocketHandlers {
+export function surplusSocket({ handshake }: EngineSession, slots: ConnectionSlots): RawSocketHandlers {
   return {
     open(socket) {
-      places.take(handshake)
+      slots.take(handshake)
       socket.close(PROTOCOL_ERROR)
     },
     message() {},
-    close: () => places.give(handshake),
+    close: () => slots.give(handshake),
   }
 }
 

@@ -13,27 +13,27 @@ import {
   isSocketSnapshot,
   NamespaceSocket,
   numberOf,
-  type SocketRoom,
+  type SharedSocketParts,
   type SocketSnapshot,
 } from './namespace-socket.ts'
 import { ACK, CONNECT, CONNECT_ERROR, DISCONNECT, EVENT, encodeControl, type Packet } from './packet.ts'
-import type { Recovery } from './recovery.ts'
+import type { SocketRecovery } from './recovery.ts'
 
 /** The parts that all clients of a server share. */
-export interface ClientRoom extends SocketRoom {
+export interface SharedClientParts extends SharedSocketParts {
   readonly namespaces: ReadonlyMap<string, Namespace>
   readonly maxNamespaces: number
   readonly maxAttachments: number
-  readonly recovery: Recovery | undefined
+  readonly recovery: SocketRecovery | undefined
 }
 
 const NOBODY: Admission = { error: { message: 'Not authorized' } }
 
 /** A client of the server. */
-export class Client {
+export class SocketClient {
   /** A list, because there are few sockets and a list needs less memory than a map. */
   #sockets: readonly NamespaceSocket[] = []
-  readonly #room: ClientRoom
+  readonly #shared: SharedClientParts
   readonly #connection: Connection
   readonly #decoder: Decoder
   /** The namespaces whose `authenticate` has not answered yet, each with its latest attempt to join. */
@@ -41,10 +41,10 @@ export class Client {
   /** How many answers of `authenticate` are still to come, including those that are no longer needed. */
   #asked = 0
 
-  constructor(room: ClientRoom, connection: Connection) {
-    this.#room = room
+  constructor(shared: SharedClientParts, connection: Connection) {
+    this.#shared = shared
     this.#connection = connection
-    this.#decoder = new Decoder(room.maxAttachments)
+    this.#decoder = new Decoder(shared.maxAttachments)
   }
 
   /** Handles a message of the client. */
@@ -75,7 +75,7 @@ export class Client {
     if (!Array.isArray(snapshots)) throw unreadable('the sockets')
     for (const snapshot of snapshots) {
       if (!isSocketSnapshot(snapshot)) throw unreadable('a socket')
-      const namespace = this.#room.namespaces.get(snapshot.nsp)
+      const namespace = this.#shared.namespaces.get(snapshot.nsp)
       if (namespace === undefined) throw unreadable('the namespace')
       const socket = this.#add(namespace, snapshot)
       namespace.onRestore?.(socket)
@@ -124,23 +124,23 @@ export class Client {
     const event = String(data.shift())
     try {
       const done = onEvent(socket, event, data, id === undefined ? undefined : ackOf(socket, id))
-      if (done !== undefined) done.catch(this.#room.onError)
+      if (done !== undefined) done.catch(this.#shared.onError)
     } catch (error) {
-      this.#room.onError(error)
+      this.#shared.onError(error)
     }
   }
 
   #join(nsp: string, payload: Record<string, unknown>): void {
-    const namespace = this.#room.namespaces.get(nsp)
+    const namespace = this.#shared.namespaces.get(nsp)
     const joining = this.#joining?.size ?? 0
     if (namespace === undefined) return this.#refuse(nsp, { message: 'Invalid namespace' })
     if (this.#joining?.has(nsp)) return this.#connection.close('parse error')
-    if (this.#sockets.length + Math.max(joining, this.#asked) >= this.#room.maxNamespaces) {
+    if (this.#sockets.length + Math.max(joining, this.#asked) >= this.#shared.maxNamespaces) {
       return this.#refuse(nsp, { message: 'Too many namespaces' })
     }
     const { pid, offset, auth } = splitAuth(payload)
     const recovery =
-      typeof pid === 'string' && this.#room.recovery === undefined ? { pid, offset } : undefined
+      typeof pid === 'string' && this.#shared.recovery === undefined ? { pid, offset } : undefined
     const handshake = { ...this.#connection.handshake, nsp, auth, ...(recovery && { recovery }) }
     const admission = this.#ask(namespace, handshake)
     const enter = (answer: Admission) => this.#enter(namespace, handshake, answer, pid, offset)
@@ -170,7 +170,7 @@ export class Client {
 
   #failed(error: unknown): Admission {
     const { code, message } = reportError(error, true, 'internal_error')
-    if (code === 'internal_error') this.#room.onError(error)
+    if (code === 'internal_error') this.#shared.onError(error)
     return { error: { message, data: { code } } }
   }
 
@@ -186,7 +186,7 @@ export class Client {
     this.#connection.admit()
     const { data, session } = admission
     if (this.#recover(nsp, data, oldPid, offset)) return
-    const { recovery } = this.#room
+    const { recovery } = this.#shared
     const id = session?.id ?? crypto.randomUUID()
     const pid = recovery === undefined ? session?.pid : crypto.randomUUID()
     const socket = this.#add(namespace, { nsp, id, pid, last: 0, data })
@@ -197,7 +197,7 @@ export class Client {
 
   /** Continues with the client's earlier socket. Returns false if that is not possible. */
   #recover(nsp: string, data: unknown, pid: unknown, offset: unknown): boolean {
-    const { recovery } = this.#room
+    const { recovery } = this.#shared
     const socket = recovery?.find(pid, nsp)
     if (recovery === undefined || socket === undefined) return false
     const { namespace } = socket
@@ -210,11 +210,11 @@ export class Client {
     }
     // The old connection may not have ended yet.
     this.#leaveOld(socket)
-    recovery.comeBack(socket)
+    recovery.reconnected(socket)
     socket.data = data ?? socket.data
     this.#keep(socket)
     this.#send(encodeControl(CONNECT, nsp, { sid: socket.id, pid: socket.pid }))
-    socket.comeBack(this.#connection, missed)
+    socket.reconnect(this.#connection, missed)
     this.#call(() => namespace.onRecover?.(socket))
     return true
   }
@@ -222,14 +222,14 @@ export class Client {
   #leaveOld(socket: NamespaceSocket): void {
     const old = socket.connection
     if (old === undefined) return
-    if (old.context instanceof Client) old.context.forget(socket)
+    if (old.context instanceof SocketClient) old.context.forget(socket)
     old.close('transport close')
   }
 
   #add(namespace: Namespace, snapshot: SocketSnapshot): NamespaceSocket {
-    const socket = new NamespaceSocket(this.#room, namespace, this.#connection, snapshot)
+    const socket = new NamespaceSocket(this.#shared, namespace, this.#connection, snapshot)
     this.#keep(socket)
-    this.#room.recovery?.add(socket)
+    this.#shared.recovery?.add(socket)
     return socket
   }
 
@@ -251,7 +251,7 @@ export class Client {
     try {
       return work()
     } catch (error) {
-      this.#room.onError(error)
+      this.#shared.onError(error)
       return undefined
     }
   }

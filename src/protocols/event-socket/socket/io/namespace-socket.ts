@@ -12,7 +12,7 @@ const MESSAGE = '4'
 const ASK_TIMEOUT = 10_000
 
 /** The parts that all sockets of a server share. */
-export interface SocketRoom {
+export interface SharedSocketParts {
   readonly now: () => number
   readonly onError: (error: unknown) => void
   /** Bytes of events that are held for a client that may reconnect. Undefined if recovery is off. */
@@ -54,9 +54,9 @@ export class NamespaceSocket implements Socket {
   /** The private id. A client that names it continues with this socket. */
   readonly pid: string | undefined
   readonly log: EventLog | undefined
-  /** The time until which the client may come back, while it is away. */
+  /** The time until which the client may reconnect, while it is away. */
   awayUntil = 0
-  readonly #room: SocketRoom
+  readonly #shared: SharedSocketParts
   #data: unknown
   #connection: Connection | undefined
   #questions: Map<number, Question> | undefined
@@ -64,12 +64,12 @@ export class NamespaceSocket implements Socket {
   #hasLeft = false
 
   constructor(
-    room: SocketRoom,
+    shared: SharedSocketParts,
     namespace: Namespace,
     connection: Connection,
     { nsp, id, pid, last, data }: SocketSnapshot,
   ) {
-    this.#room = room
+    this.#shared = shared
     this.namespace = namespace
     this.#connection = connection
     this.handshake = connection.handshake
@@ -77,7 +77,7 @@ export class NamespaceSocket implements Socket {
     this.id = id
     this.pid = pid
     this.#data = data
-    this.log = room.maxLogBytes === undefined ? undefined : new EventLog(room.maxLogBytes, last)
+    this.log = shared.maxLogBytes === undefined ? undefined : new EventLog(shared.maxLogBytes, last)
   }
 
   get data(): unknown {
@@ -131,8 +131,8 @@ export class NamespaceSocket implements Socket {
     const { promise, resolve } = deferred<unknown[] | undefined>()
     const id = this.#asked++
     this.#questions ??= new Map()
-    this.#questions.set(id, { resolve, until: this.#room.now() + timeoutMs })
-    this.#room.asking.add(this)
+    this.#questions.set(id, { resolve, until: this.#shared.now() + timeoutMs })
+    this.#shared.asking.add(this)
     this.#send(encodeArguments(EVENT, this.nsp, id, [event, ...args], MESSAGE))
     return promise
   }
@@ -162,18 +162,18 @@ export class NamespaceSocket implements Socket {
       this.#questions?.delete(id)
       resolve(undefined)
     }
-    if ((this.#questions?.size ?? 0) === 0) this.#room.asking.delete(this)
+    if ((this.#questions?.size ?? 0) === 0) this.#shared.asking.delete(this)
   }
 
-  /** Keeps the socket after its connection is lost. Its events wait for the client. */
-  goAway(until: number): void {
+  /** Holds the socket after its connection is lost. Its events wait for the client. */
+  suspend(until: number): void {
     this.#connection = undefined
     this.awayUntil = until
     this.#giveUp()
   }
 
   /** Continues on another connection of the client, and sends the missed events. */
-  comeBack(connection: Connection, missed: readonly EncodedEvent[]): void {
+  reconnect(connection: Connection, missed: readonly EncodedEvent[]): void {
     this.#connection = connection
     for (const event of missed) this.#send(event)
   }
@@ -182,13 +182,13 @@ export class NamespaceSocket implements Socket {
   leave(reason: DisconnectReason): void {
     if (this.#hasLeft) return
     this.#hasLeft = true
-    this.#room.left(this)
+    this.#shared.left(this)
     this.#connection = undefined
     this.#giveUp()
     try {
       this.namespace.onDisconnect?.(this, reason)
     } catch (error) {
-      this.#room.onError(error)
+      this.#shared.onError(error)
     }
   }
 
@@ -199,7 +199,7 @@ export class NamespaceSocket implements Socket {
   #giveUp(): void {
     for (const { resolve } of this.#questions?.values() ?? []) resolve(undefined)
     this.#questions = undefined
-    this.#room.asking.delete(this)
+    this.#shared.asking.delete(this)
   }
 
   #send(event: EncodedEvent): void {

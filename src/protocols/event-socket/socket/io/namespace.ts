@@ -7,7 +7,7 @@ export interface SocketHandshake extends Handshake {
   /** The name of the namespace, such as `/`. Empty for a plain WebSocket. */
   readonly nsp: string
   /**
-   * The private id and the offset of a reconnecting client, if the namespace keeps sockets itself (see `session` of
+   * The private id and the offset of a reconnecting client, if the namespace stores sockets itself (see `session` of
    * {@link Admission}). The values come from the client and are not checked.
    */
   readonly recovery?: { readonly pid: string; readonly offset: unknown }
@@ -24,7 +24,7 @@ export type Admission =
   | {
       readonly data?: unknown
       /**
-       * Lets the client reconnect to a socket that the namespace keeps itself, if the server's `recovery` is off. `id` is
+       * Lets the client reconnect to a socket that the namespace stores itself, if the server's `recovery` is off. `id` is
        * the public id of the socket. `pid` is its private id, which the client sends when it reconnects. Each event must
        * then have its offset, a string, as its last argument.
        */
@@ -36,7 +36,7 @@ export type Admission =
 /** Why a socket left its namespace for good. */
 export type DisconnectReason = CloseReason | 'client disconnect' | 'server disconnect'
 
-/** Reasons after which the client knows that it is disconnected, or must not come back. */
+/** Reasons after which the client knows that it is disconnected, or must not reconnect. */
 const FINAL: ReadonlySet<DisconnectReason> = new Set([
   'server close',
   'parse error',
@@ -45,8 +45,8 @@ const FINAL: ReadonlySet<DisconnectReason> = new Set([
   'server disconnect',
 ])
 
-/** Whether a client that is gone for this reason may reconnect. */
-export function mayComeBack(reason: DisconnectReason): boolean {
+/** Whether a client that was disconnected for this reason may reconnect. */
+export function mayReconnect(reason: DisconnectReason): boolean {
   return !FINAL.has(reason)
 }
 
@@ -62,7 +62,7 @@ export interface Socket {
   readonly handshake: Handshake
   /** The `data` of the admission. Handlers may replace it. */
   data: unknown
-  /** False after the socket has left, and while it waits for its client to come back. */
+  /** False after the socket has left, and while it waits for its client to reconnect. */
   readonly isConnected: boolean
   /** Whether so many bytes wait for the client that the sender should pause. */
   readonly isCongested: boolean

@@ -1,6 +1,6 @@
 import type { NamespaceSocket } from './namespace-socket.ts'
 
-/** Limits of recovery: how long sockets wait for their clients, and how much is held for them. */
+/** Limits of recovery: how long sockets wait for their clients, and how many events they hold. */
 export interface RecoveryLimits {
   /** Milliseconds that a client may be away. Default: 120,000. */
   readonly maxMs?: number
@@ -11,7 +11,7 @@ export interface RecoveryLimits {
 }
 
 /** The sockets whose clients may reconnect, by their private ids. */
-export class Recovery {
+export class SocketRecovery {
   readonly limits: Required<RecoveryLimits>
   readonly #sockets = new Map<string, NamespaceSocket>()
   /** Sockets whose clients are away. The first one is away longest. */
@@ -36,14 +36,14 @@ export class Recovery {
     this.#away.delete(socket)
   }
 
-  goAway(socket: NamespaceSocket, now: number): void {
-    socket.goAway(now + this.limits.maxMs)
+  suspend(socket: NamespaceSocket, now: number): void {
+    socket.suspend(now + this.limits.maxMs)
     this.#away.add(socket)
     const [first] = this.#away
     if (this.#away.size > this.limits.maxAway) first?.leave('transport close')
   }
 
-  comeBack(socket: NamespaceSocket): void {
+  reconnected(socket: NamespaceSocket): void {
     this.#away.delete(socket)
   }
 

@@ -8,10 +8,10 @@ import { ServableError } from '../../../../base/errors.ts'
 import type { CloseReason, Connection } from '../engine/connection.ts'
 import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
 import { type EngineHandlers, type EngineLimits, resolveEngine } from '../engine/options.ts'
-import { Client, type ClientRoom } from './client.ts'
-import { mayComeBack, type Namespace } from './namespace.ts'
+import { type SharedClientParts, SocketClient } from './client.ts'
+import { mayReconnect, type Namespace } from './namespace.ts'
 import type { SocketSnapshot } from './namespace-socket.ts'
-import { Recovery, type RecoveryLimits } from './recovery.ts'
+import { type RecoveryLimits, SocketRecovery } from './recovery.ts'
 
 /** The options of {@link createSocketServer}. The default of `path` is `/socket.io/`. */
 export interface SocketServerOptions extends EngineLimits {
@@ -76,8 +76,8 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
   }
   for (const [name, namespace] of Object.entries(given)) attach(name, namespace)
   const { now, onError } = settings
-  const recovery = wanted ? new Recovery(wanted === true ? {} : wanted) : undefined
-  const room: ClientRoom = {
+  const recovery = wanted ? new SocketRecovery(wanted === true ? {} : wanted) : undefined
+  const shared: SharedClientParts = {
     now,
     onError,
     recovery,
@@ -88,17 +88,17 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
     asking: new Set(),
     left(socket) {
       const context = socket.connection?.context
-      if (context instanceof Client) context.forget(socket)
+      if (context instanceof SocketClient) context.forget(socket)
       recovery?.remove(socket)
     },
   }
-  const clientOf = (connection: Connection) => connection.context as Client
+  const clientOf = (connection: Connection) => connection.context as SocketClient
   const engine = createEngineWith(
     {
       ...settings,
       onOpen(connection) {
         if (connection.isPlain) plain?.onOpen?.(connection)
-        else connection.context = new Client(room, connection)
+        else connection.context = new SocketClient(shared, connection)
       },
       onMessage(connection, message) {
         if (connection.isPlain) plain?.onMessage?.(connection, message)
@@ -106,7 +106,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
       },
       onClose(connection, reason) {
         if (connection.isPlain) plain?.onClose?.(connection, reason)
-        else loseAll(clientOf(connection), reason, room)
+        else loseAll(clientOf(connection), reason, shared)
       },
     },
     {
@@ -115,7 +115,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
         if (!connection.isPlain) clientOf(connection).pong()
       },
       tick(at) {
-        for (const socket of room.asking) socket.tick(at)
+        for (const socket of shared.asking) socket.tick(at)
         return recovery?.tick(at) ?? 0
       },
       snapshot: connection =>
@@ -124,7 +124,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
           : bounded(clientOf(connection).snapshot(), maxDataBytes),
       restore(connection, layer) {
         if (connection.isPlain) return plain?.restore(connection, layer)
-        const client = new Client(room, connection)
+        const client = new SocketClient(shared, connection)
         connection.context = client
         client.restore(layer)
       },
@@ -144,10 +144,10 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
 }
 
 /** Handles the end of a connection. Its sockets wait for their client, or leave. */
-function loseAll(client: Client, reason: CloseReason, { recovery, now }: ClientRoom): void {
+function loseAll(client: SocketClient, reason: CloseReason, { recovery, now }: SharedClientParts): void {
   for (const socket of client.takeAll()) {
-    if (recovery === undefined || !mayComeBack(reason)) socket.leave(reason)
-    else recovery.goAway(socket, now())
+    if (recovery === undefined || !mayReconnect(reason)) socket.leave(reason)
+    else recovery.suspend(socket, now())
   }
 }
 

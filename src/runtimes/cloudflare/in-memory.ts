@@ -5,15 +5,15 @@
  * @module
  */
 
-import { bound } from '../bound.ts'
-import type { Document, Transaction } from '../store.ts'
-import { comparePlaces } from '../timeline.ts'
+import { bound } from '../../stores/bound.ts'
+import type { Document, Transaction } from '../../stores/store.ts'
+import { comparePositions } from '../../stores/timeline.ts'
 
 /** The operations on such a collection. Nothing lists or searches it. */
 type Documents = Pick<Transaction, 'get' | 'put' | 'delete' | 'count' | 'expired' | 'oldest'>
 
 /** The documents of such collections, by collection and id. */
-export class Passing {
+export class InMemoryCollections {
   readonly #collections = new Map<string, Map<string, Document>>()
   /** The steps that undo what the transaction has done so far. */
   #undo: (() => void)[] = []
@@ -48,7 +48,7 @@ export class Passing {
     return {
       ...bound(kept),
       get: (collection, id) => within(collection).get(collection, id),
-      put: (collection, document, footing) => within(collection).put(collection, document, footing),
+      put: (collection, document, eviction) => within(collection).put(collection, document, eviction),
       delete: (collection, id) => within(collection).delete(collection, id),
       count: (collection, partition) => within(collection).count(collection, partition),
       expired: (collection, now, limit) => within(collection).expired(collection, now, limit),
@@ -77,7 +77,7 @@ export class Passing {
           .sort((one, other) => expiryOf(one) - expiryOf(other))
           .slice(0, limit) as Document<T>[],
       oldest: <T>(_: string, limit: number, partition?: string) =>
-        all(partition).sort(comparePlaces).slice(0, limit) as Document<T>[],
+        all(partition).sort(comparePositions).slice(0, limit) as Document<T>[],
     }
   }
 }

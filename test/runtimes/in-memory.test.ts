@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { InMemoryCollections } from '../../src/runtimes/cloudflare/in-memory.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { Passing } from '../../src/stores/objects/passing.ts'
 import type { NearStore, Transaction } from '../../src/stores/store.ts'
 
 const PASSING = 'passing'
 const KEPT = 'kept'
 
 /** A store of which one collection passes. */
-function passingStore(): Pick<NearStore, 'transact'> & {
+function inMemoryStore(): Pick<NearStore, 'transact'> & {
   readonly kept: NearStore
-  readonly passing: Passing
+  readonly passing: InMemoryCollections
 } {
-  const [kept, passing] = [memoryStore(), new Passing()]
-  passing.add(PASSING)
+  const [kept, inMemory] = [memoryStore(), new InMemoryCollections()]
+  inMemory.add(PASSING)
   return {
     kept,
-    passing,
-    transact: work => passing.transact(() => kept.transact(tx => work(passing.over(tx)))),
+    passing: inMemory,
+    transact: work => inMemory.transact(() => kept.transact(tx => work(inMemory.over(tx)))),
   }
 }
 
@@ -53,7 +53,7 @@ describe('Passing', () => {
     const transactions = fc.array(fc.tuple(fc.array(steps, { maxLength: 6 }), fc.boolean()), { maxLength: 8 })
     fc.assert(
       fc.property(transactions, all => {
-        const [store, model] = [passingStore(), memoryStore()]
+        const [store, model] = [inMemoryStore(), memoryStore()]
         for (const [steps, fails] of all) {
           const work = (tx: Transaction) => {
             for (const step of steps) step(tx)
@@ -70,7 +70,7 @@ describe('Passing', () => {
   })
 
   it('leaves all else where it is', () => {
-    const { kept, passing, transact } = passingStore()
+    const { kept, passing: inMemory, transact } = inMemoryStore()
     transact(tx => {
       tx.put(KEPT, document('a'))
       tx.put(PASSING, document('a'))
@@ -78,7 +78,7 @@ describe('Passing', () => {
     })
     expect(kept.read(tx => [tx.count(KEPT), tx.count(PASSING), tx.length('log')])).toEqual([1, 0, 1])
     expect(transact(tx => [tx.count(KEPT), tx.count(PASSING), tx.length('log')])).toEqual([1, 1, 1])
-    passing.clear()
+    inMemory.clear()
     expect(transact(tx => [tx.count(KEPT), tx.count(PASSING)])).toEqual([1, 0])
   })
 })

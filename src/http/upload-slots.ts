@@ -1,69 +1,69 @@
 /**
- * Places for uploads. They limit how many uploads are at work at a time and how many bytes they hold, and share both between
+ * Slots for uploads. They limit how many uploads are at work at a time and how many bytes they hold, and share both between
  * clients.
  *
  * @module
  */
 
-import { ServableError } from '../../base/errors.ts'
-import { type Claim, FairShare } from '../../base/fair-share.ts'
+import { ServableError } from '../base/errors.ts'
+import { type Claim, FairShare } from '../base/fair-share.ts'
 
-/** Bounds on uploads. */
-export interface PlacesOptions {
+/** The limits of uploads. */
+export interface UploadSlotOptions {
   readonly maxConcurrent: number
-  /** Bytes of all of them. */
+  /** The most bytes of all uploads together. */
   readonly maxTotalSize: number
-  /** Milliseconds after which a place that is not given back, as where a response is thrown away unread, is free again. */
+  /** Milliseconds after which a slot is free again that was not released, for example because a response was dropped unread. */
   readonly leaseMs: number
 }
 
-/** Milliseconds that an upload waits for a place. */
+/** Milliseconds that an upload waits for a slot. */
 const WAIT_MS = 15_000
 
-/** Milliseconds between two looks at whether there is a place. */
+/** Milliseconds between two checks for a free slot. */
 const LOOK_MS = 50
 
-/** Milliseconds after that in which it is sure to have looked, if it is still there. */
+/** Milliseconds after its deadline by which a waiting upload must have checked, if its request still exists. */
 const LATE_MS = 1000
 
-/** Uploads that wait at a time. */
+/** The most uploads that wait at a time. */
 const MAX_WAITING = 64
 
-/** While others wait, an upload that is slower than this for so long gives its place back. */
+/** While others wait, an upload that is slower than this for so long loses its slot. */
 const MIN_BYTES_PER_SECOND = 1024
 const SLOW_MS = 10_000
 
-/** An upload that waits; nothing of its body is read. */
-interface Waiting extends Wanted {
+/** A waiting upload, whose body is not read. */
+interface WaitingUpload extends WantedSlot {
   readonly until: number
 }
 
-interface Wanted {
+interface WantedSlot {
   readonly claims: readonly Claim[]
   readonly bytes: number
 }
 
-/** The places of one handler. Each upload looks by itself at what others do: on Workers one request may not act for another. */
-export class UploadPlaces {
+/** The slots of one handler. Each upload checks the others by itself: on Workers one request may not act for another. */
+export class UploadSlots {
   readonly #leaseMs: number
   readonly #share: FairShare
   readonly #bytes: FairShare
   readonly #line = new FairShare(MAX_WAITING)
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<WaitingUpload>()
   /** In the order in which they were taken. */
-  readonly #taken = new Set<UploadPlace>()
+  readonly #taken = new Set<UploadSlot>()
 
-  constructor({ maxConcurrent, maxTotalSize, leaseMs }: PlacesOptions) {
+  constructor({ maxConcurrent, maxTotalSize, leaseMs }: UploadSlotOptions) {
     this.#share = new FairShare(maxConcurrent)
     this.#bytes = new FairShare(maxTotalSize)
     this.#leaseMs = leaseMs
   }
 
   /**
-   * A place for an upload of so many declared bytes. Waits while uploads arrive, which may end or be too slow. Throws
-   * `rate_limited`.
+   * Takes a slot for an upload with so many declared bytes. Waits while other uploads arrive, which may end or be too slow.
+   * Throws `rate_limited`.
    */
-  async take(client: string, bytes: number, signal?: () => AbortSignal): Promise<UploadPlace> {
+  async take(client: string, bytes: number, signal?: () => AbortSignal): Promise<UploadSlot> {
     const wanted = {
       claims: [{ name: client }],
       bytes,
@@ -72,14 +72,14 @@ export class UploadPlaces {
     return this.#enter(wanted) ?? this.#wait(wanted, signal?.())
   }
 
-  async #wait(wanted: Waiting, signal: AbortSignal | undefined): Promise<UploadPlace> {
+  async #wait(wanted: WaitingUpload, signal: AbortSignal | undefined): Promise<UploadSlot> {
     if (!this.#mayChange(wanted) || !this.#line.change(wanted.claims, 0, 1)) throw full()
     this.#waiting.add(wanted)
     try {
       while (this.#mayChange(wanted) && performance.now() < wanted.until && signal?.aborted !== true) {
         await new Promise(resolve => setTimeout(resolve, LOOK_MS))
-        const place = this.#enter(wanted)
-        if (place !== undefined) return place
+        const slot = this.#enter(wanted)
+        if (slot !== undefined) return slot
       }
       throw full()
     } finally {
@@ -87,12 +87,12 @@ export class UploadPlaces {
     }
   }
 
-  #leaveLine(wanted: Waiting): void {
+  #leaveLine(wanted: WaitingUpload): void {
     if (this.#waiting.delete(wanted)) this.#line.change(wanted.claims, 1, 0)
   }
 
-  /** A place, where there is one, and nobody who came earlier could have it. */
-  #enter(wanted: Waiting): UploadPlace | undefined {
+  /** Takes a free slot, unless an upload that came earlier could have it. */
+  #enter(wanted: WaitingUpload): UploadSlot | undefined {
     this.#expire()
     for (const other of this.#waiting) {
       if (other === wanted) break
@@ -102,69 +102,69 @@ export class UploadPlaces {
     const { claims, bytes } = wanted
     this.#share.change(claims, 0, 1)
     this.#bytes.change(claims, 0, bytes)
-    const place: UploadPlace = new UploadPlace(bytes, {
+    const slot: UploadSlot = new UploadSlot(bytes, {
       isWanted: () => this.#waiting.size > 0,
       resize: (from, to) => this.#bytes.change(claims, from, to),
       leave: held => {
-        if (!this.#taken.delete(place)) return
+        if (!this.#taken.delete(slot)) return
         this.#share.change(claims, 1, 0)
         this.#bytes.change(claims, held, 0)
       },
     })
-    this.#taken.add(place)
-    return place
+    this.#taken.add(slot)
+    return slot
   }
 
-  #fits({ claims, bytes }: Wanted): boolean {
+  #fits({ claims, bytes }: WantedSlot): boolean {
     return this.#share.allows(claims, 0, 1) && this.#bytes.allows(claims, 0, bytes)
   }
 
-  /** Whether there may soon be a place: a run that has its files can take as long as runs may. */
-  #mayChange(wanted: Wanted): boolean {
+  /** Whether a slot may be free soon. Uploads that have arrived do not count: their runs can take as long as runs may. */
+  #mayChange(wanted: WantedSlot): boolean {
     for (const { isArriving } of this.#taken) if (isArriving) return true
-    // Others come first.
+    // The earlier ones get it first.
     return this.#fits(wanted)
   }
 
-  /** Lets go of those whose request has ended without a word, as a runtime may end it. */
+  /** Releases the slots of requests that ended without notice, as a runtime may end them. */
   #expire(): void {
     const now = performance.now()
     for (const waiting of this.#waiting) if (waiting.until + LATE_MS < now) this.#leaveLine(waiting)
-    for (const place of this.#taken) {
-      if (place.takenAt >= now - this.#leaseMs) return
-      place.release()
+    for (const slot of this.#taken) {
+      if (slot.takenAt >= now - this.#leaseMs) return
+      slot.release()
     }
   }
 }
 
-/** What a place needs of the others. */
-interface Others {
-  /** Whether anybody waits. */
+/** The other slots, as one slot uses them. */
+interface OtherSlots {
+  /** Whether any upload waits. */
   readonly isWanted: () => boolean
-  /** Whether it may hold so many bytes now. */
+  /** Changes its number of bytes, if there is room. */
   readonly resize: (from: number, to: number) => boolean
   readonly leave: (held: number) => void
 }
 
-/** The place of one upload, which holds it until it is released. */
-export class UploadPlace {
+/** The slot of one upload, until it is released. */
+export class UploadSlot {
   readonly takenAt: number = performance.now()
-  /** Its bytes are still to come. */
+  /** Whether its bytes are still arriving. */
   isArriving = true
-  readonly #others: Others
+  readonly #others: OtherSlots
   #held: number
   #size = 0
-  /** The span in which its bytes are counted, and whether the one before was slow. */
+  /** The start and the bytes of the measured span, and whether the span before was slow. */
   #spanAt = this.takenAt
   #spanBytes = 0
   #wasSlow = false
 
-  constructor(held: number, others: Others) {
+  constructor(held: number, others: OtherSlots) {
     this.#held = held
     this.#others = others
   }
 
-  /** More bytes have come. Throws `rate_limited` where there is no room for what was not declared. */
+  /** Counts arrived bytes. Throws `rate_limited` if there is no room for undeclared ones. */
   add(bytes: number): void {
     this.#beginSpan()
     this.#spanBytes += bytes
@@ -174,7 +174,7 @@ export class UploadPlace {
     this.#held = this.#size
   }
 
-  /** To be called now and then while bytes are to come. Throws `upload_too_slow` where others wait for a slow one. */
+  /** Call it now and then while bytes arrive. Throws `upload_too_slow` if others wait for a slow upload. */
   check(): void {
     this.#beginSpan()
     const least = (MIN_BYTES_PER_SECOND * (performance.now() - this.#spanAt)) / 1000

@@ -1,5 +1,5 @@
 /**
- * Hears what a remote agent says, over a stream or by looking at its task, and over connections that are lost.
+ * Reads the answers of a remote agent, from a stream or by polling its task, and continues after lost connections.
  *
  * @module
  */
@@ -12,15 +12,16 @@ import { failed, isLost, isUnknownMethod, reasonOf } from './failure.ts'
 import type { Payload, RemoteService } from './service.ts'
 import type { Translator } from './translator.ts'
 
-/** Tries in a row without an answer. */
+/** Most tries in a row without an answer. */
 const MAX_TRIES = 5
 
-/** A wait grows by this, up to so many times the first one. */
+/** Each wait is this many times the one before. */
 const GROWTH = 1.5
+/** The longest wait is this many times the first one. */
 const MAX_GROWTH = 5
 
-/** Hears one task to its end. Whoever reads it stops once the translator has an `end`. */
-export class Hearing {
+/** Reads one task to its end. The caller stops reading once the translator has an `end`. */
+export class TaskReader {
   readonly #service: RemoteService
   readonly #translator: Translator
   readonly #signal: AbortSignal
@@ -36,15 +37,15 @@ export class Hearing {
   }
 
   /**
-   * Sends a message, once, and hears what comes of it. If the caller leaves before the answer, nobody knows the task. So the
-   * request goes on until its answer names the task, for at most `patienceMs`.
+   * Sends a message once, and yields the answers. If the caller aborts before the first answer, the task is not known yet. So the
+   * request continues until its answer names the task, for at most `graceMs`.
    */
-  async *send(message: Message, patienceMs: number): AsyncGenerator<Payload> {
+  async *send(message: Message, graceMs: number): AsyncGenerator<Payload> {
     const before = this.#service.sent()
     const isSent = () => this.#service.sent() > before
-    const sending = untilAnswered(this.#signal, patienceMs, isSent)
+    const sending = untilAnswered(this.#signal, graceMs, isSent)
     try {
-      for await (const payload of this.#hear(this.#send(message, sending.signal))) {
+      for await (const payload of this.#read(this.#send(message, sending.signal))) {
         sending.answered()
         yield payload
       }
@@ -53,12 +54,12 @@ export class Hearing {
     }
   }
 
-  /** Hears a task that is known. */
+  /** Yields the answers of a task that is already known. */
   async *follow(): AsyncGenerator<Payload> {
-    yield* this.#hear(this.#again())
+    yield* this.#read(this.#again())
   }
 
-  async *#hear(first: AsyncGenerator<Payload>): AsyncGenerator<Payload> {
+  async *#read(first: AsyncGenerator<Payload>): AsyncGenerator<Payload> {
     let source = first
     for (let tries = 1; ; tries++) {
       try {
@@ -68,7 +69,7 @@ export class Hearing {
         }
       } catch (error) {
         this.#signal.throwIfAborted()
-        // Without a task nobody knows what came of the message.
+        // Without a task, the result of the message cannot be found.
         if (!isLost(error) || this.#translator.taskId === undefined || tries >= MAX_TRIES) throw error
       }
       if (this.#translator.taskId === undefined)
@@ -83,7 +84,7 @@ export class Hearing {
     if (this.#hasStreams) {
       const stream = this.#service.stream(message, signal)
       const first = await stream.next().catch(error => {
-        // Another way does not send it twice then.
+        // The service has not handled the message, so sending it in another way does not send it twice.
         if (!isUnknownMethod(error)) throw error
         this.#hasStreams = false
       })
@@ -92,10 +93,10 @@ export class Hearing {
       this.#signal.throwIfAborted()
     }
     yield await this.#service.send(message, signal)
-    yield* this.#look()
+    yield* this.#poll()
   }
 
-  /** Subscribes to the task, or looks at it where that cannot be. */
+  /** Subscribes to the task, or polls it if the service has no streams. */
   async *#again(): AsyncGenerator<Payload> {
     const id = this.#translator.taskId
     if (this.#hasStreams && id !== undefined) {
@@ -108,26 +109,30 @@ export class Hearing {
         yield* withFirst(first.value, stream)
         return
       }
-      // Without the task as it is, nobody knows what was missed.
+      // A stream that does not begin with the current task may have gaps.
       this.#hasStreams = false
       await stream.return(undefined)
     }
-    yield* this.#look()
+    yield* this.#poll()
   }
 
-  async *#look(): AsyncGenerator<Payload> {
-    for (let looks = 0; this.#translator.taskId !== undefined; looks++) {
-      if (looks > 0) await passed(waitFor(looks, this.#pollMs), this.#signal)
+  async *#poll(): AsyncGenerator<Payload> {
+    for (let polls = 0; this.#translator.taskId !== undefined; polls++) {
+      if (polls > 0) await passed(waitFor(polls, this.#pollMs), this.#signal)
       yield { $case: 'task', value: await this.#service.get(this.#translator.taskId, this.#signal) }
     }
   }
 }
 
-/** Asks for something that changes nothing, as often as a task is looked at that is lost. */
-export async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, pollMs: number): Promise<T> {
+/** Repeats a request without side effects while its connection is lost, up to 5 times. */
+export async function withRetries<T>(
+  request: () => Promise<T>,
+  signal: AbortSignal,
+  pollMs: number,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await ask()
+      return await request()
     } catch (error) {
       signal.throwIfAborted()
       if (!isLost(error) || tries >= MAX_TRIES) throw error
@@ -136,14 +141,14 @@ export async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, p
   }
 }
 
-/** The signal of a message: it fires with the caller's. While a message that was sent has no answer, it fires `ms` after that. */
+/** The signal of a message. It fires with the caller's signal, or `ms` later while a sent message has no answer. */
 function untilAnswered(caller: AbortSignal, ms: number, isSent: () => boolean) {
   const controller = new AbortController()
   let isAnswered = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const stop = () => abortWith(controller, caller.reason)
   const leave = () => {
-    // Of a run that retires, another worker looks for the task.
+    // After a run retires, another worker looks for the task.
     if (!isSent() || isAnswered || isRetired(caller)) stop()
     else timer = setTimeout(stop, ms)
   }
@@ -161,7 +166,7 @@ function untilAnswered(caller: AbortSignal, ms: number, isSent: () => boolean) {
   }
 }
 
-/** A stream whose first payload was read. It is closed wherever its reader leaves. */
+/** A stream whose first payload was read. It closes the stream wherever its reader stops. */
 async function* withFirst(first: Payload, rest: AsyncGenerator<Payload>): AsyncGenerator<Payload> {
   try {
     yield first

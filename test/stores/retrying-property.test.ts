@@ -1,7 +1,7 @@
 /** Patience, whatever is asked of it and whatever fails. */
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createPatient, type Patient } from '../../src/stores/remote/patient.ts'
+import { createRetrying, type Retrying } from '../../src/stores/retrying.ts'
 import { type Fault, numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -44,7 +44,7 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
 
   type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-  function ask(model: ReturnType<typeof numbers>, patient: Patient, number: number, given: Asking): Asked {
+  function ask(model: ReturnType<typeof numbers>, patient: Retrying, number: number, given: Asking): Asked {
     const { kind, patienceMs } = given
     const write = model.add(number)
     let left = typeof kind === 'number' ? kind : 0
@@ -59,7 +59,7 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
 
   /** What was asked for in all these steps; then the store works. */
   async function take(steps: readonly Step[], model: ReturnType<typeof numbers>, gatherMs: number) {
-    const patient = createPatient(model.store, { gatherMs })
+    const patient = createRetrying(model.store, { gatherMs })
     const asked: Asked[] = []
     const begin = (given: Asking) => {
       for (let i = 0; i < given.times; i++) asked.push(ask(model, patient, asked.length, given))

@@ -1,5 +1,5 @@
 /**
- * What callers say of the turns of a session, and the turns with that.
+ * Stores feedback on the turns of a session, and reads turns with their feedback.
  *
  * @module
  */
@@ -14,32 +14,32 @@ import {
   putFeedback,
   stillAtWork,
 } from '../../runs/feedback.ts'
-import { alive, type Entry, idOf, TURNS, thingOf } from '../../runs/sessions/session-record.ts'
+import { idOf, liveClaims, type SessionEntry, TURNS, thingOf } from '../../runs/sessions/session-record.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { visible } from './turns.ts'
 
-/** The name of its keeper. No plugin can have it. */
-export const SAID = 'sessions:said'
+/** The name of its object service. No plugin can have it. */
+export const FEEDBACK_SERVICE = 'sessions:said'
 
-/** Turns that are read at once. */
+/** Turns to read at once. */
 const PAGE = 20
 
-/** Turns with what was said of them, newest first, and the place before which the next ones are. */
-export interface ToldTurns {
+/** Turns with their feedback, newest first, and the position before which the next page begins. */
+export interface TurnsWithFeedback {
   readonly turns: readonly (Turn & { readonly feedback?: Feedback | undefined })[]
   readonly next?: number | undefined
 }
 
-/** See the module's head. A turn that is not there, or not the caller's, has undefined. */
-export interface SaidWorks extends Transactions {
+/** The transactions of feedback. They return undefined for a turn that does not exist or is not the caller's. */
+export interface FeedbackTransactions extends Transactions {
   readonly reads: {
-    /** Null: nobody has said anything of it. */
+    /** Null if there is no feedback. */
     readonly feedback: (tx: Reader, key: SessionKey, runId: string) => Feedback | null | undefined
-    /** Turns that have ended, before a place: {@link ToldTurns} as JSON. */
+    /** Ended turns before a position: {@link TurnsWithFeedback} as JSON. */
     readonly turns: (tx: Reader, key: SessionKey, before: number | undefined) => string
   }
   readonly writes: {
-    /** Throws `session_busy` for a turn at work. */
+    /** Stores feedback. Throws `session_busy` for a running turn. */
     readonly say: (
       tx: Transaction,
       key: SessionKey,
@@ -49,7 +49,7 @@ export interface SaidWorks extends Transactions {
   }
 }
 
-export const SAID_WORKS: SaidWorks = {
+export const FEEDBACK_TRANSACTIONS: FeedbackTransactions = {
   reads: {
     feedback(tx, key, runId) {
       const found = turnIn(tx, key, runId)
@@ -58,7 +58,7 @@ export const SAID_WORKS: SaidWorks = {
     turns(tx, key, before) {
       if (visible(tx, key) === undefined) return JSON.stringify({ turns: [] })
       const after = before === undefined ? undefined : { at: before, id: '' }
-      const page = tx.list<Entry>(TURNS, { partition: idOf(key), after, limit: PAGE })
+      const page = tx.list<SessionEntry>(TURNS, { partition: idOf(key), after, limit: PAGE })
       const turns = page.flatMap(({ id, value: { turn } }) => {
         return turn === undefined ? [] : [{ ...turn, feedback: feedbackIn(tx, id) }]
       })
@@ -75,15 +75,15 @@ export const SAID_WORKS: SaidWorks = {
   },
 }
 
-/** The turn of a run that has ended. Throws `session_busy` for one at work. */
-function turnIn(tx: Reader, key: SessionKey, runId: string): Document<Entry> | undefined {
+/** The turn of an ended run. Throws `session_busy` for a running one. */
+function turnIn(tx: Reader, key: SessionKey, runId: string): Document<SessionEntry> | undefined {
   const session = visible(tx, key)
   if (session === undefined) return undefined
-  if (alive(session, tx.now).some(seat => seat.runId === runId)) throw stillAtWork()
+  if (liveClaims(session, tx.now).some(claim => claim.runId === runId)) throw stillAtWork()
   const partition = idOf(key)
-  let after: Document<Entry> | undefined
+  let after: Document<SessionEntry> | undefined
   do {
-    const page: Document<Entry>[] = tx.list<Entry>(TURNS, { partition, after, limit: PAGE })
+    const page: Document<SessionEntry>[] = tx.list<SessionEntry>(TURNS, { partition, after, limit: PAGE })
     const found = page.find(({ value }) => value.turn?.runId === runId)
     if (found !== undefined) return found
     after = page.at(-1)

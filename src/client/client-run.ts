@@ -1,6 +1,6 @@
 import type { Kind, RunInput } from '../agents/contract.ts'
 import { discard } from './body.ts'
-import type { Call, Caller } from './call.ts'
+import type { ClientCall, ClientCaller } from './call.ts'
 import type { FollowedOptions, HeaderFields, PlainOptions } from './options.ts'
 import { notOurs } from './problem.ts'
 import { segment } from './sent.ts'
@@ -8,11 +8,11 @@ import { segment } from './sent.ts'
 /** The agent, team or workflow to run. */
 export interface RunTarget {
   readonly kind: Kind
-  /** Its name on the service. */
+  /** The name on the service. */
   readonly name: string
 }
 
-/** How a run is started. */
+/** The options of a run's start. */
 export type RunStart = FollowedOptions | PlainOptions
 
 /** Requests the run's record at once (RFC 7240). */
@@ -21,43 +21,47 @@ export const RESPOND_ASYNC: HeaderFields = { prefer: 'respond-async' }
 /** Characters of a run's id. */
 const UUID_LENGTH = 36
 
-/** Milliseconds for which the client tries to tell the service of a cancel. */
+/** Milliseconds for which the client tries to cancel a run on the service. */
 const CANCEL_MS = 10_000
 
 /**
  * One run, from the client's side. All requests for a stored run have the same key, the same body and the headers of the
  * first request. So they find the same run.
  */
-export interface AskedRun {
+export interface ClientRun {
   /** Undefined until the service has answered. */
   readonly id: string | undefined
   readonly isFollowed: boolean
-  /** Requests the run. Finds the existing one if the service has it. */
-  post(call: Call, verb: 'run' | 'stream', headers?: HeaderFields): Promise<Response>
+  /** Requests the run. The service returns the existing run if it has it. */
+  post(call: ClientCall, verb: 'run' | 'stream', headers?: HeaderFields): Promise<Response>
   /** Cancels the run on the service. More calls have no effect. A plain run ends with its connection. Never rejects. */
   cancel(): Promise<void>
 }
 
 /** Prepares a run. It sends nothing yet. */
-export function askRun(
-  caller: Caller,
+export function prepareRun(
+  caller: ClientCaller,
   { kind, name }: RunTarget,
   input: RunInput,
   options: RunStart,
-): AskedRun {
+): ClientRun {
   const { sessionId, messageId, replaces, userId, history, clientTools, memory } = options
   const isFollowed = options.follow !== false
-  // What is undefined is not sent.
-  const told = { input, sessionId, messageId, replaces, userId, history, clientTools, memory }
+  // JSON leaves undefined members out.
+  const fieldsOfRun = { input, sessionId, messageId, replaces, userId, history, clientTools, memory }
   const webhook = options.follow === false ? undefined : options.webhook
-  const body = { ...told, webhook, background: isFollowed || undefined }
-  // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
+  const body = { ...fieldsOfRun, webhook, background: isFollowed || undefined }
+  // 128 random bits. Pages without HTTPS do not have `crypto.randomUUID`.
   const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')
   const key = { 'idempotency-key': isFollowed ? (options.idempotencyKey ?? newKey) : undefined }
   let fields: Headers | undefined
   let cancelling: Promise<void> | undefined
 
-  async function post(call: Call, verb: 'run' | 'stream', headers: HeaderFields = {}): Promise<Response> {
+  async function post(
+    call: ClientCall,
+    verb: 'run' | 'stream',
+    headers: HeaderFields = {},
+  ): Promise<Response> {
     fields ??= await call.fields()
     const path = `/${kind}s/${segment(name)}/${verb}`
     const response = await call.send(path, { method: 'POST', body, headers: { ...key, ...headers }, fields })
@@ -68,13 +72,13 @@ export function askRun(
   }
 
   const stopping = { ...options, signal: undefined, timeoutMs: CANCEL_MS }
-  const stop = async (call: Call) => {
+  const stop = async (call: ClientCall) => {
     // If the first answer was lost, another request gives the run's id.
     if (!run.id) discard(await post(call, 'run', RESPOND_ASYNC))
     discard(await call.send(`/runs/${run.id}/cancel`, { method: 'POST' }))
   }
 
-  const run: Asking = {
+  const run: MutableRun = {
     id: undefined,
     isFollowed,
     post,
@@ -87,5 +91,5 @@ export function askRun(
   return run
 }
 
-/** The id comes with the first answer. */
-type Asking = Omit<AskedRun, 'id'> & { id: string | undefined }
+/** The run with an id that the first answer sets. */
+type MutableRun = Omit<ClientRun, 'id'> & { id: string | undefined }

@@ -1,27 +1,28 @@
 /**
- * PostgreSQL as a store that answers later (decision 31): all questions of a look are one statement (`look.ts`), which sees
- * one moment, and a commit is one call of a function.
+ * PostgreSQL as a remote store (decision 31). All queries of a look are one statement (`look.ts`), which sees one moment. A
+ * commit is one call of a function.
  *
  * @module
  */
 
-import type { Commit, Committed, Far, Version } from '../remote/far.ts'
+import type { Commit, Committed, RemoteStore, Version } from '../remote.ts'
 import type { PostgresDriver } from './driver.ts'
-import { type Known, Look } from './look.ts'
+import { type LookResult, LookStatement } from './look.ts'
 import { columns, toRow } from './rows.ts'
 import { restored, stored, storedKey } from './text.ts'
 
-/** Makes it. `prepare` is awaited before each request. `s` is the schema as statements name it. */
-export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Promise<void>): Far {
-  // The clock of a process may be set: only what has passed since the last look is its own.
+/** Creates the remote store. `prepare` is awaited before each request. `s` is the schema as it appears in statements. */
+export function postgresRemote(driver: PostgresDriver, s: string, prepare: () => Promise<void>): RemoteStore {
+  // The database's clock and the time of its last reading. The process's own clock may be set, so only the time since then is
+  // measured here.
   let known = { clock: Date.now(), at: performance.now() }
   return {
     now: () => known.clock + performance.now() - known.at,
     async look(asks) {
       await prepare()
-      const look = new Look(s, asks)
+      const look = new LookStatement(s, asks)
       const [row = {}] = await driver.query(look.text, look.values, { isOften: look.isUsual })
-      const [clock, ...answers] = row.known as Known
+      const [clock, ...answers] = row.known as LookResult
       known = { clock, at: performance.now() }
       return look.answers(answers, row)
     },
@@ -34,7 +35,7 @@ export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Pr
   }
 }
 
-/** A commit as the function reads it: each table as its columns. What is empty is left out. */
+/** A commit as the function parses it: each table as its columns. Empty ones are left out. */
 function toJson({ id, seen, documents, logs, calls }: Commit): object {
   const name = ({ collection, id: i }: { readonly collection: string; readonly id: string }) => ({
     collection: stored(collection),
@@ -45,7 +46,7 @@ function toJson({ id, seen, documents, logs, calls }: Commit): object {
     .filter(({ entries }) => entries.length > 0)
     .map(each => {
       const length = each.isDeleted ? 0 : lengths.get(each.log)
-      // Whoever appends has seen the end of the log.
+      // An append has seen the end of the log.
       if (length === undefined) throw new TypeError(`Nobody has seen the log ${each.log}`)
       return { ...each, log: stored(each.log), length }
     })

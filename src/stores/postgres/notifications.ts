@@ -1,50 +1,50 @@
 /**
- * Tells this process what others write, by `LISTEN`. A commit notifies only of logs that somebody elsewhere follows: `watched` says so,
- * in the log's row. A commit locks that row. So whoever has written `watched` reads all that was committed before, and hears of
- * all that comes.
+ * Notifies this process of the writes of other processes, by `LISTEN`. A commit sends notifications only for logs that another
+ * process follows: the column `watched` of the log's row says so. A commit locks that row. So after a process has set `watched`,
+ * it can read all earlier commits and gets a notification of every later one.
  *
  * @module
  */
 
 import { unrefed } from '../../base/wake.ts'
-import type { Hearing } from '../store.ts'
+import type { LogWatch } from '../store.ts'
 import type { PostgresDriver } from './driver.ts'
 import { stored } from './text.ts'
 
-/** Seconds for which a log counts as followed, and milliseconds after which that is said again. */
+/** Seconds for which a log counts as followed, and milliseconds after which that is renewed. */
 const WATCH_SECONDS = 15
 const RENEW_MS = 5000
 
-/** Milliseconds between two signs that the listening connection is alive, and for an answer to one. */
+/** Milliseconds between two checks of the listening connection, and milliseconds to wait for the answer to one. */
 const ALIVE_MS = 2500
 const ANSWER_MS = 2500
 
-/** Milliseconds until a connection that was lost is made again. */
+/** Milliseconds until a lost connection is opened again. */
 const AGAIN_MS = 500
 
-/** Makes the connection that listens. */
-export type Listen = (told: { onNotify(text: string): void; onClose(): void }) => PostgresDriver
+/** Opens the connection that listens. */
+export type Listen = (listeners: { onNotify(text: string): void; onClose(): void }) => PostgresDriver
 
-/** What a bell needs. */
-export interface BellOptions {
+/** The parts that {@link Notifications} uses. */
+export interface NotificationsOptions {
   readonly driver: PostgresDriver
   readonly listen: Listen
-  /** The schema as statements name it. The channel has the same name. */
+  /** The schema as it appears in statements. The channel has the same name. */
   readonly s: string
 }
 
-/** A log that is followed here, by its name as it is stored. */
-interface Heard {
+/** A log that is followed in this process, by its stored name. */
+interface WatchedLog {
   readonly wakes: Set<() => void>
-  /** The word that stands for it in notifications. */
+  /** Its key in notifications. */
   readonly key: Promise<string>
 }
 
-/** See the module's head. */
-export class Bell {
-  readonly #options: BellOptions
-  readonly #heard = new Map<string, Heard>()
-  readonly #byKey = new Map<string, Heard>()
+/** The notifications that this process gets. One connection listens for all logs. */
+export class Notifications {
+  readonly #options: NotificationsOptions
+  readonly #watched = new Map<string, WatchedLog>()
+  readonly #byKey = new Map<string, WatchedLog>()
   readonly #calls: (() => void)[] = []
   readonly #own: () => string
   #listening: PostgresDriver | undefined
@@ -53,8 +53,8 @@ export class Bell {
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewing: ReturnType<typeof setInterval> | undefined
 
-  /** `own` gives the name by which others call this process. */
-  constructor(options: BellOptions, own: () => string) {
+  /** `own` returns the name by which other processes call this one. */
+  constructor(options: NotificationsOptions, own: () => string) {
     this.#options = options
     this.#own = own
   }
@@ -82,22 +82,22 @@ export class Bell {
     }
     if (this.#listening !== driver) return
     this.#isLive = true
-    // What was told meanwhile is lost: all look for themselves.
+    // Notifications were lost meanwhile, so all watchers read their logs.
     this.#ringAll()
     this.#stayAlive(driver, lost)
   }
 
-  async hear(name: string, wake: () => void): Promise<Hearing> {
+  async watch(name: string, wake: () => void): Promise<LogWatch> {
     const log = stored(name)
-    const heard = this.#heard.get(log) ?? this.#watch(log)
-    heard.wakes.add(wake)
+    const watched = this.#watched.get(log) ?? this.#watch(log)
+    watched.wakes.add(wake)
     const isLive = () => this.#isLive
     const stop = () => {
-      heard.wakes.delete(wake)
-      if (heard.wakes.size === 0) void this.#forget(log, heard)
+      watched.wakes.delete(wake)
+      if (watched.wakes.size === 0) void this.#forget(log, watched)
     }
     try {
-      await heard.key
+      await watched.key
     } catch (error) {
       stop()
       throw error
@@ -121,37 +121,37 @@ export class Bell {
     await listening?.end()
   }
 
-  #watch(log: string): Heard {
+  #watch(log: string): WatchedLog {
     const { driver, s } = this.#options
     const asked = driver.query(`SELECT ${s}.watch_1($1::text, $2::float8) AS key`, [log, WATCH_SECONDS], {
       isOften: true,
     })
     const key = asked.then(([row]) => String(row?.key))
-    const heard: Heard = { wakes: new Set(), key }
-    this.#heard.set(log, heard)
+    const watched: WatchedLog = { wakes: new Set(), key }
+    this.#watched.set(log, watched)
     key.then(
-      word => {
-        if (this.#heard.get(log) === heard) this.#byKey.set(word, heard)
+      found => {
+        if (this.#watched.get(log) === watched) this.#byKey.set(found, watched)
       },
       () => {},
     )
     this.#renewing ??= unrefed(setInterval(() => void this.#renew(), RENEW_MS))
-    return heard
+    return watched
   }
 
-  async #forget(log: string, heard: Heard): Promise<void> {
-    if (this.#heard.get(log) === heard) this.#heard.delete(log)
-    if (this.#heard.size === 0) {
+  async #forget(log: string, watched: WatchedLog): Promise<void> {
+    if (this.#watched.get(log) === watched) this.#watched.delete(log)
+    if (this.#watched.size === 0) {
       clearInterval(this.#renewing)
       this.#renewing = undefined
     }
-    const key = await heard.key.catch(() => undefined)
-    if (key !== undefined && this.#byKey.get(key) === heard) this.#byKey.delete(key)
+    const key = await watched.key.catch(() => undefined)
+    if (key !== undefined && this.#byKey.get(key) === watched) this.#byKey.delete(key)
   }
 
   async #renew(): Promise<void> {
     const { driver, s } = this.#options
-    const logs = JSON.stringify([...this.#heard.keys()])
+    const logs = JSON.stringify([...this.#watched.keys()])
     try {
       await driver.query(
         `UPDATE ${s}.logs l SET watched = clock_timestamp() + $2::float8 * interval '1 second' FROM (
@@ -161,7 +161,7 @@ export class Bell {
         [logs, WATCH_SECONDS],
       )
     } catch {
-      // The next time. Followers read their logs once in a while anyway.
+      // It will be renewed next time. Followers read their logs regularly anyway.
     }
   }
 
@@ -171,7 +171,7 @@ export class Bell {
   }
 
   #ringAll(): void {
-    for (const { wakes } of this.#heard.values()) for (const wake of wakes) wake()
+    for (const { wakes } of this.#watched.values()) for (const wake of wakes) wake()
     this.#ringCalls()
   }
 
@@ -196,7 +196,7 @@ export class Bell {
     this.#isLive = false
     clearTimeout(this.#timer)
     void driver.end().catch(() => {})
-    // Who waits for a word reads the log from now on.
+    // Watchers read their logs from now on.
     this.#ringAll()
     this.#timer = unrefed(setTimeout(() => void this.#listen(), AGAIN_MS))
   }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServableError } from '../../src/base/errors.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
-import { createPatient, type Patient } from '../../src/stores/remote/patient.ts'
+import { createRetrying, type Retrying } from '../../src/stores/retrying.ts'
 import { sqlStore } from '../../src/stores/sql/sql.ts'
 import type { SqlDriver } from '../../src/stores/sql/sql-driver.ts'
 import { numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'
@@ -27,13 +27,13 @@ function watched(promise: Promise<unknown>): { readonly isSettled: boolean } {
 describe('createPatient over a store that works', () => {
   it('gives what it reads and writes at once', () => {
     const { store, add } = numbers()
-    const patient = createPatient(store)
+    const patient = createRetrying(store)
     expect([patient.write(add(7)), patient.write(add(8)), patient.read(() => 'seen')]).toEqual([1, 2, 'seen'])
   })
 
   it('gathers what comes soon after a commit into one, in order', async () => {
     const model = numbers()
-    const patient = createPatient(model.store, { gatherMs: 3 })
+    const patient = createRetrying(model.store, { gatherMs: 3 })
     expect(patient.write(model.add(0))).toBe(1)
     const later = Promise.all([1, 2, 3].map(number => patient.write(model.add(number))))
     expect(model.written).toEqual([0])
@@ -45,7 +45,7 @@ describe('createPatient over a store that works', () => {
 
   it('writes at once again when nothing has come for a while', async () => {
     const { store, add } = numbers()
-    const patient = createPatient(store, { gatherMs: 3 })
+    const patient = createRetrying(store, { gatherMs: 3 })
     patient.write(add(0))
     await vi.advanceTimersByTimeAsync(3)
     expect(patient.write(add(1))).toBe(2)
@@ -53,7 +53,7 @@ describe('createPatient over a store that works', () => {
 
   it('commits no more than 256 works at once, and all of them in order', async () => {
     const model = numbers()
-    const patient = createPatient(model.store, { gatherMs: 3 })
+    const patient = createRetrying(model.store, { gatherMs: 3 })
     const all = Array.from({ length: 1000 }, (_, number) => number)
     const written = Promise.all(all.map(number => patient.write(model.add(number))))
     await vi.advanceTimersByTimeAsync(100)
@@ -67,7 +67,7 @@ describe('createPatient over a store that works', () => {
     ['a mistake', new TypeError('not a function')],
   ])('throws %s at once, and tries it once', (_, error) => {
     const { store } = numbers()
-    const patient = createPatient(store)
+    const patient = createRetrying(store)
     const work = vi.fn(throwing(error))
     expect(() => patient.write(work)).toThrow(error)
     expect(() => patient.read(work)).toThrow(error)
@@ -76,7 +76,7 @@ describe('createPatient over a store that works', () => {
 
   it('refuses one bad work among many, and writes the others with it', async () => {
     const model = numbers()
-    const patient = createPatient(model.store, { gatherMs: 3 })
+    const patient = createRetrying(model.store, { gatherMs: 3 })
     patient.write(model.add(0))
     const works = [model.add(1), throwing(REFUSAL), model.add(2), throwing(new TypeError('x')), model.add(3)]
     const outcomes = Promise.all(works.map(work => outcomeOf(() => patient.write(work))))
@@ -94,7 +94,7 @@ describe('createPatient over a store that works', () => {
 
   it('writes what waits when it is flushed, and nothing again', async () => {
     const model = numbers()
-    const patient = createPatient(model.store, { gatherMs: 3 })
+    const patient = createRetrying(model.store, { gatherMs: 3 })
     const all = Array.from({ length: 600 }, (_, number) => number)
     const written = Promise.all(all.map(number => patient.write(model.add(number))))
     patient.flush()
@@ -109,7 +109,7 @@ describe('createPatient over a store that works', () => {
 describe('createPatient over a store that fails', () => {
   it('writes as soon as it can, in the order in which it was asked', async () => {
     const model = numbers()
-    const patient = createPatient(model.store)
+    const patient = createRetrying(model.store)
     model.fail('busy')
     const written = Promise.all([1, 2, 3].map(number => patient.write(model.add(number))))
     await vi.advanceTimersByTimeAsync(500)
@@ -123,7 +123,7 @@ describe('createPatient over a store that fails', () => {
 
   it('serves those who wait before whoever comes once it works again', async () => {
     const model = numbers()
-    const patient = createPatient(model.store)
+    const patient = createRetrying(model.store)
     model.fail('busy')
     const first = patient.write(model.add(1))
     model.fail(undefined)
@@ -134,7 +134,7 @@ describe('createPatient over a store that fails', () => {
 
   it('reads as soon as it can, and says at once what the work says', async () => {
     const { store, fail } = numbers()
-    const patient = createPatient(store)
+    const patient = createRetrying(store)
     fail('busy')
     const seen = patient.read(() => 'seen')
     const refused = outcomeOf(() => patient.read(throwing(REFUSAL)))
@@ -147,7 +147,7 @@ describe('createPatient over a store that fails', () => {
 
   it.each(['read', 'write'] as const)('says that it cannot %s when patience is over, and why', async what => {
     const { store, fail } = numbers()
-    const patient: Patient = createPatient(store)
+    const patient: Retrying = createRetrying(store)
     fail('busy')
     const outcomes = [100, undefined, 5000].map(ms => outcomeOf(() => patient[what](() => 'never', ms)))
     const seen = outcomes.map(watched)
@@ -168,7 +168,7 @@ describe('createPatient over a store that fails', () => {
 
   it('has no more patience with who stands behind many patient ones', async () => {
     const { store, add, fail } = numbers()
-    const patient = createPatient(store)
+    const patient = createRetrying(store)
     fail('busy')
     const many = Array.from({ length: 300 }, () => outcomeOf(() => patient.write(add(1), 15_000)))
     const hasty = outcomeOf(() => patient.write(add(2), 100))
@@ -183,7 +183,7 @@ describe('createPatient over a store that fails', () => {
 
   it('writes again all works of a commit that was lost, and none of them twice', async () => {
     const model = numbers()
-    const patient = createPatient(model.store, { gatherMs: 3 })
+    const patient = createRetrying(model.store, { gatherMs: 3 })
     patient.write(model.add(0))
     const written = Promise.all([1, 2, 3].map(number => patient.write(model.add(number))))
     model.fail({ lostAfter: 2 })
@@ -198,14 +198,14 @@ describe('createPatient over a store that fails', () => {
   it('says at once of all works of a commit what will be no other the next time', async () => {
     const full = new ServableError('state_full', 'There is no room')
     const commit = throwing(full)
-    const patient = createPatient({ read: throwing(full), commit })
+    const patient = createRetrying({ read: throwing(full), commit })
     expect(() => patient.write(() => {})).toThrow(full)
     expect(() => patient.read(() => {})).toThrow(full)
   })
 
   it('refuses at once what comes while 10,000 works wait', async () => {
     const model = numbers()
-    const patient = createPatient(model.store)
+    const patient = createRetrying(model.store)
     model.fail('busy')
     const all = Array.from({ length: 10_000 }, (_, number) => number)
     const written = Promise.all(all.map(number => patient.write(model.add(number), 5000)))
@@ -219,7 +219,7 @@ describe('createPatient over a store that fails', () => {
 
   it('says of all that cannot be written that it cannot, when it is flushed, and writes nothing of it later', async () => {
     const model = numbers()
-    const patient = createPatient(model.store)
+    const patient = createRetrying(model.store)
     model.fail('busy')
     const outcomes = [1, 2].map(number => outcomeOf(() => patient.write(model.add(number))))
     patient.flush()
@@ -234,7 +234,7 @@ describe('createPatient over a database', () => {
   const log = (driver: SqlDriver) => {
     const store = sqlStore(driver)
     const entries = () => store.read(tx => tx.read('l', 0, 100).map(({ data }) => data))
-    return { patient: createPatient(store, { gatherMs: 3 }), entries }
+    return { patient: createRetrying(store, { gatherMs: 3 }), entries }
   }
 
   it('undoes of a commit what a refused work has written, and nothing else', async () => {

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Document, Filter, Footing, ListQuery, LogEntry, Position, SearchQuery } from '../store.ts'
+import type { Document, Eviction, Filter, ListQuery, Position, SearchQuery, StoredLogEntry } from './store.ts'
 
 /** Identifies one state of a document or log. Every change gives a new version, and no version returns. */
 export type Version = string | number
 
 /** The questions to a store, by name. */
-export interface Asks {
+export interface StoreQueries {
   readonly get: { readonly collection: string; readonly id: string }
   readonly list: { readonly collection: string } & ListQuery
   readonly search: { readonly collection: string } & SearchQuery
@@ -24,7 +24,7 @@ export interface Asks {
     readonly partition?: string | undefined
     readonly limit: number
   }
-  /** Entries after a place, and the state of the log. A limit of 0 asks for the state alone. */
+  /** Entries after a position, and the state of the log. A limit of 0 asks for the state alone. */
   readonly log: { readonly log: string; readonly after: number; readonly limit: number }
 }
 
@@ -43,7 +43,7 @@ export interface LogHead {
 }
 
 /** The answers to the questions, by name. */
-export interface Answers {
+export interface StoreAnswers {
   readonly get: Versioned | undefined
   readonly list: readonly Versioned[]
   readonly search: { readonly documents: readonly Versioned[]; readonly next: Position | undefined }
@@ -52,11 +52,13 @@ export interface Answers {
   readonly withPrefix: readonly Versioned[]
   readonly expired: readonly Versioned[]
   readonly oldest: readonly Versioned[]
-  readonly log: LogHead & { readonly entries: readonly LogEntry[] }
+  readonly log: LogHead & { readonly entries: readonly StoredLogEntry[] }
 }
 
 /** One question. */
-export type Ask<K extends keyof Asks = keyof Asks> = { readonly [N in K]: { readonly what: N } & Asks[N] }[K]
+export type StoreQuery<K extends keyof StoreQueries = keyof StoreQueries> = {
+  readonly [N in K]: { readonly what: N } & StoreQueries[N]
+}[K]
 
 /** A document that a work has read. At the commit it must have the same version, or still be absent. */
 export interface SeenDocument {
@@ -81,7 +83,7 @@ export interface DocumentChange {
   readonly collection: string
   readonly id: string
   readonly document: Document | undefined
-  readonly footing: Footing | undefined
+  readonly eviction: Eviction | undefined
 }
 
 /** A change of a log. It is deleted first, then written to. */
@@ -102,21 +104,21 @@ export interface Commit {
   readonly seen: { readonly documents: readonly SeenDocument[]; readonly logs: readonly SeenLog[] }
   readonly documents: readonly DocumentChange[]
   readonly logs: readonly LogChange[]
-  /** Processes that are told once it is written: others have ended work of theirs. */
+  /** Instances to notify after the commit, because this commit has ended work of theirs. */
   readonly calls: readonly string[]
 }
 
-/** What is known of a commit that was written. */
+/** The result of a commit that was written. */
 export interface Committed {
-  /** The versions of the logs that it wrote. A log that is missing is looked at again. */
+  /** The new versions of the logs that it wrote. A log that is missing here must be read again. */
   readonly logs: ReadonlyMap<string, Version>
 }
 
 /** A remote store. It rejects if it cannot be reached. */
-export interface Far {
+export interface RemoteStore {
   /** Answers all questions in order, as of one moment. Without questions, it only confirms that the store can be reached. */
-  look(asks: readonly Ask[]): Promise<readonly Answers[keyof Asks][]>
-  /** Writes everything. If anything that was read has changed, it writes nothing and gives undefined. Throws `state_full`. */
+  look(asks: readonly StoreQuery[]): Promise<readonly StoreAnswers[keyof StoreQueries][]>
+  /** Writes everything. If anything that was read has changed, it writes nothing and returns undefined. Throws `state_full`. */
   commit(commit: Commit): Promise<Committed | undefined>
   /** The name of this process. Undefined if it never changes. */
   readonly instance?: string | undefined

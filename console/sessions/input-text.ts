@@ -1,8 +1,8 @@
-/** What was said to a run, as text. */
+/** The input of a run as text. */
 import type { RunInput } from '../../src/agents/contract.ts'
 
-/** The text of a message. Parts that are no text are named. */
-export function saidOf(input: RunInput): string {
+/** The text of a message. Other parts appear by name. */
+export function textOfInput(input: RunInput): string {
   if (typeof input === 'string') return input
   return input
     .map(part => {

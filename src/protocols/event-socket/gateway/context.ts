@@ -1,5 +1,5 @@
 /**
- * What a session of the gateway works with: the parts that all sessions share, and its client.
+ * The types of a gateway session's parts: those that all sessions share, and its client.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { SessionData } from './session-data.ts'
 export type OnSocketError = (error: unknown, requestId?: string, secrets?: readonly string[]) => void
 
 /** The parts that all sessions of a gateway share. */
-export interface GatewayRoom {
+export interface GatewayContext {
   readonly catalog: Catalog
   readonly runs: HostSettings
   readonly host: RunHost
@@ -34,7 +34,8 @@ export interface GatewayRoom {
 
 /** The client's end of a session. */
 export interface Peer {
-  send(event: string, payload: object, place: string | undefined): void
+  /** Sends an event, with the position of the event in the socket if clients can reconnect. */
+  send(event: string, payload: object, position: string | undefined): void
   readonly isCongested: boolean
   /** Is called when the {@link SessionData} of the session has changed. */
   touch(): void

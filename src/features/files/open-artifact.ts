@@ -1,9 +1,9 @@
 import { joined } from './bytes.ts'
-import type { Content, FilePart } from './content.ts'
+import type { FileContent, FilePart } from './content.ts'
 
-/** An artifact whose last chunk has not come, and the file in it that may go on. */
-export class Gathering {
-  /** Of the artifact, as it was told last. */
+/** An artifact without its last chunk, and the file in it that may continue. */
+export class OpenArtifact {
+  /** The last name of the artifact. */
   name: string | undefined
   #file: FilePart | undefined
   #chunks: Uint8Array<ArrayBuffer>[] = []
@@ -14,7 +14,7 @@ export class Gathering {
     return this.#size
   }
 
-  /** Whether a part is the next chunk of the file: what it says of itself is the same, or nothing. */
+  /** Whether a part is the next chunk of the file: its metadata is the same or absent. */
   goesOnWith(part: FilePart): boolean {
     const file = this.#file
     if (file === undefined || part.type !== file.type) return false
@@ -22,15 +22,15 @@ export class Gathering {
     return (part.mimeType ?? file.mimeType) === file.mimeType && (nameOf(part) ?? name) === name
   }
 
-  /** Takes a chunk: the next one, or the first one of another file. */
-  add(part: FilePart, { bytes, mimeType }: Content): void {
+  /** Adds a chunk: the next one, or the first one of another file. */
+  add(part: FilePart, { bytes, mimeType }: FileContent): void {
     this.#file ??= { ...part, data: '', ...(mimeType !== undefined && { mimeType }) } as FilePart
     this.#chunks.push(bytes)
     this.#size += bytes.length
   }
 
-  /** The file, which goes on no more. */
-  take(): { readonly part: FilePart; readonly content: Content } | undefined {
+  /** Ends the file and returns it. */
+  take(): { readonly part: FilePart; readonly content: FileContent } | undefined {
     const part = this.#file
     if (part === undefined) return undefined
     const content = { bytes: joined(this.#chunks), mimeType: part.mimeType }

@@ -1,35 +1,34 @@
 /**
- * Retries for a store that sometimes cannot be read or written, because another process writes or a disk fails. Works are
- * tried again until the caller's patience ends, and do not block other code. Writes of the same few milliseconds share one
- * commit.
+ * Retries for a store that sometimes cannot be read or written, because another process writes or a disk fails. Works are tried
+ * again until their timeout, and do not block other code. Writes within a few milliseconds share one commit.
  *
  * @module
  */
 
-import { isServableError, ServableError } from '../../base/errors.ts'
-import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from '../store.ts'
+import { isServableError, ServableError } from '../base/errors.ts'
+import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from './store.ts'
 
 /** The outcome of one work of a commit. */
-export type Outcome = { readonly value: unknown } | { readonly error: unknown }
+export type WorkOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** A work of a commit. */
 export type Work = (tx: Transaction) => unknown
 
-/** A store that answers at once or throws, even if another process is writing. */
-export interface Impatient {
+/** A store that tries each operation once: it answers at once or throws, even if another process is writing. */
+export interface SingleTryStore {
   read<T>(work: (tx: Reader) => T): T
   /** Runs works as one commit. If a work throws, only its own writes are undone. Throws if nothing was written. */
-  commit(works: readonly Work[]): readonly Outcome[]
+  commit(works: readonly Work[]): readonly WorkOutcome[]
 }
 
 /** Options of the retries. */
-export interface PatientOptions {
+export interface RetryOptions {
   /** Milliseconds after a commit in which further writes are gathered. Default: 0, which writes each at once. */
   readonly gatherMs?: number
 }
 
 /** A store with retries. */
-export interface Patient extends Pick<Store, 'read' | 'write'> {
+export interface Retrying extends Pick<Store, 'read' | 'write'> {
   /** Writes the waiting works at once. Works that cannot be written, and waiting reads, fail with `state_unavailable`. */
   flush(): void
 }
@@ -45,7 +44,7 @@ const MAX_WAITING = 10_000
 const MAX_GATHERED = 256
 
 /** A work that waits to be written. */
-interface Waiting {
+interface WaitingWork {
   readonly work: Work
   /** The time at which it fails. */
   readonly until: number
@@ -54,27 +53,27 @@ interface Waiting {
 }
 
 /** Adds retries to a store. */
-export function createPatient(store: Impatient, { gatherMs = 0 }: PatientOptions = {}): Patient {
-  const patient = new PatientStore(store, gatherMs)
+export function createRetrying(store: SingleTryStore, { gatherMs = 0 }: RetryOptions = {}): Retrying {
+  const retrying = new RetryingStore(store, gatherMs)
   return {
-    read: (work, patienceMs) => patient.read(work, patienceMs),
-    write: (work, patienceMs) => patient.write(work, patienceMs),
-    flush: () => patient.flush(),
+    read: (work, patienceMs) => retrying.read(work, patienceMs),
+    write: (work, patienceMs) => retrying.write(work, patienceMs),
+    flush: () => retrying.flush(),
   }
 }
 
-class PatientStore implements Patient {
-  readonly #store: Impatient
+class RetryingStore implements Retrying {
+  readonly #store: SingleTryStore
   readonly #gatherMs: number
   /** In the order of the calls. */
-  #waiting: Waiting[] = []
+  #waiting: WaitingWork[] = []
   /** Runs while works wait. Also runs after a commit, to gather further writes. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #tries = 0
   /** Number of flushes. A read that waits during a flush fails. */
   #flushes = 0
 
-  constructor(store: Impatient, gatherMs: number) {
+  constructor(store: SingleTryStore, gatherMs: number) {
     this.#store = store
     this.#gatherMs = gatherMs
   }
@@ -116,7 +115,7 @@ class PatientStore implements Patient {
     if (this.#waiting.length >= MAX_WAITING) throw unavailable(new Error('Too many writes are waiting'))
     return new Promise<T>((resolve, reject) => {
       const until = performance.now() + patienceMs
-      this.#waiting.push({ work, until, resolve: resolve as Waiting['resolve'], reject })
+      this.#waiting.push({ work, until, resolve: resolve as WaitingWork['resolve'], reject })
       this.#turnIn(retryIn(0))
     })
   }
@@ -154,10 +153,10 @@ class PatientStore implements Patient {
     else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
   }
 
-  /** Fails works whose patience has ended, both those of the last commit and those behind it. */
+  /** Fails works whose timeout has passed, both those of the last commit and those behind it. */
   #giveUp(): void {
     const now = performance.now()
-    const isLate = ({ until }: Waiting) => until <= now
+    const isLate = ({ until }: WaitingWork) => until <= now
     const late = this.#waiting.filter(isLate)
     if (late.length === 0) return
     this.#waiting = this.#waiting.filter(waiting => !isLate(waiting))
@@ -168,7 +167,7 @@ class PatientStore implements Patient {
   #failure: unknown
 
   /** Undefined if nothing was written. */
-  #tryCommit(works: readonly Work[]): readonly Outcome[] | undefined {
+  #tryCommit(works: readonly Work[]): readonly WorkOutcome[] | undefined {
     try {
       return this.#store.commit(works)
     } catch (error) {
@@ -180,7 +179,7 @@ class PatientStore implements Patient {
 }
 
 /** Settles a waiting work. Returns false if it must be tried again. */
-function settle({ resolve, reject }: Waiting, outcome: Outcome): boolean {
+function settle({ resolve, reject }: WaitingWork, outcome: WorkOutcome): boolean {
   if ('value' in outcome) resolve(outcome.value)
   else if (isWorthATry(outcome.error)) return false
   else reject(outcome.error)
@@ -195,7 +194,7 @@ function retryIn(tries: number): number {
 /** Errors of wrong code or damaged data. A store does not throw these. */
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/** Whether the error comes from the store and may pass. Refusals and mistakes do not pass. */
+/** Whether the error is a temporary one of the store. Refusals and programming errors are permanent. */
 export function mayPass(error: unknown): boolean {
   if (isServableError(error)) return error.code === 'state_unavailable'
   return !MISTAKES.some(kind => error instanceof kind)
@@ -208,13 +207,16 @@ function isWorthATry(error: unknown): boolean {
 
 const LOST = Symbol.for('servable.lost')
 
-/** The error of a store that is not what this process has opened any more: nothing that is at work here can be written there. */
+/**
+ * The error of a store that is no longer the one that this process opened, for example because its file was replaced. Running
+ * work can no longer be written there.
+ */
 export function lost(message: string, cause?: unknown): ServableError {
   const error = new ServableError('state_unavailable', message, { cause })
   return Object.defineProperty(error, LOST, { value: true })
 }
 
-/** Whether a store says that it is lost to this process. */
+/** Whether an error says that the store is lost to this process. */
 export function isLost(error: unknown): boolean {
   return isServableError(error) && LOST in error
 }

@@ -4,10 +4,11 @@ import type { Handshake } from './connection.ts'
 import type { EngineSettings } from './options.ts'
 
 /**
- * The places of an engine, in all and for each address. A session holds one until its connection is really gone: a client that is
- * told to close may leave its WebSocket open. A WebSocket that was refused holds one as well.
+ * Counts the connections of an engine, in all and for each address. A session holds a slot until its connection has really
+ * closed, because a client may leave its WebSocket open after the server has closed it. A WebSocket that was refused holds a slot
+ * too.
  */
-export class Places {
+export class ConnectionSlots {
   readonly #settings: Pick<EngineSettings, 'maxSessions' | 'maxSessionsPerIp'>
   readonly #addresses = new Counter()
   #taken = 0

@@ -1,74 +1,74 @@
 /**
- * Stored work: the common part of the hosts of runs and tasks. Each run or task has a document, a log, and a place among those
- * at work. This file knows which of them work in this process, and ends those whose worker is gone.
+ * The common part of the hosts of runs and tasks. Each run or task has a document, a log, and a slot among those at work. This
+ * file tracks which of them this process works on, and ends those whose worker is gone.
  *
  * @module
  */
 
-import type { ServableError } from '../../base/errors.ts'
-import { mayPass } from '../../stores/remote/patient.ts'
-import type { LocalParts } from '../../stores/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
-import type { Viewer } from './host.ts'
-import { idsOf } from './record.ts'
-import { createRecovery, type Recovery } from './recovery.ts'
-import { nameWorker, processOf, type WorkerName } from './worker-name.ts'
+import type { ServableError } from '../base/errors.ts'
+import { mayPass } from '../stores/retrying.ts'
+import type { LocalParts } from '../stores/state.ts'
+import type { Reader, Soon, Store, Transaction } from '../stores/store.ts'
+import type { Viewer } from './stored/host.ts'
+import { idsOf } from './stored/record.ts'
+import { createRecovery, type Recovery } from './stored/recovery.ts'
+import { nameWorker, processOf, type WorkerName } from './stored/worker-name.ts'
 
-/** What is kept of a thing. */
-interface Kept {
-  /** The identity that owns it; null where there was none: then it is everyone's who knows its id. */
+/** The stored document of a run or task. */
+interface StoredDocument {
+  /** The identity that owns it. Null if there was none: then every caller that knows its id has access. */
   readonly owner: Viewer
   /** The worker that has, or had, it at work. */
   readonly instance: string
 }
 
-/** Where it is kept. */
-export interface KeptWorkOptions {
+/** The store of the work. */
+export interface StoredWorkOptions {
   readonly store: Store
   /** Keeps the store open while something is at work. */
   readonly keepOpen?: LocalParts['keepOpen'] | undefined
 }
 
-/** What tells runs from tasks: `T` is what is kept, `W` what works on it. */
-export interface WorkKind<T extends Kept, W> {
+/** The differences between runs and tasks. `T` is the stored document, `W` the work in this process. */
+export interface StoredWorkKind<T extends StoredDocument, W> {
   readonly collection: string
-  /** The collection of the places of those at work. */
+  /** The collection of slots of those at work. */
   readonly atWork: string
   isAtWork(kept: T): boolean
-  /** The log of a thing, by whose name all of its parts leave together. */
+  /** The name of the log, under which all parts are deleted together. */
   logOf(id: string): string
-  /** Asks who works on a thing to end. With a reason, the work fails. */
+  /** Asks the work to end. With a reason, it fails. */
   stop(work: W, why?: unknown): void
-  /** Others may take over what is at work here: what can go on there ends here. Absent: nothing can. */
+  /** Ends work here that another worker may take over. Absent if none can be taken over. */
   leave?(work: W): void
-  /** Writes the end of a thing whose worker is gone. */
+  /** Writes the end of a run or task whose worker is gone. */
   conclude(tx: Transaction, id: string): void
-  /** Told once that is written. */
+  /** Called once that is written. */
   onConcluded?(id: string): void
   missing(): ServableError
 }
 
-/** Most things that may be written down although nobody began with them. */
+/** The most ids of work that may be written although it never began. */
 const MAX_UNSURE = 10_000
 
-/** Milliseconds for which whoever looks waits for a store that cannot be written. */
+/** Milliseconds that a caller waits for a store that cannot be written. */
 const END_PATIENCE_MS = 100
 
-/** See the module's head. */
-export class KeptWork<T extends Kept, W> {
+/** Tracks the runs or tasks of this process and ends those whose worker is gone. */
+export class StoredWork<T extends StoredDocument, W> {
   readonly worker: WorkerName
-  /** Every look at the store comes after one of this, so that what the dead have left has ended before anything is read. */
+  /** Every read of the store comes after a `look` of this, so that work of dead processes has ended before it is read. */
   readonly recovery: Recovery
   readonly #store: Store
   readonly #keepOpen: LocalParts['keepOpen']
-  readonly #kind: WorkKind<T, W>
+  readonly #kind: StoredWorkKind<T, W>
   readonly #here = new Map<string, W>()
-  /** What is being written down as being at work. */
+  /** Work that is being written as at work. */
   readonly #beginning = new Map<string, Promise<unknown>>()
-  /** What may be written down so, though nobody began with it: the store did not say. */
+  /** Work that may be written although it never began, because the store did not report the outcome. */
   readonly #unsure = new Set<string>()
 
-  constructor({ store, keepOpen }: KeptWorkOptions, kind: WorkKind<T, W>) {
+  constructor({ store, keepOpen }: StoredWorkOptions, kind: StoredWorkKind<T, W>) {
     this.#store = store
     this.#keepOpen = keepOpen
     this.#kind = kind
@@ -89,12 +89,12 @@ export class KeptWork<T extends Kept, W> {
     })
   }
 
-  /** Who works on a thing here. */
+  /** Returns the work of an id here. */
   get(id: string): W | undefined {
     return this.#here.get(id)
   }
 
-  /** Writes that a thing is at work, and sets to work: nobody here finds it written and nobody at work. */
+  /** Writes that work is at work, and starts it, so that no caller here sees it written but not started. */
   async begin<R>(id: string, work: () => Promise<R>): Promise<R> {
     const beginning = work()
     this.#beginning.set(id, beginning)
@@ -108,25 +108,25 @@ export class KeptWork<T extends Kept, W> {
     }
   }
 
-  /** Waits until nobody here is beginning with a thing. Never rejects: whoever began is told. */
+  /** Waits until no call of `begin` here is under way for the id. Never rejects: the caller of `begin` gets the error. */
   begun(id: string): Soon<void> {
     const done = () => {}
     return this.#beginning.get(id)?.then(done, done)
   }
 
-  /** Work has begun; `onEnded` is told when it has ended and is not here any more. */
+  /** Adds work that has begun. Calls `onEnded` after the work has ended and was removed. */
   add(id: string, work: W, { ended, onEnded }: { ended: Promise<void>; onEnded: () => void }): void {
     this.#here.set(id, work)
-    const letGo = this.#keepOpen?.()
+    const release = this.#keepOpen?.()
     void ended.then(() => {
-      // The next work may have begun in the commit in which this one has ended.
+      // The next work may have begun in the commit that ended this one.
       if (this.#here.get(id) === work) this.#here.delete(id)
-      letGo?.()
+      release?.()
       onEnded()
     })
   }
 
-  /** Ends a thing: whoever works on it here is stopped, of any other the end is written. */
+  /** Ends a run or task: stops its work here, or writes the end of any other. */
   async end(
     id: string,
     { stop, conclude }: { stop(work: W): Promise<void>; conclude(tx: Transaction): void },
@@ -141,21 +141,21 @@ export class KeptWork<T extends Kept, W> {
     this.#kind.onConcluded?.(id)
   }
 
-  /** Keeps a thing from leaving while it is used: whoever waits for it gets it, however little room there is. */
+  /** Keeps a run or task from eviction while it is used, so that callers that wait for it get it. */
   async held<R>(id: string, use: () => Promise<R>): Promise<R> {
-    const letGo = this.#store.hold?.(this.#kind.logOf(id))
+    const release = this.#store.hold?.(this.#kind.logOf(id))
     try {
       return await use()
     } finally {
-      letGo?.()
+      release?.()
     }
   }
 
-  /** Looks after what the dead have left, and after those at work here that others have ended. Never rejects. */
+  /** Ends work that dead processes left, and stops work here that others have ended. Never rejects. */
   async lookAfter(): Promise<void> {
     const { logOf, stop } = this.#kind
-    // A store that closed between two of its reads would be opened again by the next one.
-    const letGo = this.#keepOpen?.()
+    // Without this, a store that closed between two reads would be opened again by the second one.
+    const release = this.#keepOpen?.()
     await this.recovery.lookAfter({
       ids: [...this.#here.keys()],
       logOf,
@@ -164,7 +164,7 @@ export class KeptWork<T extends Kept, W> {
         if (work !== undefined) stop(work)
       },
     })
-    await letGo?.()
+    await release?.()
   }
 
   look(id?: string): Soon<void> {
@@ -172,7 +172,7 @@ export class KeptWork<T extends Kept, W> {
     return this.#unsure.size === 0 ? looked : this.#endUnsure(looked)
   }
 
-  /** Ends what was written down as being at work here, and was never begun. If that cannot be written now, the next look does. */
+  /** Ends work that was written as this worker's but never began. If that cannot be written now, the next look does it. */
   async #endUnsure(looked: Soon<void>): Promise<void> {
     await looked
     try {
@@ -187,33 +187,33 @@ export class KeptWork<T extends Kept, W> {
     }
   }
 
-  /** Ends a thing that is this worker's; false, and nothing is written, if it is not, or not at work. */
+  /** Ends this worker's work. Returns false, without writing, if it is another worker's or not at work. */
   #endIn(tx: Transaction, id: string): boolean {
     if (this.#workerOf(tx, id) !== this.worker.own) return false
     this.#kind.conclude(tx, id)
     return true
   }
 
-  /** Who has a thing at work; undefined for one that is not. */
+  /** The worker of a run or task; undefined if it is not at work. */
   #workerOf(tx: Reader, id: string): string | undefined {
     const kept = tx.get<T>(this.#kind.collection, id)?.value
     return kept !== undefined && this.#kind.isAtWork(kept) ? kept.instance : undefined
   }
 
-  /** Throws what is said of a thing that is missing, where it is, and where it is another one's. */
+  /** Finds a run or task. Throws the kind's error if it is missing or another owner's. */
   find(tx: Reader, id: string, viewer: Viewer): T {
     const kept = this.lookUp(tx, id)
     if (kept !== undefined && (kept.owner === null || kept.owner === viewer)) return kept
     throw this.#kind.missing()
   }
 
-  /** A thing as it is by now: gone when its time has come. */
+  /** Reads a document; undefined once it has expired. */
   lookUp(tx: Reader, id: string): T | undefined {
     const { value, expiresAt = Number.POSITIVE_INFINITY } = tx.get<T>(this.#kind.collection, id) ?? {}
     return expiresAt <= tx.now ? undefined : value
   }
 
-  /** Those that a reference out of the log may stand for, whoever's they are. */
+  /** Finds the runs or tasks of any owner that a reference in the log may stand for. */
   async findAll(ref: string): Promise<readonly T[]> {
     const ids = await this.#store.read(tx => idsOf(tx, this.#kind.collection, ref))
     for (const id of ids) await this.look(id)

@@ -1,5 +1,5 @@
 /**
- * What a client tells of earlier turns, as a model is told it.
+ * Converts a client's history into messages for a model.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { mediaTypeOf } from '../frameworks/media.ts'
 import { toHistory } from './history.ts'
 import { plainName } from './tools.ts'
 
-/** The turns of a client's history; see {@link toHistory} for what is left out. */
+/** The turns of a client's history. {@link toHistory} describes what is left out. */
 export function toTurns(history: readonly HistoryMessage[] = []): ModelMessage[][] {
   const names = new Map<string, string>()
   return toHistory(history.flatMap(message => messagesOf(message, names)))
 }
 
-/** What a client says as the system, where the deployment passes it on. */
+/** The system messages of a client, if the deployment passes them on. */
 export function systemOf(history: readonly HistoryMessage[] = []): string[] {
   return history.flatMap(({ role, ...message }) =>
-    role === 'system' && 'content' in message ? [saidIn(message.content ?? '')] : [],
+    role === 'system' && 'content' in message ? [messageText(message.content ?? '')] : [],
   )
 }
 
-/** `names` are those of the calls so far. A message that says nothing is left out: no provider takes it. */
+/** `names` has the names of the earlier calls. Empty messages are left out, since no provider accepts them. */
 function messagesOf(message: HistoryMessage, names: Map<string, string>): object[] {
   switch (message.role) {
     case 'system':
@@ -33,14 +33,14 @@ function messagesOf(message: HistoryMessage, names: Map<string, string>): object
       return message.content.length === 0 ? [] : [{ role: 'user', content: contentOf(message.content) }]
     case 'assistant': {
       const { content = '', toolCalls = [] } = message
-      const text = saidIn(content)
-      const said: TextPart[] = text === '' ? [] : [{ type: 'text', text }]
+      const text = messageText(content)
+      const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text }]
       const calls = toolCalls.map((call): ToolCallPart => {
         const toolName = plainName(call.toolName)
         names.set(call.toolCallId, toolName)
         return { type: 'tool-call', toolCallId: call.toolCallId, toolName, input: call.args ?? {} }
       })
-      return said.length + calls.length === 0 ? [] : [{ role: 'assistant', content: [...said, ...calls] }]
+      return texts.length + calls.length === 0 ? [] : [{ role: 'assistant', content: [...texts, ...calls] }]
     }
     case 'tool': {
       const { toolCallId, result } = message
@@ -52,7 +52,7 @@ function messagesOf(message: HistoryMessage, names: Map<string, string>): object
   }
 }
 
-/** The parts of a user's message, as a session would have kept them. */
+/** The content of a user's message, as a session would have stored it. */
 function contentOf(content: RunInput): string | object[] {
   return typeof content === 'string' ? content : content.map(toPart)
 }
@@ -64,8 +64,8 @@ function toPart(part: ContentPart): object {
   return { type: 'file', data: part.data, mediaType: mediaTypeOf(part), ...filename }
 }
 
-/** The text of a message, with its data as JSON. Providers take no files of an assistant. */
-function saidIn(content: RunInput): string {
+/** The text of a message, with its data as JSON. Providers accept no files of an assistant. */
+function messageText(content: RunInput): string {
   if (typeof content === 'string') return content
   return textOf(
     content.map(part => (part.type === 'data' ? { type: 'text', text: textOfData(part.data) } : part)),

@@ -1,30 +1,33 @@
 /**
- * Where the page is: the part of the address after `#`. So any prefix works, and no id is in a log of the server.
+ * The route of the page: the part of the address after `#`. So any prefix works, and no id is in a log of the server.
  *
  * @module
  */
 
 import { signal } from '@preact/signals'
 
-/** A screen (empty: the first one), what it shows, and how. `#/runs/7c1e?status=failed` is the screen `runs` with the path `['7c1e']`. */
-export interface Place {
+/**
+ * A screen (empty: the first one), its path, and its query. `#/runs/7c1e?status=failed` is the screen `runs` with the path
+ * `['7c1e']`.
+ */
+export interface Route {
   readonly screen: string
   readonly path: readonly string[]
   readonly query: URLSearchParams
 }
 
-/** Where the page is. */
-export const place = signal<Place>(read())
+/** The current route. */
+export const route = signal<Route>(read())
 
-/** Whether the page has been anywhere else before. */
+/** Whether the user has navigated within the page before. */
 export let hasMoved = false
 
 addEventListener('hashchange', () => {
   hasMoved = true
-  place.value = read()
+  route.value = read()
 })
 
-/** The address of a place, for links. */
+/** The address of a route, for links. */
 export function linkTo(
   screen: string,
   path: readonly string[] = [],
@@ -34,12 +37,12 @@ export function linkTo(
   return `#/${[screen, ...path].map(encodeURIComponent).join('/')}${text && `?${text}`}`
 }
 
-/** Goes to a place. */
+/** Navigates to a route. */
 export function goTo(...to: Parameters<typeof linkTo>): void {
   location.hash = linkTo(...to)
 }
 
-function read(): Place {
+function read(): Route {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const [screen = '', ...rest] = path.split('/').map(decode)
   return {
