@@ -1,4 +1,4 @@
-import type { LogHead, StoreAnswers, StoreQueries, StoreQuery } from './remote.ts'
+import type { LogHead, StoreAnswers, StoreQueries, StoreQuery } from './remote/remote.ts'
 
 /** The part of a log that was read. */
 interface LogPart {

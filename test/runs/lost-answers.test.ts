@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { unavailable } from '../../src/stores/retrying.ts'
+import { unavailable } from '../../src/stores/remote/retrying.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { begin, ending, eventsIn, read, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'

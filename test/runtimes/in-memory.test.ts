@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InMemoryCollections } from '../../src/runtimes/cloudflare/in-memory.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { InMemoryCollections } from '../../src/stores/objects/in-memory.ts'
 import type { NearStore, Transaction } from '../../src/stores/store.ts'
 
 const PASSING = 'passing'

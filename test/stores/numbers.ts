@@ -1,5 +1,5 @@
 import { ServableError } from '../../src/base/errors.ts'
-import type { SingleTryStore } from '../../src/stores/retrying.ts'
+import type { SingleTryStore } from '../../src/stores/remote/retrying.ts'
 import type { Reader, Soon, Transaction } from '../../src/stores/store.ts'
 
 export const REFUSAL: ServableError = new ServableError('run_not_found', 'There is no such run')

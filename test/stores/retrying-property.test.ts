@@ -1,7 +1,7 @@
 /** Patience, whatever is asked of it and whatever fails. */
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createRetrying, type Retrying } from '../../src/stores/retrying.ts'
+import { createRetrying, type Retrying } from '../../src/stores/remote/retrying.ts'
 import { type Fault, numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServableError } from '../../src/base/errors.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
-import { createRetrying, type Retrying } from '../../src/stores/retrying.ts'
+import { createRetrying, type Retrying } from '../../src/stores/remote/retrying.ts'
 import { sqlStore } from '../../src/stores/sql/sql.ts'
 import type { SqlDriver } from '../../src/stores/sql/sql-driver.ts'
 import { numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'

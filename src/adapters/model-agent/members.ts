@@ -6,10 +6,10 @@
 
 import { type ToolResultPart, type ToolSet, tool } from 'ai'
 import type { ServableAgent, Usage } from '../../agents/contract.ts'
-import { mapItems } from '../../agents/map-items.ts'
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { TeamContext } from '../../agents/team.ts'
 import { asProgress, withFacts } from '../../agents/work/call.ts'
+import { mapItems } from '../../agents/work/map-items.ts'
 import { merge } from '../../agents/work/merge.ts'
 import type { Yielded } from '../../agents/work/perform.ts'
 import { untilItWaits } from '../../agents/work/waits.ts'

@@ -10,10 +10,10 @@ import { eventsOf } from '../derive.ts'
 import { elapsedSince } from '../elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../event.ts'
 import { Fold } from '../fold.ts'
-import { mapItems } from '../map-items.ts'
 import { optionsFor } from '../provider-key.ts'
 import { thrownWith, withThrown } from '../thrown.ts'
 import { usageOf } from '../usage.ts'
+import { mapItems } from './map-items.ts'
 import type { RunContext, Yielded } from './perform.ts'
 
 /**

@@ -21,11 +21,11 @@ import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from '../deri
 import { elapsedSince } from '../elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../event.ts'
 import { Fold } from '../fold.ts'
-import { withoutRepeats } from '../map-items.ts'
 import { closeQuietly, Reading } from '../reading.ts'
 import { secretsOf } from '../redacted.ts'
 import type { Yielded } from '../run-types.ts'
 import { NO_USAGE } from '../usage.ts'
+import { withoutRepeats } from './map-items.ts'
 import { Scope } from './scope.ts'
 import { pathOf, RunWork } from './work.ts'
 

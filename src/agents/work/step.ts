@@ -7,11 +7,11 @@
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { unless } from '../../base/wake.ts'
 import { abortWith } from '../abort.ts'
-import { withoutRepeats } from '../map-items.ts'
 import { closeQuietly } from '../reading.ts'
 import type { Yielded } from '../run-types.ts'
 import { withThrown } from '../thrown.ts'
 import type { StepIdentity } from './call.ts'
+import { withoutRepeats } from './map-items.ts'
 import type { Scope } from './scope.ts'
 
 /** The options of a step. */

@@ -6,9 +6,9 @@
 
 import type { HistoryMessage, InputRequest } from '../../agents/contract.ts'
 import { ignoring } from '../../http/runs/ignoring.ts'
+import { MAX_TEXT, toKeptInput } from '../../runs/sessions/turn-messages.ts'
 import type { RunHost } from '../../runs/stored/host.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
-import { MAX_TEXT, toKeptInput } from '../../runs/turn-messages.ts'
 import type { AskingRun } from '../../runs/waiting/asking.ts'
 import type { WaitingRequest } from './inbox.ts'
 

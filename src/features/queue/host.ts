@@ -16,7 +16,7 @@ import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { newRun } from '../../runs/stored/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
-import { mayPass } from '../../stores/retrying.ts'
+import { mayPass } from '../../stores/remote/retrying.ts'
 import { begun, NOTHING, QueuedFollower } from './follower.ts'
 import {
   LINE,

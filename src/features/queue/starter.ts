@@ -12,7 +12,7 @@ import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
 import { MAX_DEATHS } from '../../stores/deaths.ts'
-import { mayPass } from '../../stores/retrying.ts'
+import { mayPass } from '../../stores/remote/retrying.ts'
 import { type ClaimedRun, LINE, type LineTransactions, type QueuedRecord } from './line.ts'
 
 /** Number of clients without a free slot after which a search for the next run ends. */

@@ -10,8 +10,8 @@ import { ServableError } from '../../base/errors.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { parseJson } from '../../web/json.ts'
 import { declaredSize, readForm } from '../../web/multipart.ts'
-import { UploadSlots } from '../upload-slots.ts'
 import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
+import { UploadSlots } from './upload-slots.ts'
 
 /** The options of file uploads. */
 export interface FileUploadOptions {

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { endMessageOf } from '../../agents/end-message.ts'
 import type {
   LocalSessionRun,
   MemoryServable,
@@ -17,10 +16,11 @@ import type {
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../../agents/run-types.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../../agents/turn.ts'
+import { endMessageOf } from '../../agents/work/end-message.ts'
 import { isServableError } from '../../base/errors.ts'
 import { createWake } from '../../base/wake.ts'
 import type { FileStorage } from '../files.ts'
-import { MAX_TEXT, toKeptInput } from '../turn-messages.ts'
+import { MAX_TEXT, toKeptInput } from './turn-messages.ts'
 
 /** Milliseconds before the session is asked for again: at first, and at most. */
 const ASK_MS = 50

@@ -8,7 +8,6 @@
 import type { SessionKey, SessionNote, SessionReader } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
-import { messagesOfTurn, withoutProviderParts } from '../turn-messages.ts'
 import {
   close,
   idOf,
@@ -27,6 +26,7 @@ import {
   TURNS,
   thingOf,
 } from './session-record.ts'
+import { messagesOfTurn, withoutProviderParts } from './turn-messages.ts'
 
 /** The most member memories of one session. */
 const MAX_MEMBERS = 100

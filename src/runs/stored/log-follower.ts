@@ -1,6 +1,6 @@
 import { createWake, type Wake } from '../../base/wake.ts'
 import { LOOK_MS } from '../../stores/presence.ts'
-import { isLost, mayPass } from '../../stores/retrying.ts'
+import { isLost, mayPass } from '../../stores/remote/retrying.ts'
 import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores/store.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'

@@ -6,7 +6,7 @@
 
 import type { ErrorEvent, EventFacts, FinishEvent } from '../../agents/contract.ts'
 import { isServableError, reportError, ServableError } from '../../base/errors.ts'
-import { mayPass } from '../../stores/retrying.ts'
+import { mayPass } from '../../stores/remote/retrying.ts'
 
 /** Returns the end to store instead of one that can never be stored; undefined if the store may take it later. */
 export function insteadOf(

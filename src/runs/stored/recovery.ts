@@ -5,7 +5,7 @@
  */
 
 import { LOOK_MS } from '../../stores/presence.ts'
-import { mayPass } from '../../stores/retrying.ts'
+import { mayPass } from '../../stores/remote/retrying.ts'
 import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import type { WorkerName } from './worker-name.ts'
 

@@ -12,12 +12,12 @@ import { sizeOf } from '../../stores/size.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { slotOf } from '../admission.ts'
 import { eventToJson } from '../event-json.ts'
-import type { StoredWork } from '../stored-work.ts'
 import type { Target } from '../target.ts'
 import type { HostSettings, StartRequest } from './host.ts'
 import { countDeath, JOURNAL, requestIn, type StoredRequest, workIn } from './journal.ts'
 import { isRunOf, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { foldedLog } from './retention.ts'
+import type { StoredWork } from './stored-work.ts'
 import { isNobody, NOBODY, restingUntil } from './worker-name.ts'
 
 /** A run that goes on, with its earlier work and output. */

@@ -1,6 +1,6 @@
-import { InMemoryCollections } from '../../runtimes/cloudflare/in-memory.ts'
 import { alone } from '../presence.ts'
 import type { NearStore } from '../store.ts'
+import { InMemoryCollections } from './in-memory.ts'
 import type { ObjectStorage } from './storage.ts'
 import { Tables } from './tables.ts'
 import { ObjectTransaction } from './transaction.ts'

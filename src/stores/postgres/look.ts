@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { StoreAnswers, StoreQueries, StoreQuery } from '../remote.ts'
+import type { StoreAnswers, StoreQueries, StoreQuery } from '../remote/remote.ts'
 import { answerOf, columns } from './rows.ts'
 import { isOfPartition, MAX_LIMIT, Statement } from './statement.ts'
 import { stored, storedKey } from './text.ts'

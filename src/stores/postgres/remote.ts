@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Commit, Committed, RemoteStore, Version } from '../remote.ts'
+import type { Commit, Committed, RemoteStore, Version } from '../remote/remote.ts'
 import type { PostgresDriver } from './driver.ts'
 import { type LookResult, LookStatement } from './look.ts'
 import { columns, toRow } from './rows.ts'

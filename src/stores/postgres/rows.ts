@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { StoreAnswers, StoreQueries, StoreQuery, Versioned } from '../remote.ts'
+import type { StoreAnswers, StoreQueries, StoreQuery, Versioned } from '../remote/remote.ts'
 import type { Document, Position, StoredLogEntry, Tags } from '../store.ts'
 import { isDigested, restored, storedKey } from './text.ts'
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { StoreQueries, StoreQuery } from '../remote.ts'
+import type { StoreQueries, StoreQuery } from '../remote/remote.ts'
 import { INDEXED_TAGS } from '../sql/migrations.ts'
 import type { Filter, ListQuery, Tags } from '../store.ts'
 import { POSITION, storedTags } from './rows.ts'

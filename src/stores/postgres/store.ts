@@ -5,8 +5,8 @@
  */
 
 import { later } from '../../base/wake.ts'
+import type { Commit } from '../remote/remote.ts'
 import { createReplay, type Replay } from '../remote/replay.ts'
-import type { Commit } from '../remote.ts'
 import type { Store } from '../store.ts'
 import type { PostgresDriver } from './driver.ts'
 import { Leases, type LeaseTimes } from './leases.ts'

@@ -5,18 +5,6 @@
  * @module
  */
 
-import type {
-  Commit,
-  DocumentChange,
-  LogHead,
-  SeenDocument,
-  SeenLog,
-  StoreAnswers,
-  StoreQueries,
-  StoreQuery,
-  Versioned,
-} from '../remote.ts'
-import type { Work, WorkOutcome } from '../retrying.ts'
 import { Questions, type Snapshot } from '../snapshot.ts'
 import type {
   Document,
@@ -29,6 +17,18 @@ import type {
   Transaction,
 } from '../store.ts'
 import { comparePositions } from '../timeline.ts'
+import type {
+  Commit,
+  DocumentChange,
+  LogHead,
+  SeenDocument,
+  SeenLog,
+  StoreAnswers,
+  StoreQueries,
+  StoreQuery,
+  Versioned,
+} from './remote.ts'
+import type { Work, WorkOutcome } from './retrying.ts'
 
 /** A log that a work has read. */
 interface SeenHead extends LogHead {

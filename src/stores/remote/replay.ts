@@ -8,11 +8,11 @@
  */
 
 import { deferred } from '../../base/wake.ts'
-import type { Commit, LogHead, RemoteStore, Version } from '../remote.ts'
-import { mayPass, unavailable, type Work, type WorkOutcome } from '../retrying.ts'
 import { Snapshot } from '../snapshot.ts'
 import { REMOTE_PATIENCE_MS, type Reader, type Store, type Transaction } from '../store.ts'
 import { Pass } from './pass.ts'
+import type { Commit, LogHead, RemoteStore, Version } from './remote.ts'
+import { mayPass, unavailable, type Work, type WorkOutcome } from './retrying.ts'
 
 /** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
 const MAX_PASSES = 64

@@ -6,7 +6,7 @@
 
 import { ServableError } from '../../base/errors.ts'
 import { alone, type Presence } from '../presence.ts'
-import { lost, type Work, type WorkOutcome } from '../retrying.ts'
+import { lost, type Work, type WorkOutcome } from '../remote/retrying.ts'
 import type {
   Document,
   Filter,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { lost } from '../retrying.ts'
+import { lost } from '../remote/retrying.ts'
 import { access } from './explain.ts'
 import { isSame, look } from './lock.ts'
 

@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isServableError } from '../../base/errors.ts'
-import { createRetrying, isLost } from '../retrying.ts'
+import { createRetrying, isLost } from '../remote/retrying.ts'
 import { type SqlStore, sqlStore } from '../sql/sql.ts'
 import type { SqlDriver } from '../sql/sql-driver.ts'
 import type { Store } from '../store.ts'

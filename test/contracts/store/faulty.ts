@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { createRetrying, type WorkOutcome } from '../../../src/stores/retrying.ts'
+import { createRetrying, type WorkOutcome } from '../../../src/stores/remote/retrying.ts'
 import type { NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** Whether the store fails at a point: at a read or write, at a call of a transaction, or at its commit. */

@@ -3,7 +3,6 @@
 import { type LocalState, localState, memoryState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { alone, type Presence } from '../../../src/stores/presence.ts'
-import { createReplay } from '../../../src/stores/remote/replay.ts'
 import type {
   Commit,
   Committed,
@@ -13,7 +12,8 @@ import type {
   StoreQuery,
   Version,
   Versioned,
-} from '../../../src/stores/remote.ts'
+} from '../../../src/stores/remote/remote.ts'
+import { createReplay } from '../../../src/stores/remote/replay.ts'
 import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
 /** A database that several stores may open. */

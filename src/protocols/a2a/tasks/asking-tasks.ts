@@ -5,7 +5,7 @@
  */
 
 import type { HistoryMessage } from '../../../agents/contract.ts'
-import { MAX_TEXT, toKeptInput } from '../../../runs/turn-messages.ts'
+import { MAX_TEXT, toKeptInput } from '../../../runs/sessions/turn-messages.ts'
 import type { AskingTasks } from '../../../runs/waiting/approvals.ts'
 import type { Approver, Asking } from '../../../runs/waiting/asking.ts'
 import type { Part, Task } from '../model.ts'

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ContentPart, RunInput } from '../agents/run-types.ts'
-import type { Turn } from '../agents/turn.ts'
+import type { ContentPart, RunInput } from '../../agents/run-types.ts'
+import type { Turn } from '../../agents/turn.ts'
 
 /** The most characters of a file, or of data, that a turn stores. */
 const MAX_FILE = 32_768

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { ServableError } from '../base/errors.ts'
-import { type Claim, FairShare } from '../base/fair-share.ts'
+import { ServableError } from '../../base/errors.ts'
+import { type Claim, FairShare } from '../../base/fair-share.ts'
 
 /** The limits of uploads. */
 export interface UploadSlotOptions {

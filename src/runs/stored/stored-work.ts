@@ -5,14 +5,14 @@
  * @module
  */
 
-import type { ServableError } from '../base/errors.ts'
-import { mayPass } from '../stores/retrying.ts'
-import type { LocalParts } from '../stores/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../stores/store.ts'
-import type { Viewer } from './stored/host.ts'
-import { idsOf } from './stored/record.ts'
-import { createRecovery, type Recovery } from './stored/recovery.ts'
-import { nameWorker, processOf, type WorkerName } from './stored/worker-name.ts'
+import type { ServableError } from '../../base/errors.ts'
+import { mayPass } from '../../stores/remote/retrying.ts'
+import type { LocalParts } from '../../stores/state.ts'
+import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
+import type { Viewer } from './host.ts'
+import { idsOf } from './record.ts'
+import { createRecovery, type Recovery } from './recovery.ts'
+import { nameWorker, processOf, type WorkerName } from './worker-name.ts'
 
 /** The stored document of a run or task. */
 interface StoredDocument {

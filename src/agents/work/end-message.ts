@@ -1,4 +1,4 @@
-import type { FinishEvent, MessageEvent } from './run-types.ts'
+import type { FinishEvent, MessageEvent } from '../run-types.ts'
 
 /** Returns the finish event's message as a message event, for protocols without a field for it. */
 export function endMessageOf({ message }: FinishEvent): MessageEvent | undefined {

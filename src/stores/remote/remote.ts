@@ -5,7 +5,15 @@
  * @module
  */
 
-import type { Document, Eviction, Filter, ListQuery, Position, SearchQuery, StoredLogEntry } from './store.ts'
+import type {
+  Document,
+  Eviction,
+  Filter,
+  ListQuery,
+  Position,
+  SearchQuery,
+  StoredLogEntry,
+} from '../store.ts'
 
 /** Identifies one state of a document or log. Every change gives a new version, and no version returns. */
 export type Version = string | number

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { isServableError, ServableError } from '../base/errors.ts'
-import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from './store.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
+import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from '../store.ts'
 
 /** The outcome of one work of a commit. */
 export type WorkOutcome = { readonly value: unknown } | { readonly error: unknown }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { closeQuietly } from './reading.ts'
-import type { Yielded } from './run-types.ts'
-import type { Scope } from './work/scope.ts'
+import { closeQuietly } from '../reading.ts'
+import type { Yielded } from '../run-types.ts'
+import type { Scope } from './scope.ts'
 
 /** Yields what `map` returns for each item, and drops the items for which it returns undefined. */
 export async function* mapItems<T>(

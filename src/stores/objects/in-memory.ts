@@ -5,9 +5,9 @@
  * @module
  */
 
-import { bound } from '../../stores/bound.ts'
-import type { Document, Transaction } from '../../stores/store.ts'
-import { comparePositions } from '../../stores/timeline.ts'
+import { bound } from '../bound.ts'
+import type { Document, Transaction } from '../store.ts'
+import { comparePositions } from '../timeline.ts'
 
 /** The operations on such a collection. Nothing lists or searches it. */
 type Documents = Pick<Transaction, 'get' | 'put' | 'delete' | 'count' | 'expired' | 'oldest'>
