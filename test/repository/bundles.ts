@@ -89,7 +89,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`trustProxy()`', CORE, 'trustProxy(1)', 39.6),
   withPlugin('`rateLimit()`', CORE, 'rateLimit()', 40.8),
   withPlugin('`uploads()`', CORE, 'uploads()', 42.7),
-  withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 61.75, true),
+  withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 61.8, true),
   withPlugin('`tools()`', 'src/features/small/tools.ts', 'tools()', 43.1),
   withPlugin('`admin()`, `memoryState()`', 'src/features/admin/plugin.ts', 'admin()', 69.8, true),
   withPlugin('`files()`, `memoryState()`', 'src/features/files/plugin.ts', 'files()', 69.65, true),
@@ -101,9 +101,9 @@ export const BUNDLES: readonly Bundle[] = [
     true,
   ),
   withPlugin('`queue()`, `memoryState()`', 'src/features/queue/plugin.ts', 'queue()', 64.65, true),
-  withPlugin('`sessions()`, `memoryState()`', 'src/features/sessions/plugin.ts', 'sessions()', 68.1, true),
+  withPlugin('`sessions()`, `memoryState()`', 'src/features/sessions/plugin.ts', 'sessions()', 68.25, true),
   withPlugin('`aiSdkUi()`', 'src/protocols/ai-sdk-ui/plugin.ts', 'aiSdkUi()', 45.1),
-  withPlugin('`agUi()`', 'src/protocols/ag-ui/plugin.ts', 'agUi()', 45.15),
+  withPlugin('`agUi()`', 'src/protocols/ag-ui/plugin.ts', 'agUi()', 45.2),
   withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 44.15),
   withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 48.4),
   withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 48.3),
@@ -112,7 +112,7 @@ export const BUNDLES: readonly Bundle[] = [
     '`budgets()`, `memoryState()`',
     'src/features/budgets/plugin.ts',
     'budgets({ maxTokens: 1, windowMs: 1000, key: "all" })',
-    67.7,
+    67.75,
     true,
   ),
   {
@@ -123,7 +123,7 @@ export const BUNDLES: readonly Bundle[] = [
     },
     options:
       '...(keys => ({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] }))(callerKeys()),',
-    limit: 68.75,
+    limit: 68.8,
   },
   withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 74.3, true),
   withPlugin(
@@ -157,7 +157,7 @@ export const BUNDLES: readonly Bundle[] = [
     name: '`remoteAgent()`, with the official client',
     imports: { [CORE]: ['createHandler'], 'src/adapters/a2a-client/index.ts': ['remoteAgent'] },
     more: "export const remote = remoteAgent({ url: 'https://a.example' })",
-    limit: 84.05,
+    limit: 84.1,
   },
   {
     name: 'core, Durable Objects, `eventSocket()`',
@@ -182,14 +182,14 @@ export const BUNDLES: readonly Bundle[] = [
     imports: { [CORE]: ['createHandler', ...SMALL], ...OBJECTS, ...ROOMS },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
-    limit: 361.25,
+    limit: 361.4,
   },
-  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 151.2 },
+  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 151.75 },
   {
     name: '`createHandler` of `servable`, Durable Objects',
     imports: { [FULL]: ['createHandler'], ...OBJECTS },
     ...IN_OBJECTS,
-    limit: 158.9,
+    limit: 159.5,
   },
 ]
 

@@ -194,7 +194,7 @@ export interface MoreOptions {
 
 describe('wrongPlaces', () => {
   const page = '| `web/` | `web/sse.ts` |\n\n`a2a/task.ts`, `test/repository/wall.test.ts` and `turn.ts`'
-  const sources = ['src/web/sse.ts', 'src/protocols/a2a/task.ts', 'src/errors.ts']
+  const sources = ['src/web/sse.ts', 'src/a2a/task.ts', 'src/errors.ts']
 
   it('names folders without a row', () => {
     expect(wrongPlaces(page, sources, () => true)).toEqual([
