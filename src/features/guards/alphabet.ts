@@ -13,7 +13,7 @@ export const TAIL = 1
 const MAX_CLASSES = 200
 
 /** A range of character numbers. */
-type Run = readonly [first: number, last: number]
+type CharacterRange = readonly [first: number, last: number]
 
 /** The classes of characters. */
 export interface Alphabet {
@@ -138,11 +138,11 @@ function unitsFrom(first: number, end: number): string {
 }
 
 /** The characters that a source matches. */
-function runsOf(source: string, flags: string, characters: Characters): readonly Run[] {
+function runsOf(source: string, flags: string, characters: Characters): readonly CharacterRange[] {
   const regex = new RegExp(`(?:${source}){1,4096}`, flags)
   return characters.flatMap(([first, text]) => {
     const width = first > 0xffff ? 2 : 1
-    return Array.from(text.matchAll(regex), ({ 0: { length }, index }): Run => {
+    return Array.from(text.matchAll(regex), ({ 0: { length }, index }): CharacterRange => {
       const from = first + index / width
       return [from, from + length / width - 1]
     })

@@ -175,7 +175,7 @@ function backwards({ nodes }: Graph, alphabet: Alphabet, holds: Automaton['holds
     /** The number of visited nodes. */
     work: () => work,
     /** The nodes that may take a character before the text that a state has read, by the class of that character. */
-    before({ set, read }: State): (of: number) => Uint16Array {
+    before({ set, read }: PatternState): (of: number) => Uint16Array {
       const known = new Map<string, Uint16Array>()
       return of => {
         const holding = new Set([...assertions].filter(source => holds(source, of, read)))
@@ -203,7 +203,7 @@ function takersOf(nodes: readonly Node[], { size, has }: Alphabet): Uint8Array {
   return takes
 }
 
-interface State {
+interface PatternState {
   /** In ascending order. */
   readonly set: Uint16Array
   /** The class of the character that was read last, if assertions depend on it. */
@@ -212,14 +212,14 @@ interface State {
 
 /** The states, without duplicates. */
 class States {
-  readonly all: State[] = [{ set: new Uint16Array(0), read: EDGE }]
+  readonly all: PatternState[] = [{ set: new Uint16Array(0), read: EDGE }]
   readonly #byHash = new Map<number, number[]>([[EDGE, [0]]])
 
   idOf(set: Uint16Array, read: number): number {
     let hash = read
     for (const id of set) hash = (Math.imul(hash, 31) + id) | 0
     const like = this.#byHash.get(hash) ?? []
-    const isSame = ({ set: other, read: last }: State) =>
+    const isSame = ({ set: other, read: last }: PatternState) =>
       last === read && other.length === set.length && other.every((id, index) => id === set[index])
     const known = like.find(id => isSame(this.all[id]!))
     if (known !== undefined) return known

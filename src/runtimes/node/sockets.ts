@@ -153,7 +153,7 @@ export function acceptSockets(
   source?.on('upgrade', (req, stream, head) => {
     open.add(stream)
     stream.on('error', ignore).once('close', forget)
-    const answer = new Answer(req, stream, head)
+    const answer = new UpgradeResponse(req, stream, head)
     const request = withHost(new NodeRequest({ req, res: answer }))
     let isUpgraded = false
     const own = platform({
@@ -192,7 +192,7 @@ const MAX_EARLY = 64 * 1024
  * An answer on a connection that Node has detached because of the upgrade request. It ends the connection. To notice a
  * disconnect, the connection must be read. So data before the answer is kept for the WebSocket, and data after it is dropped.
  */
-class Answer extends ServerResponse {
+class UpgradeResponse extends ServerResponse {
   readonly #stream: Duplex
   readonly #early: Buffer[]
   #earlyBytes: number

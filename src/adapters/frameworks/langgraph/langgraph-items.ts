@@ -13,7 +13,7 @@ export class LangGraphItems {
   /** Ids of calls whose arguments still stream, by their index. Later chunks have only the index. */
   readonly #open = new Map<string, string>()
   /** Answers that have not ended, by their namespaces and ids. */
-  readonly #answers = new Map<string, Answer>()
+  readonly #answers = new Map<string, OpenAnswer>()
   /** Ids of answers that came whole. */
   readonly #wholeAnswers = new Set<string>()
   /** Ids of messages whose calls came whole. */
@@ -164,7 +164,7 @@ export interface Interrupt {
 }
 
 /** The facts of an answer that is being read. */
-interface Answer {
+interface OpenAnswer {
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
   readonly finishReason?: unknown
