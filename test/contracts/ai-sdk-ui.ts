@@ -33,6 +33,17 @@ export function aiSdkUiContract(deploy: Deploy): void {
   })
 }
 
+/** What a runtime may break of it: answers and streams of the newest client, and clients that leave. */
+export function aiSdkUiConnectionContract(deploy: Deploy): void {
+  const server = served(() => deploy('leave'))
+  for (const client of ENDS.slice(-1)) {
+    describe(`chats with ${client.version}`, () => {
+      answeringCases(client, server)
+      leavingCases(client, server)
+    })
+  }
+}
+
 /** What the version of a client can be asked. */
 export function askingCases(client: Client, server: Server): void {
   if (client.approves) approvalCases(client, server)

@@ -17,3 +17,10 @@ export function mcpContract(deploy: Deploy): void {
   workingCases(server)
   limitingCases(server)
 }
+
+/** What a runtime may break of it: answers, streams, and clients that leave. */
+export function mcpConnectionContract(deploy: Deploy): void {
+  const server = served(() => deploy('usual'))
+  tellingCases(server)
+  leavingCases(server)
+}

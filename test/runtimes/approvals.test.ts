@@ -1,4 +1,5 @@
 import { approvalsContract } from '../contracts/approvals.ts'
+import { CONNECTIONS } from '../contracts/connections.ts'
 import { deploymentsOf, everywhere } from './deployments.ts'
 
-everywhere(deploymentsOf('approvals'), approvalsContract)
+everywhere(deploymentsOf('approvals'), approvalsContract, deploy => CONNECTIONS.approvals(deploy))

@@ -53,17 +53,18 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
 }
 
 /**
- * Runs a contract in full in memory, in SQLite and in Durable Objects, and `part` of it on Bun and on Deno: what a runtime of
- * theirs can make differ. Without `part` they run all of it.
+ * Runs a contract in full in memory and in Durable Objects, `part` of it on Bun and on Deno (what a runtime can make differ), and
+ * `stored` in SQLite (what a store can make differ). Without these they run all of it.
  */
 export function everywhere(
   { nodeInMemory, node, bun, deno, workerd }: Deployments,
   contract: (deploy: Deploy, name: string) => void,
   part: (deploy: Deploy, name: string) => void = contract,
+  stored: (deploy: Deploy, name: string) => void = contract,
 ): void {
   describe('Node, in memory', () => contract(nodeInMemory, 'Node, in memory'))
   describe.each([
-    ['Node, in SQLite', node, contract],
+    ['Node, in SQLite', node, stored],
     ['workerd, in Durable Objects', workerd, contract],
     ['Bun, in SQLite', bun, part],
     ['Deno, in SQLite', deno, part],

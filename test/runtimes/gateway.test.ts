@@ -1,4 +1,4 @@
-import { gatewayConnectionContract, gatewayContract } from '../contracts/gateway.ts'
+import { gatewayConnectionContract, gatewayContract, gatewayStateContract } from '../contracts/gateway.ts'
 import { deploymentsOf, everywhere } from './deployments.ts'
 
-everywhere(deploymentsOf('gateway'), gatewayContract, gatewayConnectionContract)
+everywhere(deploymentsOf('gateway'), gatewayContract, gatewayConnectionContract, gatewayStateContract)

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
+import { CONNECTIONS } from '../contracts/connections.ts'
 import { processCases } from '../contracts/keys/processes.ts'
 import { keysContract } from '../contracts/keys.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
@@ -9,7 +10,7 @@ import { deploymentsOf, everywhere } from './deployments.ts'
 import { startNode } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
-everywhere(deploymentsOf('keys'), keysContract)
+everywhere(deploymentsOf('keys'), keysContract, deploy => CONNECTIONS.keys(deploy))
 
 const start = (DATABASE: string) => (SETTINGS: string) =>
   startNode('test/runtimes/entries/keys-server.ts', { env: { SETTINGS, DATABASE } })

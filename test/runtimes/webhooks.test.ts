@@ -1,4 +1,5 @@
+import { CONNECTIONS } from '../contracts/connections.ts'
 import { webhooksContract } from '../contracts/webhooks.ts'
 import { deploymentsOf, everywhere } from './deployments.ts'
 
-everywhere(deploymentsOf('webhooks'), webhooksContract)
+everywhere(deploymentsOf('webhooks'), webhooksContract, deploy => CONNECTIONS.webhooks(deploy))
