@@ -118,7 +118,7 @@ export default defineConfig({
         name: 'elsewhere',
         description: 'On another runtime or store than Node in memory: not for one room.',
       },
-      { name: 'long', description: 'Takes so long that it is left out for one room.' },
+      { name: 'long', description: 'Takes so long that only `npm test -- all` runs it.' },
     ],
     coverage: {
       provider: 'custom',

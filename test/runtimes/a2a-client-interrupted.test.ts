@@ -1,4 +1,8 @@
-/** Services that are killed while a remote agent works for them: the next one goes on, and sends nothing twice. */
+/**
+ * Services that are killed while a remote agent works for them: the next one goes on, and sends nothing twice.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { came } from '../contracts/a2a-client/doings.ts'
 import { letGo } from '../contracts/a2a-client/holds.ts'

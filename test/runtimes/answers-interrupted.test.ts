@@ -1,4 +1,8 @@
-/** A server that is killed at any moment of runs that work, ask and go on; its clients say the same again until it answers. */
+/**
+ * A server that is killed at any moment of runs that work, ask and go on; its clients say the same again until it answers.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** Approvals whose process dies, whose object sleeps, and whose store has several processes. */
+/**
+ * Approvals whose process dies, whose object sleeps, and whose store has several processes.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

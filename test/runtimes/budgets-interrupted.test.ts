@@ -1,4 +1,8 @@
-/** Budgets whose process dies while runs are at work. */
+/**
+ * Budgets whose process dies while runs are at work.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** Servers that are told to end by SIGTERM: runs end first, within a bound. */
+/**
+ * Servers that are told to end by SIGTERM: runs end first, within a bound.
+ *
+ * @module-tag long
+ */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

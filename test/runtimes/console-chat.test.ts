@@ -1,4 +1,8 @@
-/** The chat of the console in a real browser. */
+/**
+ * The chat of the console in a real browser.
+ *
+ * @module-tag long
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** The screens of the console that show and decide what runs did, in a real browser. */
+/**
+ * The screens of the console that show and decide what runs did, in a real browser.
+ *
+ * @module-tag long
+ */
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,8 @@
-/** Runs of which their processes die. */
+/**
+ * Runs of which their processes die.
+ *
+ * @module-tag long
+ */
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { MAX_DEATHS } from '../../src/stores/deaths.ts'

@@ -1,4 +1,8 @@
-/** The service of the examples as a newcomer starts it: `npm run dev`, and the same on Node. */
+/**
+ * The service of the examples as a newcomer starts it: `npm run dev`, and the same on Node.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startReceiver } from '../contracts/otel/receiver.ts'
 import { eventually } from '../eventually.ts'

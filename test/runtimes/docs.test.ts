@@ -1,4 +1,8 @@
-/** The documentation page in a real browser, where Debian's Chromium is installed, as it is on CI. */
+/**
+ * The documentation page in a real browser, where Debian's Chromium is installed, as it is on CI.
+ *
+ * @module-tag long
+ */
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { served } from '../contracts/served.ts'

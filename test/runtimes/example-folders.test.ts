@@ -1,4 +1,8 @@
-/** The examples that are copied whole: each installs by itself with the packed library, type-checks, and does what it says. */
+/**
+ * The examples that are copied whole: each installs by itself with the packed library, type-checks, and does what it says.
+ *
+ * @module-tag long
+ */
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

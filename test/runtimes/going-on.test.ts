@@ -1,4 +1,8 @@
-/** Workflows whose processes die in the middle of a step go on, where nobody asks for that; and after a deploy. */
+/**
+ * Workflows whose processes die in the middle of a step go on, where nobody asks for that; and after a deploy.
+ *
+ * @module-tag long
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Socket } from 'socket.io-client'
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,8 @@
-/** Bodies at their bound, sent to a process that has little memory: what they cost is seen by whether it is there after. */
+/**
+ * Bodies at their bound, sent to a process that has little memory: what they cost is seen by whether it is there after.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it } from 'vitest'
 import { served } from '../contracts/served.ts'
 import { startNode } from './harness.ts'

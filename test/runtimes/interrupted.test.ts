@@ -1,4 +1,8 @@
-/** Servers that are killed in the middle of their runs, and started again on what they stored. */
+/**
+ * Servers that are killed in the middle of their runs, and started again on what they stored.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** Servers that are killed at any moment of their workflows. `bench/kills.ts` does the same for longer. */
+/**
+ * Servers that are killed at any moment of their workflows. `bench/kills.ts` does the same for longer.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it } from 'vitest'
 import { killing, STARTS } from './kills.ts'
 

@@ -1,4 +1,8 @@
-/** Texts of clients that become keys, at their limits: each store takes them, or the client is told what to send instead. */
+/**
+ * Texts of clients that become keys, at their limits: each store takes them, or the client is told what to send instead.
+ *
+ * @module-tag long
+ */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { files } from '../../src/features/files/plugin.ts'

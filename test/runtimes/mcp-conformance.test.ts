@@ -1,4 +1,8 @@
-/** The official conformance suite of MCP against the service, on Node and on workerd. */
+/**
+ * The official conformance suite of MCP against the service, on Node and on workerd.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** A model-backed run in a Durable Object that is ended like a crash. */
+/**
+ * A model-backed run in a Durable Object that is ended like a crash.
+ *
+ * @module-tag long
+ */
 import { expect, it } from 'vitest'
 import { calls, hangs, says, startProvider } from '../adapters/model-agent/provider.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'

@@ -1,4 +1,8 @@
-/** Processes that share one SQLite file, of which some are killed in the middle of their work. */
+/**
+ * Processes that share one SQLite file, of which some are killed in the middle of their work.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it } from 'vitest'
 import {
   getTask,

@@ -5,6 +5,8 @@
  * Left out, for Next decides it before any route handler is asked (docs/run/deploy-next.md): paths with broken percent-encoding,
  * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
  * no memory to share in the Edge runtime.
+ *
+ * @module-tag long
  */
 import { readdir } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,8 @@
-/** Behind the real nginx, configured as docs/run/deploy.md has it, where Debian's nginx is installed, as it is on CI. */
+/**
+ * Behind the real nginx, configured as docs/run/deploy.md has it, where Debian's nginx is installed, as it is on CI.
+ *
+ * @module-tag long
+ */
 import { describe, expect, it } from 'vitest'
 import { clientOf, connected, type Plain, plain, play, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'

@@ -1,4 +1,8 @@
-/** The packed library, as a project of its user's has it: installed, run and type-checked. */
+/**
+ * The packed library, as a project of its user's has it: installed, run and type-checked.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'

@@ -1,4 +1,8 @@
-/** The contracts of all that is kept, in PostgreSQL. */
+/**
+ * The contracts of all that is kept, in PostgreSQL.
+ *
+ * @module-tag long
+ */
 import { afterAll, beforeAll } from 'vitest'
 import { a2aStateContract } from '../contracts/a2a.ts'
 import { adminStateContract } from '../contracts/admin.ts'

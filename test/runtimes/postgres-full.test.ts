@@ -1,4 +1,8 @@
-/** Processes over a PostgreSQL database that cannot be written for a while: it is read-only, or its disk is full. */
+/**
+ * Processes over a PostgreSQL database that cannot be written for a while: it is read-only, or its disk is full.
+ *
+ * @module-tag long
+ */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'

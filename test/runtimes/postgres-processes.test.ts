@@ -1,4 +1,8 @@
-/** Several processes over one PostgreSQL database, of which some are killed, frozen, or cut from the database. */
+/**
+ * Several processes over one PostgreSQL database, of which some are killed, frozen, or cut from the database.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'

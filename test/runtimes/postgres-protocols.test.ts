@@ -1,4 +1,8 @@
-/** What protocols and model-backed agents keep, in PostgreSQL. */
+/**
+ * What protocols and model-backed agents keep, in PostgreSQL.
+ *
+ * @module-tag long
+ */
 import { afterAll, beforeAll } from 'vitest'
 import { kindCases } from '../contracts/a2a-client/kinds.ts'
 import { others } from '../contracts/a2a-client/others.ts'

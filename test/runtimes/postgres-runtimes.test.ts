@@ -1,4 +1,8 @@
-/** Bun and Deno beside Node over one PostgreSQL database, with TLS. */
+/**
+ * Bun and Deno beside Node over one PostgreSQL database, with TLS.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'

@@ -1,4 +1,8 @@
-/** Functions over PostgreSQL: processes that are frozen between requests, and do not listen. */
+/**
+ * Functions over PostgreSQL: processes that are frozen between requests, and do not listen.
+ *
+ * @module-tag long
+ */
 import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
 import { type PostgresDriver, postgresDriver } from '../../src/stores/postgres/driver.ts'
 import { accept, as, cancel, follow, get, openGate, own, type Server } from '../contracts/runs/client.ts'

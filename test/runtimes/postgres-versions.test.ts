@@ -1,4 +1,8 @@
-/** Two versions of servable side by side over one PostgreSQL database, of which the newer one changes the schema. */
+/**
+ * Two versions of servable side by side over one PostgreSQL database, of which the newer one changes the schema.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import process from 'node:process'
 import { promisify } from 'node:util'

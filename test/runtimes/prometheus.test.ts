@@ -1,4 +1,8 @@
-/** A real Prometheus, where it is installed (Debian's package `prometheus`), as it is on CI. */
+/**
+ * A real Prometheus, where it is installed (Debian's package `prometheus`), as it is on CI.
+ *
+ * @module-tag long
+ */
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'

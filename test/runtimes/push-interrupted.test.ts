@@ -1,4 +1,8 @@
-/** Receivers that are away while a server tells them of tasks, and servers and objects that end between two tries. */
+/**
+ * Receivers that are away while a server tells them of tasks, and servers and objects that end between two tries.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

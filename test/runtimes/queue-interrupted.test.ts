@@ -1,4 +1,8 @@
-/** Runs that wait while their process dies, closes, or has others beside it. */
+/**
+ * Runs that wait while their process dies, closes, or has others beside it.
+ *
+ * @module-tag long
+ */
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { newFolder } from '../contracts/run-host/folder.ts'

@@ -1,4 +1,8 @@
-/** Schedules whose process dies, which several processes share, and whose object sleeps. */
+/**
+ * Schedules whose process dies, which several processes share, and whose object sleeps.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

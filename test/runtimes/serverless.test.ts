@@ -1,6 +1,8 @@
 /**
  * Next.js as functions: two processes of one build, which share a database and nothing else. They do not listen to each other, and no
  * server says when one begins or ends.
+ *
+ * @module-tag long
  */
 import process from 'node:process'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'

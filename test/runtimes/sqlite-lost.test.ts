@@ -1,4 +1,8 @@
-/** The file of a process changes under it: a newer version writes it, or it is moved, deleted, replaced or made read-only. */
+/**
+ * The file of a process changes under it: a newer version writes it, or it is moved, deleted, replaced or made read-only.
+ *
+ * @module-tag long
+ */
 import { execFile } from 'node:child_process'
 import { chmod, chown, copyFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,8 @@
-/** Webhooks of servers and objects that end: nothing is lost. */
+/**
+ * Webhooks of servers and objects that end: nothing is lost.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,8 @@
-/** One process writes into a SQLite file for long: all others read, plain runs go on, and nothing is lost. */
+/**
+ * One process writes into a SQLite file for long: all others read, plain runs go on, and nothing is lost.
+ *
+ * @module-tag long
+ */
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import {

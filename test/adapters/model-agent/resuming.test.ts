@@ -1,4 +1,8 @@
-/** Runs of a model whose process dies: they go on, and neither the model nor a tool is asked twice for what is kept. */
+/**
+ * Runs of a model whose process dies: they go on, and neither the model nor a tool is asked twice for what is kept.
+ *
+ * @module-tag long
+ */
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { lead, ModelAgent } from '../../../src/adapters/model-agent/index.ts'

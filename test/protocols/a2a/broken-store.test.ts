@@ -1,4 +1,8 @@
-/** Whatever call of a store fails, at whatever moment: once it works again, every task has an end and everyone is told. */
+/**
+ * Whatever call of a store fails, at whatever moment: once it works again, every task has an end and everyone is told.
+ *
+ * @module-tag long
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isSettledState, isTerminalState } from '../../../src/protocols/a2a/model.ts'
 import { PUSH_DEFAULTS } from '../../../src/protocols/a2a/push/options.ts'
