@@ -18,7 +18,7 @@ const program = `
 
 /** Looks for dead locks, again and again. */
 const looker = `
-  import { removeDeadLocks } from './src/runtimes/sqlite/lock.ts'
+  import { removeDeadLocks } from './src/stores/sqlite/lock.ts'
   for (;;) {
     removeDeadLocks(process.env.DATABASE)
     console.log('looked')
