@@ -6,8 +6,8 @@
  */
 
 import type { AdminPayload } from '../../agents/bus.ts'
+import type { Toolkit } from '../../agents/tool.ts'
 import type { ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
-import type { Toolkit } from '../../agents/toolkit.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'

@@ -5,9 +5,8 @@
  */
 
 import * as v from 'valibot'
-import type { Tool } from '../../agents/tool.ts'
+import type { Tool, Toolkit } from '../../agents/tool.ts'
 import type { ToolServerSource } from '../../agents/tool-servers.ts'
-import type { Toolkit } from '../../agents/toolkit.ts'
 import { record } from '../../base/schemas.ts'
 import { validate } from '../../base/validation.ts'
 import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../../core/builders.ts'
@@ -15,8 +14,7 @@ import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { joinPath } from '../../http/router.ts'
 import { toolRoutes } from '../../http/routes/tool-routes.ts'
-import { createToolCatalog } from '../../http/tool-catalog.ts'
-import { TOOL_SUMMARY } from '../../http/tool-summary.ts'
+import { createToolCatalog, TOOL_SUMMARY } from '../../http/tool-catalog.ts'
 
 /** The sources of tools. */
 export interface ToolsOptions {

@@ -7,7 +7,7 @@
 import { asPlugin, type BuiltIn, type Core } from '../../core/built-in.ts'
 import { stateFor } from '../../core/no-state.ts'
 import type { Plugin } from '../../core/plugin.ts'
-import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
+import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { describeWebhooks } from './describe.ts'
 import { Notices } from './notices.ts'
 import { createWebhookObject } from './object.ts'

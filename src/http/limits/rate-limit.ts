@@ -4,12 +4,11 @@
  * @module
  */
 
-import { withDefaults } from '../../base/defaults.ts'
 import { ServableError } from '../../base/errors.ts'
+import { withDefaults } from '../../base/schemas.ts'
 import { createAddressReader } from '../../web/client-address.ts'
 import { sha256 } from '../../web/digest.ts'
-import type { AddressReader } from '../../web/ip-address.ts'
-import { addressKey } from '../../web/ip-address.ts'
+import { type AddressReader, addressKey } from '../../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from '../context.ts'
 import { OpenWindows } from './rate-windows.ts'
 
