@@ -4,7 +4,7 @@
  * @module
  */
 
-import { withDefaults } from '../base/schemas.ts'
+import { withDefaults } from '../base/defaults.ts'
 import type { FinishReason, Kind, RunInput, Usage } from './run-types.ts'
 
 /** Members of every payload: who emits it, and in which run. */

@@ -87,10 +87,3 @@ export const registry: v.GenericSchema<unknown> = v.custom(
 export function checkOptions(name: string, schema: v.GenericSchema<unknown>, options: unknown): void {
   validate(v.strictObject({ [name]: schema }), { [name]: options }, 'invalid_options', name)
 }
-
-/** Returns the defaults, overridden by the given members. A member that is undefined counts as not given. */
-export function withDefaults<D extends object>(defaults: D, given: Partial<D> | undefined): D {
-  const result = { ...defaults }
-  for (const key in given) if (given[key] !== undefined) result[key] = given[key]
-  return result
-}

@@ -13,20 +13,10 @@ import type {
   ServableWorkflow,
 } from '../agents/contract.ts'
 import { defaultRegistry, type Registry } from '../agents/registry.ts'
+import { withDefaults } from '../base/defaults.ts'
 import { isProduction } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
-import {
-  count,
-  flag,
-  func,
-  isFunction,
-  isOrigin,
-  path,
-  record,
-  registry,
-  strings,
-  withDefaults,
-} from '../base/schemas.ts'
+import { count, flag, func, isFunction, isOrigin, path, record, registry, strings } from '../base/schemas.ts'
 import { headerName, validate } from '../base/validation.ts'
 import type { Middleware } from '../http/context.ts'
 import type { Log } from '../http/log.ts'

@@ -5,8 +5,9 @@
  */
 
 import * as v from 'valibot'
+import { withDefaults } from '../base/defaults.ts'
 import { ServableError } from '../base/errors.ts'
-import { count, duration, flag, func, withDefaults } from '../base/schemas.ts'
+import { count, duration, flag, func } from '../base/schemas.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/stored/host.ts'

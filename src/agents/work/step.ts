@@ -4,9 +4,9 @@
  * @module
  */
 
+import { abortWith } from '../../base/abort.ts'
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { unless } from '../../base/wake.ts'
-import { abortWith } from '../abort.ts'
 import { closeQuietly } from '../reading.ts'
 import type { Yielded } from '../run-types.ts'
 import { withThrown } from '../thrown.ts'

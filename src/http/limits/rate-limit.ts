@@ -4,8 +4,8 @@
  * @module
  */
 
+import { withDefaults } from '../../base/defaults.ts'
 import { ServableError } from '../../base/errors.ts'
-import { withDefaults } from '../../base/schemas.ts'
 import { createAddressReader } from '../../web/client-address.ts'
 import { sha256 } from '../../web/digest.ts'
 import { type AddressReader, addressKey } from '../../web/ip-address.ts'

@@ -5,8 +5,8 @@
  */
 
 import type { ContentPart, RunInput } from '../../agents/contract.ts'
+import { withDefaults } from '../../base/defaults.ts'
 import { ServableError } from '../../base/errors.ts'
-import { withDefaults } from '../../base/schemas.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { parseJson } from '../../web/json.ts'
 import { declaredSize, readForm } from '../../web/multipart.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../agents/contract.ts'
-import { withDefaults } from '../../base/schemas.ts'
+import { withDefaults } from '../../base/defaults.ts'
 import type { Identity } from '../../http/platform.ts'
 import {
   checkRequirements,

@@ -6,8 +6,8 @@
 
 import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../../agents/contract.ts'
 import type { Registry } from '../../../agents/registry.ts'
+import { withDefaults } from '../../../base/defaults.ts'
 import { ServableError } from '../../../base/errors.ts'
-import { withDefaults } from '../../../base/schemas.ts'
 import type { Identity } from '../../../http/platform.ts'
 import type { CorsSetting } from '../../../web/cors.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'

@@ -1,7 +1,7 @@
 /** The options of an engine. */
 
+import { withDefaults } from '../../../../base/defaults.ts'
 import { ServableError } from '../../../../base/errors.ts'
-import { withDefaults } from '../../../../base/schemas.ts'
 import type { Platform } from '../../../../http/platform.ts'
 import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../../../../web/client-address.ts'
 import type { CloseReason, Connection, Handshake } from './connection.ts'
