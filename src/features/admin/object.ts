@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
+import type { ServerTool, ToolServers } from '../../agents/tool-servers.ts'
 import type { ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
 
@@ -12,13 +12,8 @@ import { callIn } from '../../core/object-service.ts'
 export const TOOL_SERVER_SERVICE = 'admin'
 
 /** The methods of the object. Each call has an id, so that it can be cancelled. */
-export interface ToolServerMethods {
-  list(): Promise<readonly ToolServer[]>
-  get(id: string): Promise<ToolServer>
-  add(definition: ToolServerDefinition): Promise<ToolServer>
-  remove(id: string): Promise<ToolServer>
-  connect(id: string): Promise<ToolServer>
-  disconnect(id: string): Promise<ToolServer>
+export interface ToolServerMethods
+  extends Pick<ToolServers, 'list' | 'get' | 'add' | 'remove' | 'connect' | 'disconnect'> {
   tools(id: string | undefined): Promise<readonly ServerTool[]>
   needsApproval(name: string): Promise<boolean>
   call(callId: string, name: string, args: unknown, traceparent?: string): Promise<unknown>

@@ -20,6 +20,13 @@ import type { Position } from '../../stores/store.ts'
 import { ENDING_SERVICE, ENDING_TRANSACTIONS, type EndingTransactions } from './ending.ts'
 import { keyOf, listOf, type SessionService } from './service.ts'
 
+/** A session in a request. */
+export interface SessionReference {
+  readonly kind: Kind
+  readonly name: string
+  readonly id: string
+}
+
 /** Runs to read at once, and runs to delete at the same time. */
 const PAGE = 100
 const AT_ONCE = 10
@@ -33,13 +40,6 @@ const RENEW_MS = 4000
 
 /** How often the data of an owner is searched. Each round finds data that was added during the last one. */
 const ROUNDS = 10
-
-/** A session in a request. */
-export interface SessionReference {
-  readonly kind: Kind
-  readonly name: string
-  readonly id: string
-}
 
 /** Deletes sessions and owners. */
 export class Forgetter {
