@@ -23,10 +23,8 @@ const OWNERS = 'file-owner'
 /** Names to delete from a custom store. */
 export const LEFT_OVER = 'file-left-over'
 
-/** Most documents of one read. */
+/** Most documents of one read, and most files of an owner that one transaction deletes: each may have many pieces. */
 const AT_ONCE = 100
-
-/** Files of an owner that one transaction deletes. Each may have many pieces. */
 const FORGOTTEN_AT_ONCE = 10
 
 /** Milliseconds after which data that may have changed without notice is counted or checked again. */

@@ -31,11 +31,9 @@ export interface SessionReference {
 const PAGE = 100
 const AT_ONCE = 10
 
-/** Milliseconds to wait for stopped runs, and milliseconds between two checks. */
+/** Milliseconds to wait for stopped runs, between two checks of them, and between two renewals of the claim. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 500
-
-/** Milliseconds between two renewals of the claim. */
 const RENEW_MS = 4000
 
 /** How often the data of an owner is searched. Each round finds data that was added during the last one. */
