@@ -172,7 +172,17 @@ function commitFunction(s: string): string {
       versions json;
       heard bigint[];
     BEGIN
-      PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
+      ${commitLocks(s)}
+      ${commitChecks(s)}
+      ${commitWrites(s)}
+      ${commitCalls(s)}
+      RETURN coalesce(versions, '{}');
+    END $$`
+}
+
+/** Locks the rows and names that a commit touches. */
+function commitLocks(s: string): string {
+  return `PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
       PERFORM FROM ${s}.documents d
         JOIN unnest(seen_c || puts_c || gone_c, seen_i || puts_i || gone_i) AS x(c, i) ON d.collection = x.c AND d.id = x.i
         ORDER BY d.collection, d.id FOR NO KEY UPDATE OF d;
@@ -186,8 +196,12 @@ function commitFunction(s: string): string {
           UNION ALL SELECT '${s} log ' || x.l FROM unnest(touched) AS x(l)
             WHERE NOT EXISTS (SELECT FROM ${s}.logs l WHERE l.log = x.l)
         ) names ORDER BY key
-      ) keys;
-      IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
+      ) keys;`
+}
+
+/** Returns from a commit that was written before, and from one that has seen what has changed. */
+function commitChecks(s: string): string {
+  return `IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
         RETURN (SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched));
       END IF;
       IF EXISTS (
@@ -201,8 +215,12 @@ function commitFunction(s: string): string {
           WHERE x.v IS DISTINCT FROM l.version OR (x.n IS NOT NULL AND (x.n, x.e) <> (coalesce(l.last, 0), coalesce(l.sealed, false)))
       ) THEN
         RETURN NULL;
-      END IF;
-      INSERT INTO ${s}.commits (id) VALUES (own);
+      END IF;`
+}
+
+/** Writes what a commit changes. */
+function commitWrites(s: string): string {
+  return `INSERT INTO ${s}.commits (id) VALUES (own);
       IF g ? 'gone' THEN
         DELETE FROM ${s}.documents d
           USING unnest(gone_c, gone_i) AS x(c, i)
@@ -234,15 +252,17 @@ function commitFunction(s: string): string {
         SELECT json_object_agg(log, version::text),
             array_agg(hashtextextended(log, 0)) FILTER (WHERE watched > clock_timestamp())
           INTO versions, heard FROM written;
-      END IF;
-      -- A notification has at most 8,000 bytes.
+      END IF;`
+}
+
+/** Tells other processes of a commit. */
+function commitCalls(s: string): string {
+  return `-- A notification has at most 8,000 bytes.
       PERFORM pg_notify(${channelText(s)}, string_agg(key::text, ' '))
         FROM unnest(heard) WITH ORDINALITY AS x(key, n) GROUP BY n / 300;
       IF g ? 'calls' THEN
         PERFORM pg_notify(${channelText(s)}, x) FROM unnest(${column('calls', 'text')}) AS x;
-      END IF;
-      RETURN coalesce(versions, '{}');
-    END $$`
+      END IF;`
 }
 
 /** Marks a log as followed by another process for a while, and returns its key in notifications. */
