@@ -26,15 +26,6 @@ interface Page {
   readonly isOver: boolean
 }
 
-/** Entries per read. */
-const BATCH = 64
-
-/** Milliseconds between two reads of a run at work elsewhere, if nothing reports new entries. */
-const POLL_MS = 250
-
-/** Milliseconds for which reads are retried if the store fails. Then the follower gets the error. */
-const READ_PATIENCE_MS = 15_000
-
 /**
  * Reads a log, then waits for what is added, to its last entry, or until the log is deleted. Holds no more than one batch.
  */
@@ -157,3 +148,12 @@ export class LogFollower implements Follower {
     return entries
   }
 }
+
+/** Entries per read. */
+const BATCH = 64
+
+/** Milliseconds between two reads of a run at work elsewhere, if nothing reports new entries. */
+const POLL_MS = 250
+
+/** Milliseconds for which reads are retried if the store fails. Then the follower gets the error. */
+const READ_PATIENCE_MS = 15_000
