@@ -5,7 +5,7 @@
  */
 
 import type { Tool, Toolkit } from '../../agents/tool.ts'
-import type { KeptDefinition, ToolServerStore, ToolServers } from '../../agents/tool-servers.ts'
+import type { ToolServers } from '../../agents/tool-servers.ts'
 import { ServableError } from '../../base/errors.ts'
 import { checkOptions } from '../../base/schemas.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
@@ -14,9 +14,9 @@ import type { Plugin } from '../../core/plugin.ts'
 import type { Log } from '../../http/log.ts'
 import { operatorsGate } from '../../http/security/gate.ts'
 import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
-import type { Reader, Store } from '../../stores/store.ts'
+import type { Store } from '../../stores/store.ts'
 import { describeAdmin } from './describe.ts'
-import { createToolServerObject, TOOL_SERVER_SERVICE } from './object.ts'
+import { createToolServerObject, TOOL_SERVER_SERVICE, toolServersIn } from './object.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
 import { connectToolServers } from './remote-tool-servers.ts'
 import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
@@ -123,42 +123,4 @@ export function openToolServers(
         ...change,
       }),
   })
-}
-
-/** The collection of tool servers. */
-const TOOL_SERVERS = 'toolserver'
-
-const PARTITION = 'all'
-
-/**
- * The collection of a single document, which is written with every definition. So concurrent writes conflict, and no name is used
- * twice even if lists lag behind.
- */
-const TURNS = 'toolserver-turn'
-
-/** A limit above the number that any manager allows. */
-const ALL = 1_000_000
-
-/** Stores definitions of tool servers. */
-export function toolServersIn(store: Store): ToolServerStore {
-  // Lists come newest first.
-  const allIn = (tx: Reader) =>
-    tx
-      .list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })
-      .map(({ value }) => value)
-      .reverse()
-  return {
-    isShared: store.isShared,
-    all: () => store.read(allIn),
-    put(definition, check) {
-      const { id, name, createdAt: at } = definition
-      return store.write(tx => {
-        const turn = tx.get<number>(TURNS, PARTITION)?.value ?? 0
-        check?.(allIn(tx))
-        tx.put(TURNS, { id: PARTITION, partition: PARTITION, at, tags: {}, value: turn + 1 })
-        tx.put(TOOL_SERVERS, { id, partition: PARTITION, at, tags: { name }, value: definition })
-      })
-    },
-    remove: id => store.write(tx => tx.delete(TOOL_SERVERS, id)),
-  }
 }

@@ -140,7 +140,7 @@ export interface ConsoleConfig {
 }
 
 /** Answers with the configuration. */
-export function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
+function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
   const config: ConsoleConfig = {
     version: VERSION,

@@ -132,8 +132,8 @@ function countedWorks(): { counted<T>(work: Promise<T>): Promise<T>; idle(): Pro
 }
 
 /**
- * Makes a function that opens the reads and writes until the store is closed. Pending ones fail then: a retry would open the store
- * again.
+ * Makes a function that opens the reads and writes until the store is closed. Pending ones fail then: a retry would open the
+ * store again.
  */
 function replayOver(
   driver: PostgresDriver,
