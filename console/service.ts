@@ -7,7 +7,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { type Client, createClient, ServableClientError } from '../src/client/index.ts'
-import type { ConsoleConfig } from '../src/features/console/config.ts'
+import type { ConsoleConfig } from '../src/features/console/plugin.ts'
 import type { PageCredential } from '../src/http/security/page-credentials.ts'
 
 export type { PageCredential } from '../src/http/security/page-credentials.ts'

@@ -86,9 +86,11 @@ export {
 } from './agents/team.ts'
 export {
   type ArgsOf,
+  type ConfigField,
   type NeedsApproval,
   type Tool,
   type ToolContext,
+  type Toolkit,
   type ToolOf,
   type ToolsOf,
   tool,
@@ -109,7 +111,6 @@ export type {
   ToolServers,
   ToolServerTransport,
 } from './agents/tool-servers.ts'
-export type { ConfigField, Toolkit } from './agents/toolkit.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
 export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
 export type { BodyResult, RunContext } from './agents/work/perform.ts'
@@ -132,10 +133,9 @@ export {
   type ServableErrorOptions,
   type ServerErrorCode,
 } from './base/errors.ts'
-export type { Description } from './core/description.ts'
+export type { Description } from './core/builders.ts'
 export { createHandler, type Handler } from './core/handler.ts'
-export type { HostedState } from './core/hosted.ts'
-export type { ObjectAddress } from './core/object-address.ts'
+export type { HostedState, ObjectAddress } from './core/hosted.ts'
 export type { CoreOptions, LimitOptions, State } from './core/options.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export {

@@ -5,8 +5,7 @@
  */
 
 import { defaultRegistry } from './agents/registry.ts'
-import type { Tool } from './agents/tool.ts'
-import type { Toolkit } from './agents/toolkit.ts'
+import type { Tool, Toolkit } from './agents/tool.ts'
 import { isServableError, ServableError } from './base/errors.ts'
 import { isObject } from './base/validation.ts'
 import { asPlugin } from './core/built-in.ts'

@@ -1,8 +1,8 @@
 // Calls one object repeatedly, and answers with the time in milliseconds.
 
 import { ToolServerManager } from '../../src/adapters/mcp-client/index.ts'
+import { ignoring } from '../../src/base/errors.ts'
 import { objectCalls } from '../../src/core/transaction-calls.ts'
-import { ignoring } from '../../src/http/runs/ignoring.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import type { StoredRun } from '../../src/runs/stored/record.ts'
 import { RUN_INDEX, RUN_SERVICE } from '../../src/runtimes/cloudflare/run-index.ts'

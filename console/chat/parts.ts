@@ -5,7 +5,7 @@
  */
 
 import type { ContentPart, InputRequest, StepEvent, Usage } from '../../src/agents/contract.ts'
-import { endMessageOf } from '../../src/agents/work/end-message.ts'
+import { endMessageOf } from '../../src/agents/fold.ts'
 import type { RunEvent, TurnPage } from '../../src/client/index.ts'
 
 /** The common members of parts. */

@@ -2,7 +2,7 @@ import { ServableError } from '../base/errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
+import { checkConfig, registerAs, type SharedConfig } from './registry.ts'
 import type { Tool, ToolsOf } from './tool.ts'
 import { callTool } from './work/call-tool.ts'
 import { type BodyResult, perform, runThrough } from './work/perform.ts'
@@ -29,7 +29,7 @@ export interface AgentConfig<
   Output = unknown,
   Name extends string = string,
   Schemas extends readonly unknown[] = readonly unknown[],
-> {
+> extends SharedConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: Name
   readonly description?: string
@@ -54,10 +54,6 @@ export interface AgentConfig<
    * run that begins with another event becomes a task. Default: a message answers only if the agent waits for nothing before it.
    */
   readonly answers?: 'message'
-  /** A schema of the data that it takes, shown to clients as `inputSchema`. The service checks no input against it. */
-  readonly input?: unknown
-  /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
-  readonly examples?: readonly string[]
   /**
    * Accepts corrections of the agent's output. `true` keeps them in the state; a store keeps them itself. Corrections of a
    * client without an identity are kept, but no model sees them.
@@ -70,12 +66,6 @@ export interface AgentConfig<
   readonly resume?: boolean
   /** The version of the function. A run goes on only with the version with which it began. */
   readonly version?: string
-  /**
-   * `false` keeps the agent out of the registry. A registry of your own replaces the default one. Default: the default registry.
-   */
-  readonly register?: RegisterOption
-  /** The bus that gets the agent's events. Default: a new one. */
-  readonly events?: EventBus
 }
 
 /**

@@ -136,55 +136,47 @@ export interface InputHints {
   readonly examples?: readonly string[] | undefined
 }
 
-/** The contract of an agent. It needs a name and one of the two methods; everything else is optional. */
-export interface ServableAgent extends Runnable, InputHints {
-  readonly kind: 'agent'
+/** What the contracts of all kinds share. */
+interface Described extends Runnable, InputHints {
   readonly name: string
   readonly description?: string | undefined
-  /** The model behind the agent. The part of `provider` before its first dot chooses the key of a request. */
+  /** The model behind it. The part of `provider` before its first dot chooses the key of a request. */
   readonly model?: { readonly provider: string; readonly id: string } | undefined
+  /** If the process of a stored run dies, the run goes on with its completed named work. Default: it ends as `interrupted`. */
+  readonly resume?: boolean | undefined
+  /** A run goes on only with the same version. */
+  readonly version?: string | undefined
+  /** The bus that gets its events. */
+  readonly events?: EventBus | undefined
+}
+
+/** The contract of an agent. It needs a name and one of the two methods; everything else is optional. */
+export interface ServableAgent extends Described {
+  readonly kind: 'agent'
   /** The most tokens of one answer of its model. Budgets reserve by it. */
   readonly maxOutputTokens?: number | undefined
   /** Tools that the agent may call. Lists show their names only. */
   readonly tools?: readonly Tool[] | undefined
   /** A schema of the structured output, if there is one. */
   readonly output?: unknown
-  /** The bus that gets the agent's events. */
-  readonly events?: EventBus | undefined
   /** What the agent can do beyond text, in the words of its maker: `['vision']`. */
   readonly capabilities?: readonly string[] | undefined
   /** A2A answers with a message, or with a task if another event comes first. */
   readonly answers?: 'message' | undefined
   /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
-  /** If the process of a stored run dies, the run goes on with its completed named work. Default: it ends as `interrupted`. */
-  readonly resume?: boolean | undefined
-  /** A run goes on only with the same version. */
-  readonly version?: string | undefined
 }
 
 /** The contract of a team: agents behind one name. */
-export interface ServableTeam extends Runnable, InputHints {
+export interface ServableTeam extends Described {
   readonly kind: 'team'
-  readonly name: string
-  readonly description?: string | undefined
-  readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly members?: readonly { readonly name: string }[] | undefined
-  readonly resume?: boolean | undefined
-  readonly version?: string | undefined
-  readonly events?: EventBus | undefined
 }
 
 /** The contract of a workflow: named steps. */
-export interface ServableWorkflow extends Runnable, InputHints {
+export interface ServableWorkflow extends Described {
   readonly kind: 'workflow'
-  readonly name: string
-  readonly description?: string | undefined
-  readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly steps?: readonly { readonly name: string }[] | undefined
-  readonly resume?: boolean | undefined
-  readonly version?: string | undefined
-  readonly events?: EventBus | undefined
 }
 
 /** Anything that can be served. */

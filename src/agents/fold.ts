@@ -11,6 +11,7 @@ import type {
   ContentPart,
   FinishEvent,
   FinishReason,
+  MessageEvent,
   RunEvent,
   RunResult,
   Step,
@@ -250,4 +251,10 @@ export function parseArgs(text: string): unknown {
   } catch {
     return text
   }
+}
+
+/** Returns the finish event's message as a message event, for protocols without a field for it. */
+export function endMessageOf({ message }: FinishEvent): MessageEvent | undefined {
+  if (message === undefined || message.length === 0) return undefined
+  return { type: 'message', parts: typeof message === 'string' ? [{ type: 'text', text: message }] : message }
 }

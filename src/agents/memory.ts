@@ -5,7 +5,6 @@
  */
 
 import type { Correction } from './corrections.ts'
-import { ownerOf } from './owner.ts'
 import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
 import type { Turn, TurnEnd } from './turn.ts'
@@ -297,4 +296,18 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 
 function label(kind: Kind, name: string): string {
   return `${kind}:${name}`
+}
+
+/**
+ * Returns the owner of a run's memory; undefined for none. The name is escaped, so that it cannot equal another owner's. A
+ * claimed user id never equals an identity.
+ */
+export function ownerOf({ userId, identity }: Pick<RunCaller, 'userId' | 'identity'>): string | undefined {
+  if (identity !== undefined) return escaped(identity)
+  return userId === undefined ? undefined : `/${escaped(userId)}`
+}
+
+/** Escapes text as a part of an id, so that it has no slash. */
+export function escaped(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
 }

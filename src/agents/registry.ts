@@ -6,6 +6,7 @@
 
 import { isProduction } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
+import type { EventBus } from './bus.ts'
 import type { InputHints, Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
 
@@ -119,6 +120,18 @@ export function defaultRegistry(): Registry {
 
 /** Where a first-party servable registers: `true` in the default registry, `false` nowhere, or in a registry of your own. */
 export type RegisterOption = boolean | Registry
+
+/** The options that an agent, a team and a workflow share. */
+export interface SharedConfig {
+  /** A schema of the data that it takes, shown to clients as `inputSchema`. The service checks no input against it. */
+  readonly input?: unknown
+  /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
+  readonly examples?: readonly string[]
+  /** `false` keeps it out of the registry. A registry of your own replaces the default one. Default: the default registry. */
+  readonly register?: RegisterOption
+  /** The bus that gets its events. Default: a new one. */
+  readonly events?: EventBus
+}
 
 /** Registers `servable` as its `register` option requires. */
 export function registerAs(servable: Servable, option: RegisterOption = true): void {

@@ -9,7 +9,7 @@ import type {
   ServableAgent,
   ServableTeam,
 } from './contract.ts'
-import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
+import { checkConfig, checkName, checkRunnable, registerAs, type SharedConfig } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 import { asProgress, asStep, callAt } from './work/call.ts'
 import { merge } from './work/merge.ts'
@@ -35,7 +35,7 @@ export interface TeamMembers {
 export type TeamStrategy = (input: RunInput, context: TeamContext) => BodyResult
 
 /** The options of a team. */
-export interface TeamConfig {
+export interface TeamConfig extends SharedConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
   readonly description?: string
@@ -43,13 +43,9 @@ export interface TeamConfig {
   readonly members: readonly ServableAgent[]
   /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
-  /** The next five are as for an agent. */
+  /** Both are as for an agent. */
   readonly resume?: boolean
   readonly version?: string
-  readonly input?: unknown
-  readonly examples?: readonly string[]
-  readonly register?: RegisterOption
-  readonly events?: EventBus
 }
 
 /**

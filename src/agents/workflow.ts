@@ -9,7 +9,7 @@ import type {
   ServableWorkflow,
   Usage,
 } from './contract.ts'
-import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
+import { checkConfig, registerAs, type SharedConfig } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 import { asProgress, callServable } from './work/call.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './work/perform.ts'
@@ -80,7 +80,7 @@ export function steps(): Steps<RunInput, RunInput> {
 }
 
 /** The options of a workflow: `steps`, or your own `run`. */
-export interface WorkflowConfig {
+export interface WorkflowConfig extends SharedConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
   readonly description?: string
@@ -95,12 +95,6 @@ export interface WorkflowConfig {
   readonly resume?: boolean
   /** The version of the steps. A run goes on only with the version with which it began. */
   readonly version?: string
-  /** As for an agent. */
-  readonly input?: unknown
-  readonly examples?: readonly string[]
-  /** The next two are as for an agent. */
-  readonly register?: RegisterOption
-  readonly events?: EventBus
 }
 
 /** Named steps behind one name. It registers itself by name. */

@@ -93,6 +93,22 @@ export function later(ms: number): Promise<void> {
   return new Promise(resolve => unrefed(setTimeout(resolve, ms)))
 }
 
+/** Waits for `ms` milliseconds. Rejects with the signal's reason. */
+export function passed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
 /** Runs the work, unless the signal fires first. Rejects with the signal's reason. */
 export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()

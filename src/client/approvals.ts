@@ -1,6 +1,6 @@
 import type { InputRequest } from '../agents/contract.ts'
-import type { ApprovalDetail } from '../features/approvals/detail.ts'
 import type { WaitingRequest } from '../features/approvals/inbox.ts'
+import type { ApprovalDetail } from '../features/approvals/service.ts'
 import type { InboxEvent } from '../features/approvals/watch.ts'
 import type { ClientCaller } from './call.ts'
 import { watch } from './metrics.ts'

@@ -14,7 +14,7 @@ export type {
   RunResult,
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
-export type { ApprovalDetail } from '../features/approvals/detail.ts'
+export type { ApprovalDetail } from '../features/approvals/service.ts'
 export type { StoredFeedback } from '../features/sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../features/sessions/list.ts'
 export type { TurnPage } from '../features/sessions/turns.ts'

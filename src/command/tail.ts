@@ -6,6 +6,7 @@
 
 import process from 'node:process'
 import type { RunEvent } from '../agents/contract.ts'
+import { passed } from '../base/wake.ts'
 import type { Client } from '../client/client.ts'
 import { shown, shownLines, shownMs, shownNumbers, shownUsage } from '../features/logs/shown.ts'
 import type { RunRecord } from '../runs/stored/record.ts'
@@ -75,25 +76,10 @@ async function follow(
     if (ended) return
     waitMs = events.length > 0 ? LOOK_MS : Math.min(waitMs * 1.5, MAX_LOOK_MS)
     // After a full page the next one is read at once.
-    if (events.length === 0 || next === position) await pause(waitMs, signal)
-    else if (events.length < 1000) await pause(LOOK_MS, signal)
+    if (events.length === 0 || next === position) await passed(waitMs, signal)
+    else if (events.length < 1000) await passed(LOOK_MS, signal)
     position = next
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const left = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', left)
-      resolve()
-    }, ms)
-    if (signal.aborted) left()
-    else signal.addEventListener('abort', left, { once: true })
-  })
 }
 
 function headOf({ id, kind, name, status, createdAt }: RunRecord, { paint }: Screen): string {

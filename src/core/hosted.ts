@@ -7,7 +7,12 @@
 import type { Sessions } from '../runs/sessions/session-storage.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import type { NearStore } from '../stores/store.ts'
-import type { ObjectAddress } from './object-address.ts'
+
+/**
+ * The address of data. Data with the same address is in one Durable Object, and a transaction cannot reach another address. A
+ * network address or a key, which must stay secret, goes into `key`: only its digest names the object.
+ */
+export type ObjectAddress = string | { readonly name: string; readonly key: string }
 
 /**
  * The classes of objects: `run` for one run or task, `index` for lists and the data of an owner or key, `metrics`, and `gateway`

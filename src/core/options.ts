@@ -21,11 +21,11 @@ import { headerName, validate } from '../base/validation.ts'
 import type { Middleware } from '../http/context.ts'
 import type { Log } from '../http/log.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/security/key-headers.ts'
+import type { Observer } from '../runs/observer.ts'
 import type { SessionsOptions } from '../runs/sessions/session-options.ts'
 import type { LocalState } from '../runs/stored/local-state.ts'
 import { isHost } from '../web/host.ts'
 import type { HostedState } from './hosted.ts'
-import { guarded, type LogBinding, logBindingOf } from './log-binding.ts'
 import { type NoState, noState } from './no-state.ts'
 import type { Plugin } from './plugin.ts'
 import {
@@ -249,4 +249,41 @@ function checkNames(plugins: readonly Plugin[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return
   throw new ServableError('invalid_options', `\`plugins\`: there are two plugins named \`${twice}\``)
+}
+
+/** Writes the log. In development, the server that serves the handler may replace it. */
+interface LogBinding {
+  log: Log
+  /** Whether every request is logged. */
+  logsRequests: boolean
+  /** Observes every run. */
+  start?: Observer['start']
+  /** Whether the options have no logger and this is development. */
+  readonly isFree: boolean
+}
+
+const consoleLog: Log = entry => {
+  if (entry.level === 'error') console.error(JSON.stringify(entry))
+  else if (entry.level === 'warn') console.warn(JSON.stringify(entry))
+  else if (entry.channel !== undefined) console.log(JSON.stringify(entry))
+}
+
+/** The binding for an option `logger`. `false` turns logging off. */
+function logBindingOf(logger: Log | false = consoleLog, production: boolean): LogBinding {
+  return {
+    log: logger || (() => {}),
+    logsRequests: logger !== consoleLog && isFunction(logger),
+    isFree: !production && logger === consoleLog,
+  }
+}
+
+/** A log that ignores its own errors, so that no request fails. */
+function guarded(binding: LogBinding): Log {
+  return entry => {
+    try {
+      binding.log(entry)
+    } catch {
+      // There is no other place to report the error.
+    }
+  }
 }

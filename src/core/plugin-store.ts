@@ -6,7 +6,7 @@
 
 import { ServableError } from '../base/errors.ts'
 import type { Document, Reader, Transaction } from '../stores/store.ts'
-import type { ObjectAddress } from './object-address.ts'
+import type { ObjectAddress } from './hosted.ts'
 import type {
   Calls,
   CallTransactions,

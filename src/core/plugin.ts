@@ -10,7 +10,7 @@ import type { Context, Middleware } from '../http/context.ts'
 import type { Log } from '../http/log.ts'
 import type { AskedRun, StartedRun } from '../http/runs/start-run.ts'
 import type { Observer } from '../runs/observer.ts'
-import type { Description } from './description.ts'
+import type { Description } from './builders.ts'
 import type { Keeping, PluginTransactions } from './plugin-store.ts'
 import type { Calls } from './transaction-calls.ts'
 

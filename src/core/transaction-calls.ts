@@ -6,9 +6,8 @@
  */
 
 import type { Reader, Store, Transaction } from '../stores/store.ts'
-import type { CallService, HostedState } from './hosted.ts'
+import type { CallService, HostedState, ObjectAddress } from './hosted.ts'
 import { type NoState, stateFor } from './no-state.ts'
-import type { ObjectAddress } from './object-address.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {

@@ -21,12 +21,12 @@ import {
   type Route,
   type RouteMatch,
   type Territory,
+  traceIdOf,
 } from './context.ts'
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
 import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
-import { traceIdOf } from './trace.ts'
 
 /** The options of dispatching. */
 export interface DispatchOptions extends RequestTools, HostOptions {

@@ -5,8 +5,7 @@
  * @module
  */
 
-import { messageOf, redact } from '../base/errors.ts'
-import { withoutKeyText } from '../base/key-text.ts'
+import { messageOf, redact, withoutKeyText } from '../base/errors.ts'
 import { plain } from '../web/plain.ts'
 
 /** A thrown value and its causes, in the form of a log entry. */

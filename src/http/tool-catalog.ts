@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Tool } from '../agents/tool.ts'
+import type { Tool, Toolkit } from '../agents/tool.ts'
 import type { ServerTool, ToolServerSource } from '../agents/tool-servers.ts'
-import type { Toolkit } from '../agents/toolkit.ts'
 import { ServableError } from '../base/errors.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 
@@ -111,4 +110,16 @@ function checkToolkit(value: unknown, where: string): asserts value is Toolkit {
       throw new ServableError('invalid_options', `\`${where}.tools[${index}]\` must have a \`name\``)
     }
   }
+}
+
+/** The schema of a `ToolSummary`, for the OpenAPI document. */
+export const TOOL_SUMMARY: Readonly<Record<string, unknown>> = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    description: { type: 'string', nullable: true },
+    parameters: { type: 'object', nullable: true, description: 'JSON Schema' },
+    needsApproval: { type: 'boolean', description: 'Its calls may wait for the approval of a person' },
+  },
+  required: ['name', 'description', 'parameters', 'needsApproval'],
 }

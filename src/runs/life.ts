@@ -62,27 +62,15 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   // State in memory needs no opening and has nothing left from dead processes.
   let hasBegun = state?.isVolatile !== false
   let opening: Promise<boolean> | undefined
-  let reported: string | undefined
   let servers = 0
   let lookedAt = 0
 
+  const can = reportingOnce(onError)
   const open = async (patienceMs?: number) => {
     await state?.store.read(() => {}, patienceMs)
     if (hasBegun) return
     hasBegun = true
     for (const work of works) work()
-  }
-  /** Whether the use of the state succeeds. An error is reported once, until a use succeeds. */
-  const can = async (use: () => unknown): Promise<boolean> => {
-    try {
-      await use()
-      reported = undefined
-      return true
-    } catch (error) {
-      if (String(error) !== reported) onError(error)
-      reported = String(error)
-      return false
-    }
   }
   const look = () => {
     lookedAt = performance.now()
@@ -133,6 +121,22 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
         else await closed
       }
     },
+  }
+}
+
+/** Makes a function that says whether the use of the state succeeds. An error is reported once, until a use succeeds. */
+function reportingOnce(onError: LifeOptions['onError']): (use: () => unknown) => Promise<boolean> {
+  let reported: string | undefined
+  return async use => {
+    try {
+      await use()
+      reported = undefined
+      return true
+    } catch (error) {
+      if (String(error) !== reported) onError(error)
+      reported = String(error)
+      return false
+    }
   }
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { abortWith } from '../agents/abort.ts'
 import type {
   ErrorEvent,
   FinishEvent,
@@ -21,8 +20,8 @@ import { memoryOf, type OpenTurn, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { RunWork } from '../agents/work/work.ts'
+import { abortWith, RETIRED } from '../base/abort.ts'
 import { asLogged, ServableError } from '../base/errors.ts'
-import { RETIRED } from '../base/retired.ts'
 import { breathe, Pace } from '../base/wake.ts'
 import { checkJson, EventFilter, invalidEvent, mayWait, quietly, tooManyEvents } from './event-filter.ts'
 import type { RunObserver } from './observer.ts'

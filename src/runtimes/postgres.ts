@@ -7,7 +7,7 @@
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
 import { postgresDriver } from '../stores/postgres/driver.ts'
 import type { Listen } from '../stores/postgres/notifications.ts'
-import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/options.ts'
+import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/schema.ts'
 import { postgresStore } from '../stores/postgres/store.ts'
 import { checkRetention, type Retention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'

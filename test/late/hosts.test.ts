@@ -1,6 +1,6 @@
 /** Two processes over one store that answers late, and what happens between a commit and its answer. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { toolServersIn } from '../../src/features/admin/kept.ts'
+import { toolServersIn } from '../../src/features/admin/object.ts'
 import { Agent } from '../../src/index.ts'
 import type { Message } from '../../src/protocols/a2a/model.ts'
 import { createLocalTaskHost } from '../../src/protocols/a2a/tasks/local-task-host.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../src/runs/stored/cursor.ts'
 import type { RunPage } from '../../src/runs/stored/host.ts'
+import { decodeCursor, encodeCursor } from '../../src/runs/stored/page.ts'
 import type { RunStatus, RunSummary } from '../../src/runs/stored/record.ts'
 import { Indexes, joinPages } from '../../src/runtimes/cloudflare/indexes.ts'
 import { memoryStore } from '../../src/stores/memory.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { escaped, ownerOf } from '../../agents/owner.ts'
+import { escaped, ownerOf } from '../../agents/memory.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { isObject } from '../../base/validation.ts'
 

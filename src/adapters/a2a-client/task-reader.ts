@@ -5,9 +5,8 @@
  */
 
 import type { Message } from '@a2a-js/sdk'
-import { abortWith } from '../../agents/abort.ts'
-import { passed } from '../../agents/work/step.ts'
-import { isRetired } from '../../base/retired.ts'
+import { abortWith, isRetired } from '../../base/abort.ts'
+import { passed } from '../../base/wake.ts'
 import { failed, isLost, isUnknownMethod, reasonOf } from './failure.ts'
 import type { Payload, RemoteService } from './service.ts'
 import type { Translator } from './translator.ts'

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
-import { withoutKeyText } from '../../base/key-text.ts'
+import { isServableError, messageOf, ServableError, withoutKeyText } from '../../base/errors.ts'
 import { fieldsOf } from './fields.ts'
 
 /** Names of provider errors that have no status. */

@@ -1,4 +1,4 @@
-import { escaped, ownerOf } from '../../agents/owner.ts'
+import { escaped, ownerOf } from '../../agents/memory.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 
 /**

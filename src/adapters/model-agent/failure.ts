@@ -5,8 +5,7 @@ import {
   RetryError,
   UnsupportedFunctionalityError,
 } from 'ai'
-import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
-import { withoutKeyText } from '../../base/key-text.ts'
+import { isServableError, messageOf, ServableError, withoutKeyText } from '../../base/errors.ts'
 
 /** The most characters of a provider's error text. */
 const MAX_TEXT = 500

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { abortWith } from '../../base/abort.ts'
 import { isServableError, messageOf, redact, reportError, ServableError } from '../../base/errors.ts'
-import { abortWith } from '../abort.ts'
 import type { ApprovalPayload, BusPayload, EventBus } from '../bus.ts'
 import type {
   InputRequest,

@@ -9,7 +9,6 @@ import { isErrorCode, isServableError, messageOf, ServableError } from '../../ba
 import { isTerminal, isWaiting } from '../event.ts'
 import { requestNameOf } from '../input-request.ts'
 import type { InputRequest, RunEvent, Yielded } from '../run-types.ts'
-import { Names } from './path.ts'
 import type { DoneWork, RunWork, WorkKind } from './work.ts'
 
 /** The named work of one body. */
@@ -229,4 +228,25 @@ function changed(path: string): ServableError {
     'code_changed',
     `The run cannot go on: at \`${path.slice(0, 200)}\` it does other work than the run before did`,
   )
+}
+
+/** Counts the names of one body. */
+export class Names {
+  /** The path of the body in the run: empty at the top, else it ends with a slash. */
+  readonly prefix: string
+  #counts: Map<string, number> | undefined
+
+  constructor(prefix = '') {
+    this.prefix = prefix
+  }
+
+  /** The path of the next work of that name: `name`, then `name#2`, after the prefix. */
+  next(name: string): string {
+    this.#counts ??= new Map()
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
+    // Escape the name, so that no name can equal two names, no name, or the second occurrence of another.
+    const path = this.prefix + (name === '' ? '%' : name.replace(/[%/#]/g, encodeURIComponent))
+    return count === 1 ? path : `${path}#${count}`
+  }
 }

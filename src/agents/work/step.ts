@@ -4,9 +4,9 @@
  * @module
  */
 
+import { abortWith } from '../../base/abort.ts'
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
-import { unless } from '../../base/wake.ts'
-import { abortWith } from '../abort.ts'
+import { passed, unless } from '../../base/wake.ts'
 import { closeQuietly } from '../reading.ts'
 import type { Yielded } from '../run-types.ts'
 import { withThrown } from '../thrown.ts'
@@ -173,20 +173,4 @@ async function* limitedBy<T>(limit: Limit, work: AsyncGenerator<Yielded, T>): As
   } finally {
     if (!isOver) closeQuietly(work)
   }
-}
-
-/** Waits for `ms` milliseconds. Rejects with the signal's reason. */
-export function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -6,6 +6,7 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
+import { passed } from '../../base/wake.ts'
 import { isWaiting } from '../event.ts'
 import { requestOf } from '../input-request.ts'
 import { fitOf, shownSchema } from '../misfit.ts'
@@ -16,7 +17,7 @@ import { mapItems } from './map-items.ts'
 import { merge } from './merge.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { Scope } from './scope.ts'
-import { type Attempt, checkStep, doStep, MAX_TIMER, passed, type StepOptions } from './step.ts'
+import { type Attempt, checkStep, doStep, MAX_TIMER, type StepOptions } from './step.ts'
 import { pathOf } from './work.ts'
 
 /** A question to a person. */

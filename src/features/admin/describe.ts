@@ -5,7 +5,7 @@ import type {
   Schema,
   SchemaBuilders,
 } from '../../core/builders.ts'
-import { TOOL_SUMMARY } from '../../http/tool-summary.ts'
+import { TOOL_SUMMARY } from '../../http/tool-catalog.ts'
 
 /** Describes the admin routes for the OpenAPI document. */
 export function describeAdmin(build: Builders): BuiltInDescription {

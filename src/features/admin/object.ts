@@ -4,21 +4,17 @@
  * @module
  */
 
-import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
+import type { KeptDefinition, ServerTool, ToolServerStore, ToolServers } from '../../agents/tool-servers.ts'
 import type { ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
+import type { Reader, Store } from '../../stores/store.ts'
 
 /** The name of the plugin and of its object service. */
 export const TOOL_SERVER_SERVICE = 'admin'
 
 /** The methods of the object. Each call has an id, so that it can be cancelled. */
-export interface ToolServerMethods {
-  list(): Promise<readonly ToolServer[]>
-  get(id: string): Promise<ToolServer>
-  add(definition: ToolServerDefinition): Promise<ToolServer>
-  remove(id: string): Promise<ToolServer>
-  connect(id: string): Promise<ToolServer>
-  disconnect(id: string): Promise<ToolServer>
+export interface ToolServerMethods
+  extends Pick<ToolServers, 'list' | 'get' | 'add' | 'remove' | 'connect' | 'disconnect'> {
   tools(id: string | undefined): Promise<readonly ServerTool[]>
   needsApproval(name: string): Promise<boolean>
   call(callId: string, name: string, args: unknown, traceparent?: string): Promise<unknown>
@@ -54,4 +50,42 @@ export function createToolServerObject(open: () => ToolServers): ObjectService {
     cancel: callId => calls.get(callId)?.abort(),
   }
   return { ask: (method, args) => callIn(methods, method, args) }
+}
+
+/** The collection of tool servers. */
+const TOOL_SERVERS = 'toolserver'
+
+const PARTITION = 'all'
+
+/**
+ * The collection of a single document, which is written with every definition. So concurrent writes conflict, and no name is used
+ * twice even if lists lag behind.
+ */
+const TURNS = 'toolserver-turn'
+
+/** A limit above the number that any manager allows. */
+const ALL = 1_000_000
+
+/** Stores definitions of tool servers. */
+export function toolServersIn(store: Store): ToolServerStore {
+  // Lists come newest first.
+  const allIn = (tx: Reader) =>
+    tx
+      .list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })
+      .map(({ value }) => value)
+      .reverse()
+  return {
+    isShared: store.isShared,
+    all: () => store.read(allIn),
+    put(definition, check) {
+      const { id, name, createdAt: at } = definition
+      return store.write(tx => {
+        const turn = tx.get<number>(TURNS, PARTITION)?.value ?? 0
+        check?.(allIn(tx))
+        tx.put(TURNS, { id: PARTITION, partition: PARTITION, at, tags: {}, value: turn + 1 })
+        tx.put(TOOL_SERVERS, { id, partition: PARTITION, at, tags: { name }, value: definition })
+      })
+    },
+    remove: id => store.write(tx => tx.delete(TOOL_SERVERS, id)),
+  }
 }

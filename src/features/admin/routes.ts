@@ -6,8 +6,8 @@
  */
 
 import type { AdminPayload } from '../../agents/bus.ts'
+import type { Toolkit } from '../../agents/tool.ts'
 import type { ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
-import type { Toolkit } from '../../agents/toolkit.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
@@ -81,14 +81,13 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
   }))
 }
 
-function operationsOf({
-  settings,
-  toolkits,
-  toolLibrary,
-  maxBodyBytes,
-  findRuns,
-}: AdminRoutesOptions): Operation[] {
-  const callTool = toolCaller({ toolkits, toolLibrary, manager: settings.manager })
+function operationsOf(options: AdminRoutesOptions): Operation[] {
+  return [...serverOperations(options), ...runOperations(options), ...toolOperations(options)]
+}
+
+/** The operations on tool servers. */
+function serverOperations({ settings, maxBodyBytes }: AdminRoutesOptions): Operation[] {
+  const mcp = 'mcp/:id'
   const onServer =
     (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
     async (_, id, about) => {
@@ -97,6 +96,15 @@ function operationsOf({
       about(server)
       return server
     }
+  const change = (
+    method: Route['method'],
+    path: string,
+    action: string,
+    work: 'remove' | 'connect' | 'disconnect',
+  ): Operation => ({
+    ...{ method, path, action, changes: true },
+    act: onServer((servers, id) => servers[work](id)),
+  })
   const add: Act = async (request, _, about) => {
     const servers = serversOf(settings)
     requireJson(request)
@@ -106,77 +114,49 @@ function operationsOf({
     about(server)
     return server
   }
-  const mcp = 'mcp/:id'
+  const tools: Act = async (_, id, about) => {
+    about({ id })
+    return serversOf(settings).tools(id)
+  }
   return [
     { method: 'GET', path: 'mcp', action: 'list_servers', act: () => serversOf(settings).list() },
     { method: 'POST', path: 'mcp', action: 'add_server', status: 201, changes: true, act: add },
     { method: 'GET', path: mcp, action: 'get_server', act: onServer((servers, id) => servers.get(id)) },
-    {
-      method: 'DELETE',
-      path: mcp,
-      action: 'remove_server',
-      changes: true,
-      act: onServer((servers, id) => servers.remove(id)),
-    },
-    {
-      method: 'POST',
-      path: `${mcp}/connect`,
-      action: 'connect_server',
-      changes: true,
-      act: onServer((servers, id) => servers.connect(id)),
-    },
-    {
-      method: 'POST',
-      path: `${mcp}/disconnect`,
-      action: 'disconnect_server',
-      changes: true,
-      act: onServer((servers, id) => servers.disconnect(id)),
-    },
-    {
-      method: 'GET',
-      path: `${mcp}/tools`,
-      action: 'list_server_tools',
-      act: async (_, id, about) => {
-        about({ id })
-        return serversOf(settings).tools(id)
-      },
-    },
-    {
-      method: 'GET',
-      path: 'runs/:id',
-      action: 'find_runs',
-      act: async (_, id, about) => {
-        about({ id })
-        const found = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
-        if (found.runs.length + found.tasks.length > 0) return found
-        throw new ServableError(
-          'run_not_found',
-          'No stored run or task has this id. Plain runs are never stored',
-        )
-      },
-    },
-    {
-      method: 'POST',
-      path: 'tools/:id/call',
-      action: 'call_tool',
-      changes: true,
-      act: async (request, name, about, state) => {
-        about({ name })
-        requireJson(request)
-        return callTool(name, await readJson(request, maxBodyBytes), request, state)
-      },
-    },
+    change('DELETE', mcp, 'remove_server', 'remove'),
+    change('POST', `${mcp}/connect`, 'connect_server', 'connect'),
+    change('POST', `${mcp}/disconnect`, 'disconnect_server', 'disconnect'),
+    { method: 'GET', path: `${mcp}/tools`, action: 'list_server_tools', act: tools },
+  ]
+}
+
+/** The search for the run or task of an id. */
+function runOperations({ findRuns }: AdminRoutesOptions): Operation[] {
+  const find: Act = async (_, id, about) => {
+    about({ id })
+    const found = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
+    if (found.runs.length + found.tasks.length > 0) return found
+    throw new ServableError('run_not_found', 'No stored run or task has this id. Plain runs are never stored')
+  }
+  return [{ method: 'GET', path: 'runs/:id', action: 'find_runs', act: find }]
+}
+
+/** The operations on tools and toolkits. */
+function toolOperations({ settings, toolkits, toolLibrary, maxBodyBytes }: AdminRoutesOptions): Operation[] {
+  const callTool = toolCaller({ toolkits, toolLibrary, manager: settings.manager })
+  const call: Act = async (request, name, about, state) => {
+    about({ name })
+    requireJson(request)
+    return callTool(name, await readJson(request, maxBodyBytes), request, state)
+  }
+  const get: Act = (_, id, about) => {
+    const toolkit = getToolkit(toolkits, id)
+    about(toolkit)
+    return toolkit
+  }
+  return [
+    { method: 'POST', path: 'tools/:id/call', action: 'call_tool', changes: true, act: call },
     { method: 'GET', path: 'toolkits', action: 'list_toolkits', act: () => listToolkits(toolkits) },
-    {
-      method: 'GET',
-      path: 'toolkits/:id',
-      action: 'get_toolkit',
-      act: (_, id, about) => {
-        const toolkit = getToolkit(toolkits, id)
-        about(toolkit)
-        return toolkit
-      },
-    },
+    { method: 'GET', path: 'toolkits/:id', action: 'get_toolkit', act: get },
   ]
 }
 

@@ -5,9 +5,8 @@
  */
 
 import { fitOf } from '../../agents/misfit.ts'
-import { type Tool, type ToolContext, toolContextOf } from '../../agents/tool.ts'
+import { type Tool, type ToolContext, type Toolkit, toolContextOf } from '../../agents/tool.ts'
 import type { ToolServerSource } from '../../agents/tool-servers.ts'
-import type { Toolkit } from '../../agents/toolkit.ts'
 import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import { unless } from '../../base/wake.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ConfigField, Toolkit } from '../../agents/toolkit.ts'
+import type { ConfigField, Toolkit } from '../../agents/tool.ts'
 import { ServableError } from '../../base/errors.ts'
 import { summaryOf, type ToolSummary } from '../../http/tool-catalog.ts'
 

@@ -10,8 +10,14 @@ import type { Transactions } from '../../core/transaction-calls.ts'
 import { type Page, readPage } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Asking, AskingRun } from '../../runs/waiting/asking.ts'
-import { ASKING, openOf, type Waiting as WaitingWork } from '../../runs/waiting/waiting.ts'
-import type { Eviction, Reader, Transaction } from '../../stores/store.ts'
+import {
+  ASKING,
+  openOf,
+  WAITING,
+  type Waiting,
+  type Waiting as WaitingWork,
+} from '../../runs/waiting/waiting.ts'
+import type { Eviction, Reader, Store, Transaction } from '../../stores/store.ts'
 
 /** The address of the list in Durable Objects. */
 export const INBOX = 'approvals'
@@ -107,5 +113,21 @@ export function momentsOf({
   return {
     createdAt: new Date(createdAt).toISOString(),
     ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+  }
+}
+
+/** Most waiting runs and tasks to read: the oldest. Each is read with its work. */
+const MOST = 1000
+
+/** Adds runs and tasks to the inbox that waited before the plugin was used. Never rejects. */
+export async function adoptWaiting(store: Store): Promise<void> {
+  try {
+    const isListed = await store.read(tx => tx.count(ASKING) > 0 || tx.count(WAITING) === 0)
+    if (isListed) return
+    await store.write(tx => {
+      for (const { id, value } of tx.oldest<Waiting>(WAITING, MOST)) putAsking(tx, askingOf(id, value))
+    })
+  } catch {
+    // They can be answered even if they are not listed.
   }
 }

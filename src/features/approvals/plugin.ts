@@ -10,16 +10,14 @@ import { asPlugin } from '../../core/built-in.ts'
 import { stateFor } from '../../core/no-state.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { goOn } from '../../http/runs/go-on.ts'
-import { adoptWaiting } from './adopt.ts'
 import { describeApprovals } from './describe.ts'
-import { INBOX_TRANSACTIONS } from './inbox.ts'
+import { adoptWaiting, INBOX_TRANSACTIONS } from './inbox.ts'
 import { approvalRoutes } from './routes.ts'
 import { ApprovalService, type Authorize, NAME } from './service.ts'
 
 export type { Approver } from '../../runs/waiting/asking.ts'
-export type { ApprovalDetail } from './detail.ts'
 export type { WaitingRequest } from './inbox.ts'
-export type { AskedApproval, Authorize } from './service.ts'
+export type { ApprovalDetail, AskedApproval, Authorize } from './service.ts'
 export type { InboxEvent } from './watch.ts'
 
 /** Who decides approvals, and until when. */

@@ -4,18 +4,19 @@
  * @module
  */
 
-import type { Answer, InputRequest } from '../../agents/contract.ts'
-import { isServableError, ServableError } from '../../base/errors.ts'
+import type { Answer, HistoryMessage, InputRequest } from '../../agents/contract.ts'
+import { ignoring, isServableError, ServableError } from '../../base/errors.ts'
 import { within } from '../../base/wake.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
+import { MAX_TEXT, toKeptInput } from '../../runs/sessions/turn-messages.ts'
 import type { RunHost } from '../../runs/stored/host.ts'
+import type { RunRecord } from '../../runs/stored/record.ts'
 import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../../runs/waiting/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../../runs/waiting/asking.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../../runs/waiting/waiting.ts'
 import type { Eviction, Reader, Store, Transaction } from '../../stores/store.ts'
-import { type ApprovalDetail, messagesOf } from './detail.ts'
 import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
   askingOf,
@@ -320,4 +321,30 @@ function isApproval({ kind }: InputRequest): boolean {
 /** A run without an owner belongs to everyone who knows its id. */
 function isOwner({ run }: Asking, { identity }: Approver): boolean {
   return run.owner === null || run.owner === identity?.id
+}
+
+/** The requests of a run or task, with the messages before them. */
+export interface ApprovalDetail extends Omit<WaitingRequest, 'request'> {
+  /** The open requests that the reader may decide. */
+  readonly requests: readonly InputRequest[]
+  /** The user's and the agent's messages, oldest first, at most 100. Large files appear by name only. */
+  readonly messages: readonly HistoryMessage[]
+}
+
+/** Most runs of a chain of continued runs. The first run has the user's input. */
+const MAX_CHAIN = 99
+
+/** The messages of a run, and of the runs that it continues. */
+async function messagesOf(host: RunHost, { id, owner }: AskingRun): Promise<HistoryMessage[]> {
+  const { input } = await host.asked(id, owner)
+  const messages: HistoryMessage[] = []
+  let record: RunRecord | undefined = await host.get(id, owner)
+  for (let count = 0; record !== undefined && count < MAX_CHAIN; count++) {
+    const content = record.result?.text.slice(-MAX_TEXT)
+    if (content) messages.unshift({ role: 'assistant', content })
+    const { continuedFrom }: RunRecord = record
+    // An earlier run may be deleted.
+    record = continuedFrom ? await host.get(continuedFrom, owner).catch(ignoring('run_not_found')) : undefined
+  }
+  return [{ role: 'user', content: toKeptInput(input) }, ...messages]
 }

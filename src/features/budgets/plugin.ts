@@ -4,13 +4,14 @@
  * @module
  */
 
+import type { Builders, BuiltInDescription } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import { stateFor } from '../../core/no-state.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { joinPath } from '../../http/router.ts'
 import { operatorsGate } from '../../http/security/gate.ts'
-import { describeBudgets } from './describe.ts'
+import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { type BudgetOptions, type BudgetsOptions, NAME, resolveBudgets } from './options.ts'
 import { allPath, budgetRoutes } from './routes.ts'
 import { Spending } from './spending.ts'
@@ -80,4 +81,50 @@ export function budgets(
       }
     },
   })
+}
+
+/** The OpenAPI description of the routes. */
+function describeBudgets(build: Builders, hasToken: boolean): BuiltInDescription {
+  const { at, operation, page, answer, json, parameter, ref, object, list, text } = build
+  const { amount, count, moment, maybeText } = build
+  const token = build.token(
+    PART_SCHEMES.budgets,
+    'Token of an administrator, for `authenticate` of `budgets`',
+  )
+  const all = page('admin', 'listBudgets', 'List where all budgets stand, by key', 'BudgetPage', [])
+  return {
+    paths: {
+      [at('budgets')]: {
+        get: operation('runs', 'getBudgets', 'Read where the budgets of the caller stand', {
+          parameters: ['agent', 'team', 'workflow'].map(kind =>
+            parameter('query', kind, `All budgets in which a run of this ${kind} counts`),
+          ),
+          responses: {
+            200: answer('The budgets of the caller', json(object({ budgets: list(ref('BudgetState')) }))),
+          },
+          problems: [401, 404, 503],
+        }),
+      },
+      [at('budgets/all')]: { get: { ...all, ...(hasToken && { security: token.security }) } },
+    },
+    ...(hasToken && { securitySchemes: token.securitySchemes }),
+    schemas: {
+      BudgetState: object({
+        name: text,
+        'key?': text,
+        windowMs: count,
+        startsAt: moment,
+        resetAt: moment,
+        'maxCostUsd?': amount,
+        'spentUsd?': amount,
+        'heldUsd?': amount,
+        'remainingUsd?': amount,
+        'maxTokens?': count,
+        'spentTokens?': count,
+        'heldTokens?': count,
+        'remainingTokens?': count,
+      }),
+      BudgetPage: object({ budgets: list(ref('BudgetState')), nextCursor: maybeText }),
+    },
+  }
 }

@@ -16,15 +16,6 @@ import { fits, furtherOf, type LargestCall, largest, type NextCall, needOf } fro
 export const WINDOWS = 'budget'
 const KEYS = 'budget-key'
 
-/** Most runs with a held amount in a window. */
-const MAX_HOLDS = 1000
-
-/** Most targets whose largest call a window stores. */
-const MAX_SEEN = 100
-
-/** Most windows in which a run is searched. */
-const MAX_WINDOWS = 100
-
 /** A budget and one of its keys. */
 export interface KeyBudget {
   readonly name: string
@@ -96,14 +87,7 @@ export interface BudgetTransactions extends Transactions {
     /** Holds `need` more for a run than it has used, and some more if available. */
     grow(tx: Transaction, budget: KeyBudget, startsAt: number, run: string, used: Amount, need: Amount): Held
     /** Counts the spending of a run, and removes its hold. Does nothing for a run that was counted. */
-    settle(
-      tx: Transaction,
-      budget: KeyBudget,
-      startsAt: number,
-      run: string,
-      used: Amount,
-      call?: CountedCall,
-    ): void
+    settle: typeof settle
     /** Lists a key until its window expires. Its id fits into a cursor. */
     enlist(tx: Transaction, id: string, key: ListedKey, expiresAt: number): void
   }
@@ -184,6 +168,9 @@ function seenOf(tx: Reader, budget: KeyBudget, startsAt: number, of: string): La
   return own ?? read(tx, budget, startsAt - budget.windowMs)?.calls?.[of]
 }
 
+/** Most targets whose largest call a window stores. */
+const MAX_SEEN = 100
+
 function withCall(
   calls: Window['calls'] = {},
   { of, largest: call }: CountedCall,
@@ -226,6 +213,9 @@ function withHold(window: Window = EMPTY, run: string, hold: Hold): Window {
   return { ...window, holds: { ...window.holds, [run]: hold } }
 }
 
+/** Most runs with a held amount in a window. */
+const MAX_HOLDS = 1000
+
 /**
  * The window with room for one more hold. Holds of runs that must have ended long ago become spending. Throws `too_many_runs`.
  */
@@ -245,6 +235,9 @@ function current(tx: Reader, budget: KeyBudget): [startsAt: number, window: Wind
   const startsAt = Math.floor(tx.now / budget.windowMs) * budget.windowMs
   return [startsAt, read(tx, budget, startsAt)]
 }
+
+/** Most windows in which a run is searched. */
+const MAX_WINDOWS = 100
 
 function find(tx: Reader, budget: KeyBudget, run: string): [number, Window] | undefined {
   const windows = tx.list<Window>(WINDOWS, { partition: partitionOf(budget), limit: MAX_WINDOWS })

@@ -9,18 +9,16 @@ import { checkOptions, func } from '../../base/schemas.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import type { RequestState, Route } from '../../http/context.ts'
-import { isNavigation } from '../../http/navigation.ts'
 import type { Identity } from '../../http/platform.ts'
 import { joinPath } from '../../http/router.ts'
+import { isNavigation } from '../../http/security/cross-site.ts'
 import { type Authenticate, gate } from '../../http/security/gate.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
+import { VERSION } from '../../http/version.ts'
 import { BUILT } from './built.ts'
-import { configOf } from './config.ts'
 import { filesOf } from './files.ts'
 import { pageOf } from './page.ts'
-
-export type { ConsoleConfig } from './config.ts'
 
 /**
  * Decides who may use the console. `identity` is the one that the middleware has found. An identity may use it. A response is
@@ -113,4 +111,49 @@ function routesOf(
     },
     { method: 'GET', path: joinPath(path, 'config'), part: NAME, cors: null, endpoint: config },
   ]
+}
+
+/** The configuration that the page needs. */
+export interface ConsoleConfig {
+  /** The version of servable. */
+  readonly version: string
+  /** Whether the text of server errors is masked. */
+  readonly production: boolean
+  /** The user. Null if unknown. */
+  readonly identity: { readonly id: string; readonly scopes: readonly string[] } | null
+  /** The prefix of the service's own routes. A proxy may change it. */
+  readonly prefix: string
+  /** The names of all plugins. */
+  readonly plugins: readonly string[]
+  /** Paths that plugins serve, by name: `a2a`, `card`, `socket`, `mcp`, `metrics`, `docs`. */
+  readonly links: Readonly<Record<string, string>>
+  /** Why runs are not stored. Null if they are. */
+  readonly notStored: string | null
+  /** Whether the inputs of stored runs are kept. */
+  readonly keepsInput: boolean
+  /** Whether the user may list runs. */
+  readonly listsRuns: boolean
+  /** Whether runs accept forms with files. */
+  readonly takesFiles: boolean
+  /** Most bytes of a JSON body. */
+  readonly maxBodyBytes: number
+}
+
+/** Answers with the configuration. */
+function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
+  const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
+  const config: ConsoleConfig = {
+    version: VERSION,
+    production,
+    identity: identity ? { id: identity.id, scopes: identity.scopes ?? [] } : null,
+    prefix,
+    plugins: mounted.map(({ name }) => name),
+    links: Object.assign({}, ...mounted.map(({ links }) => links)),
+    notStored: core.whyUnstored(state) ?? null,
+    keepsInput: settings.runs.keepInput === true,
+    listsRuns: identity !== undefined || settings.runs.listAnonymous,
+    takesFiles: uploads !== undefined,
+    maxBodyBytes,
+  }
+  return Response.json(config, { headers: { 'cache-control': 'no-store' } })
 }

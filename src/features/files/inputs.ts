@@ -11,8 +11,7 @@ import { toBase64 } from '../../web/base64.ts'
 import { INPUT_SPOT, partKeyOf } from './address.ts'
 import { joined } from './bytes.ts'
 import { contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import type { FileBytes } from './store.ts'
-import type { FilePosition, Storing } from './storing.ts'
+import type { FileBytes, FilePosition, Storing } from './store.ts'
 
 /** What refers to an input. */
 export type Referrer = Pick<FilePosition, 'refId' | 'session'>

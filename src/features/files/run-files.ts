@@ -12,9 +12,9 @@ import { HEAD_BYTES, sniff } from '../../http/limits/file-types.ts'
 import type { FileOwner, RunFiles } from '../../runs/files.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { artifactSpot, messageSpot, partKeyOf, type Spot } from './address.ts'
+import { joined } from './bytes.ts'
 import { contentOf, type FileContent, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import { OpenArtifact } from './open-artifact.ts'
-import type { Storing } from './storing.ts'
+import type { Storing } from './store.ts'
 
 /** The events to write in place of an event. Undefined if the event is written unchanged. */
 type Taken = Promise<readonly RunEvent[]> | undefined
@@ -184,4 +184,48 @@ export class RunFilesWriter implements RunFiles {
     if (this.#length <= maxLength) return
     throw new ServableError('run_too_large', `The files of the run are larger than ${maxLength} characters`)
   }
+}
+
+/** An artifact without its last chunk, and the file in it that may continue. */
+class OpenArtifact {
+  /** The last name of the artifact. */
+  name: string | undefined
+  #file: FilePart | undefined
+  #chunks: Uint8Array<ArrayBuffer>[] = []
+  #size = 0
+
+  /** Bytes of the file so far. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Whether a part is the next chunk of the file: its metadata is the same or absent. */
+  goesOnWith(part: FilePart): boolean {
+    const file = this.#file
+    if (file === undefined || part.type !== file.type) return false
+    const name = nameOf(file)
+    return (part.mimeType ?? file.mimeType) === file.mimeType && (nameOf(part) ?? name) === name
+  }
+
+  /** Adds a chunk: the next one, or the first one of another file. */
+  add(part: FilePart, { bytes, mimeType }: FileContent): void {
+    this.#file ??= { ...part, data: '', ...(mimeType !== undefined && { mimeType }) } as FilePart
+    this.#chunks.push(bytes)
+    this.#size += bytes.length
+  }
+
+  /** Ends the file and returns it. */
+  take(): { readonly part: FilePart; readonly content: FileContent } | undefined {
+    const part = this.#file
+    if (part === undefined) return undefined
+    const content = { bytes: joined(this.#chunks), mimeType: part.mimeType }
+    this.#file = undefined
+    this.#chunks = []
+    this.#size = 0
+    return { part, content }
+  }
+}
+
+function nameOf(part: FilePart): string | undefined {
+  return part.type === 'file' ? part.filename : undefined
 }

@@ -8,7 +8,7 @@ import type { RunInput } from '../../agents/contract.ts'
 import type { SessionKey, SessionStorage } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import { unrefed } from '../../base/wake.ts'
-import type { ObjectAddress } from '../../core/object-address.ts'
+import type { ObjectAddress } from '../../core/hosted.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import { type Calls, type CallTransactions, localCalls } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
@@ -19,8 +19,7 @@ import { addressesOf, turnFilesIn, turnRefOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
-import type { FileBytes } from './store.ts'
-import type { FilePosition, FileSettings, Storing } from './storing.ts'
+import type { FileBytes, FilePosition, FileSettings, Storing } from './store.ts'
 import {
   FILE_TRANSACTIONS,
   type FileMetadata,

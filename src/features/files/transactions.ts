@@ -23,16 +23,6 @@ const OWNERS = 'file-owner'
 /** Names to delete from a custom store. */
 export const LEFT_OVER = 'file-left-over'
 
-/** Most documents of one read. */
-const AT_ONCE = 100
-
-/** Files of an owner that one transaction deletes. Each may have many pieces. */
-const FORGOTTEN_AT_ONCE = 10
-
-/** Milliseconds after which data that may have changed without notice is counted or checked again. */
-const AGAIN_MS = 60_000
-const HOUR_MS = 3_600_000
-
 /** A stored file. */
 export interface StoredFile {
   /** Its name in a custom store, and of its pieces in the state. */
@@ -132,6 +122,14 @@ export interface FileTransactions extends Transactions {
 
 /** The file that is written, and its referrer. */
 export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'session' | 'pieces'>
+
+/** Most documents of one read, and most files of an owner that one transaction deletes: each may have many pieces. */
+const AT_ONCE = 100
+const FORGOTTEN_AT_ONCE = 10
+
+/** Milliseconds after which data that may have changed without notice is counted or checked again. */
+const AGAIN_MS = 60_000
+const HOUR_MS = 3_600_000
 
 /** The transactions of files. */
 export const FILE_TRANSACTIONS: FileTransactions = {

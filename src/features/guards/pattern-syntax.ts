@@ -48,88 +48,112 @@ const MAX_DEPTH = 50
 
 const ENDS_OF_LINES = '[\\n\\r\\u2028\\u2029]'
 
+/** A backslash with what belongs to it, in an expression with the flag `u` and in one without it. */
+const ESCAPED_UNICODE =
+  /\\(?:p\{[^}]*\}|u\{[^}]*\}|ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|[\s\S])/iuy
+const ESCAPED = /\\(?:u[\da-f]{4}|x[\da-f]{2}|c[a-z]|[\s\S])/iy
+
 /** Parses a regular expression. Throws a {@link PatternError} if it has no linear search. */
-export function readPattern({ source, unicode, multiline }: RegExp): Syntax {
-  const escaped = unicode
-    ? /\\(?:p\{[^}]*\}|u\{[^}]*\}|ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|[\s\S])/iuy
-    : /\\(?:u[\da-f]{4}|x[\da-f]{2}|c[a-z]|[\s\S])/iy
-  let at = 0
-  let depth = 0
+export function readPattern(pattern: RegExp): Syntax {
+  return new PatternReader(pattern).choice()
+}
 
-  const take = (text: string): boolean => {
-    const isNext = source.startsWith(text, at)
-    if (isNext) at += text.length
-    return isNext
+/** Reads an expression from its beginning to its end. */
+class PatternReader {
+  readonly #source: string
+  readonly #unicode: boolean
+  readonly #multiline: boolean
+  #at = 0
+  #depth = 0
+
+  constructor({ source, unicode, multiline }: RegExp) {
+    this.#source = source
+    this.#unicode = unicode
+    this.#multiline = multiline
   }
 
-  const takeMatch = (sticky: RegExp): RegExpExecArray | null => {
-    sticky.lastIndex = at
-    const match = sticky.exec(source)
-    at += match?.[0].length ?? 0
-    return match
-  }
-
-  const choice = (): Syntax => {
-    if (++depth > MAX_DEPTH)
+  /** Reads alternatives up to the end of the group. */
+  choice(): Syntax {
+    if (++this.#depth > MAX_DEPTH)
       throw new PatternError(`nests groups deeper than ${MAX_DEPTH}: write it with fewer groups`)
-    const of = [sequence()]
-    while (take('|')) of.push(sequence())
-    depth--
+    const of = [this.#sequence()]
+    while (this.#take('|')) of.push(this.#sequence())
+    this.#depth--
     return of.length === 1 ? of[0]! : { kind: 'choice', of }
   }
 
-  const sequence = (): Syntax => {
+  #sequence(): Syntax {
     const of: Syntax[] = []
-    while (at < source.length && source[at] !== '|' && source[at] !== ')') {
-      const one = term()
-      const count = takeMatch(/(?:[*+?]|\{\d+(?:,\d*)?\})\??/y)
+    while (
+      this.#at < this.#source.length &&
+      this.#source[this.#at] !== '|' &&
+      this.#source[this.#at] !== ')'
+    ) {
+      const one = this.#term()
+      const count = this.#takeMatch(/(?:[*+?]|\{\d+(?:,\d*)?\})\??/y)
       of.push(count === null ? one : repeatOf(one, count[0]))
     }
     return of.length === 1 ? of[0]! : { kind: 'sequence', of }
   }
 
-  const inGroup = (): Syntax => {
-    const inner = choice()
-    at++
+  #inGroup(): Syntax {
+    const inner = this.choice()
+    this.#at++
     return inner
   }
 
-  const term = (): Syntax => {
-    const start = at
+  #term(): Syntax {
+    const start = this.#at
     const assertion = (chars: readonly string[]): Assertion => {
-      return { kind: 'assertion', source: source.slice(start, at), chars }
+      return { kind: 'assertion', source: this.#source.slice(start, this.#at), chars }
     }
-    if (takeMatch(/[$^]/y)) return assertion(multiline ? [ENDS_OF_LINES] : [])
-    if (takeMatch(/\\[bB]/y)) return assertion(['\\w'])
-    if (takeMatch(/\(\?<?[=!]/y)) return assertion(charsOfOne(inGroup(), source.slice(start, at)))
-    if (takeMatch(/\((?:\?(?::|<[^>]*>))?(?!\?)/y)) return inGroup()
-    if (source[at] === '(')
-      throw new PatternError(`changes flags with \`${source.slice(at, at + 5)}\`: set flags for all of it`)
-    return source[at] === '\\' ? afterBackslash() : char()
+    if (this.#takeMatch(/[$^]/y)) return assertion(this.#multiline ? [ENDS_OF_LINES] : [])
+    if (this.#takeMatch(/\\[bB]/y)) return assertion(['\\w'])
+    if (this.#takeMatch(/\(\?<?[=!]/y))
+      return assertion(charsOfOne(this.#inGroup(), this.#source.slice(start, this.#at)))
+    if (this.#takeMatch(/\((?:\?(?::|<[^>]*>))?(?!\?)/y)) return this.#inGroup()
+    if (this.#source[this.#at] === '(')
+      throw new PatternError(
+        `changes flags with \`${this.#source.slice(this.#at, this.#at + 5)}\`: set flags for all of it`,
+      )
+    return this.#source[this.#at] === '\\' ? this.#afterBackslash() : this.#char()
   }
 
-  const afterBackslash = (): Char => {
-    if (/^\\(?:[1-9]|0\d|k<)/.test(source.slice(at, at + 3)))
+  #afterBackslash(): Char {
+    if (/^\\(?:[1-9]|0\d|k<)/.test(this.#source.slice(this.#at, this.#at + 3)))
       throw new PatternError(
-        `refers back with \`${source.slice(at, at + 2)}\`: write out what may stand there`,
+        `refers back with \`${this.#source.slice(this.#at, this.#at + 2)}\`: write out what may stand there`,
       )
-    const [text = ''] = takeMatch(escaped) ?? []
+    const [text = ''] = this.#takeMatch(this.#unicode ? ESCAPED_UNICODE : ESCAPED) ?? []
     if (text !== '\\c') return { kind: 'char', source: text }
     // Without a letter after it, `\c` is a backslash.
-    at--
+    this.#at--
     return { kind: 'char', source: '\\\\' }
   }
 
-  const char = (): Char => {
-    const group = takeMatch(/\[(?:\\[\s\S]|[^\]\\])*\]/y)
+  #char(): Char {
+    const group = this.#takeMatch(/\[(?:\\[\s\S]|[^\]\\])*\]/y)
     if (group !== null) return { kind: 'char', source: group[0] }
-    const literal = unicode ? String.fromCodePoint(source.codePointAt(at)!) : source[at]!
-    at += literal.length
+    const literal = this.#unicode
+      ? String.fromCodePoint(this.#source.codePointAt(this.#at)!)
+      : this.#source[this.#at]!
+    this.#at += literal.length
     if (literal === '.') return { kind: 'char', source: literal }
     return { kind: 'char', source: /[{}\]]/.test(literal) ? `\\${literal}` : literal, literal }
   }
 
-  return choice()
+  #take(text: string): boolean {
+    const isNext = this.#source.startsWith(text, this.#at)
+    if (isNext) this.#at += text.length
+    return isNext
+  }
+
+  #takeMatch(sticky: RegExp): RegExpExecArray | null {
+    sticky.lastIndex = this.#at
+    const match = sticky.exec(this.#source)
+    this.#at += match?.[0].length ?? 0
+    return match
+  }
 }
 
 /** A part that is repeated according to `count`: `*`, `+?`, `{2}`, `{2,}` or `{2,3}`. */

@@ -5,13 +5,13 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
-import type { RequestState } from '../../http/context.ts'
+import type { Context, RequestState } from '../../http/context.ts'
+import { type CountRequest, countAgainst } from '../../http/limits/rate-limit.ts'
 import type { Identity } from '../../http/platform.ts'
 import type { AccessScope } from '../../http/security/scopes.ts'
 import type { Permit } from '../../runs/permit.ts'
-import { isLive, type KeptKey } from './kept.ts'
-import type { Keyring } from './keyring.ts'
-import type { KeyRates } from './rates.ts'
+import { isLive, type KeptKey, type Rate } from './kept.ts'
+import { BoundedMap, type Keyring } from './keyring.ts'
 import { mayDo, onlyOf } from './scopes.ts'
 
 /** The parts of a check. */
@@ -75,4 +75,27 @@ export class KeyCheck {
 function checkScopes(scopes: readonly string[], need: AccessScope): void {
   if (mayDo(scopes, need)) return
   throw new ServableError('insufficient_scope', `The key needs the scope \`${need}\``)
+}
+
+/** Most rates that are counted at the same time. Most keys share a few. */
+const MAX_RATES = 1000
+
+/** Counts the requests of keys with a rate. */
+export class KeyRates {
+  readonly #counts = new BoundedMap<CountRequest>(MAX_RATES)
+  readonly #countBy: (rate: Rate) => CountRequest
+
+  constructor(countBy: (rate: Rate) => CountRequest) {
+    this.#countBy = countBy
+  }
+
+  /** Counts a request, or a run of a socket. Sets the headers of the response. Throws `rate_limited`. */
+  async take({ id, rate }: KeptKey, context?: Pick<Context, 'responseHeaders'>): Promise<void> {
+    if (rate === undefined) return
+    const { max, windowMs } = rate
+    const name = `${max}/${windowMs}`
+    const count = this.#counts.get(name) ?? this.#counts.set(name, this.#countBy(rate))
+    // Windows of different lengths are counted separately.
+    await countAgainst(rate, count, `${id}/${name}`, context?.responseHeaders)
+  }
 }

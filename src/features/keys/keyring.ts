@@ -7,7 +7,6 @@
 import { isServableError, ServableError } from '../../base/errors.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
 import { isSame, sha256 } from '../../web/digest.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { idOf } from './codec.ts'
 import { isLive, isUseDue, KEYS_ADDRESS, type KeptKey, type KeyTransactions } from './kept.ts'
 
@@ -146,4 +145,38 @@ function isOf(key: KeptKey, given: string, now: number): boolean {
 function unavailable(cause: unknown): never {
   if (isServableError(cause) && cause.code === 'state_unavailable') throw cause
   throw new ServableError('state_unavailable', 'The key cannot be checked now: try again later', { cause })
+}
+
+/** A map with a limited number of entries. When it is full, the entry that was set first is removed. */
+export class BoundedMap<V> {
+  readonly #entries = new Map<string, V>()
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(name: string): V | undefined {
+    return this.#entries.get(name)
+  }
+
+  set(name: string, value: V): V {
+    this.#entries.delete(name)
+    this.#entries.set(name, value)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size > this.#max && oldest !== undefined) this.#entries.delete(oldest)
+    return value
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  delete(name: string): void {
+    this.#entries.delete(name)
+  }
 }

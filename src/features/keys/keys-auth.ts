@@ -20,7 +20,6 @@ import {
 } from '../../http/security/authentication.ts'
 import type { KeyCheck } from './check.ts'
 import { looksLikeKey } from './codec.ts'
-import { isEventStream, whileGood } from './streams.ts'
 
 /** The checks of the handlers with the plugin, by an object that identifies the handler. */
 export const CHECKS: unique symbol = Symbol.for('servable.keys')
@@ -100,4 +99,46 @@ function stateOf(context: Context): RequestState {
     'internal_error',
     'Give `keysAuth` the `context` that the middleware got, not a copy of it',
   )
+}
+
+/** Milliseconds between two checks of the key of an open stream. */
+const LOOK_MS = 15_000
+
+/** Whether a response is an event stream. */
+function isEventStream({ body, headers }: Response): boolean {
+  return body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/** Returns the response with a body that ends when a check finds the key invalid. A failed check ends nothing. */
+function whileGood(response: Response, isGood: () => Promise<boolean>): Response {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const stop = () => clearInterval(timer)
+  const look = async () => {
+    if (await isGood().catch(() => true)) return
+    stop()
+    // This resolves a waiting read, which closes the stream.
+    await reader.cancel().catch(() => {})
+  }
+  const body = new ReadableStream<Uint8Array>({
+    start() {
+      timer = setInterval(() => void look(), LOOK_MS)
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        stop()
+        controller.close()
+      } catch (error) {
+        stop()
+        throw error
+      }
+    },
+    cancel(reason) {
+      stop()
+      return reader.cancel(reason)
+    },
+  })
+  return new Response(body, response)
 }

@@ -13,8 +13,7 @@ import { type Batch, sumUp } from './batches.ts'
 import { History, HistoryStep, type StepJson } from './history.ts'
 import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
 import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-counter.ts'
-import { keyOf, type MetricsSnapshot } from './snapshot.ts'
-import { OTHER, type RunSample, Stats } from './stats.ts'
+import { keyOf, type MetricsSnapshot, OTHER, type RunSample, Stats } from './stats.ts'
 
 /** The limits of a core, and its own prices. */
 export interface MetricsSettings {

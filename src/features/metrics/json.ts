@@ -5,8 +5,7 @@
  */
 
 import type { Kind, Usage } from '../../agents/contract.ts'
-import type { MetricsSnapshot } from './snapshot.ts'
-import { APPROVALS, type Approval, Stats } from './stats.ts'
+import { APPROVALS, type Approval, type MetricsSnapshot, Stats } from './stats.ts'
 
 /** The metrics of one name, or of all names. */
 export interface AgentMetrics {

@@ -1,7 +1,6 @@
 import { createMutex } from '../../core/mutex.ts'
 import type { Store } from '../../stores/store.ts'
-import { noteBatch } from './batch-numbers.ts'
-import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
+import { addBatch, type Batch, noteBatch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsStorage } from './core.ts'
 import { readSteps } from './history.ts'
 

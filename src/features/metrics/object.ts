@@ -6,8 +6,7 @@
 
 import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
-import { noteBatch } from './batch-numbers.ts'
-import { addBatch, type Batch, readStats } from './batches.ts'
+import { addBatch, type Batch, noteBatch, readStats } from './batches.ts'
 import { readSteps, type StepJson } from './history.ts'
 import { LiveFeed, type LiveViewer, messagesOf } from './live.ts'
 import type { StatsJson } from './stats.ts'

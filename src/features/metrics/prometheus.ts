@@ -8,8 +8,7 @@ import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import { BOUNDS, type Histogram } from './histogram.ts'
 import { averageOf } from './json.ts'
-import type { Counted, MetricsSnapshot } from './snapshot.ts'
-import type { Stats } from './stats.ts'
+import type { Counted, MetricsSnapshot, Stats } from './stats.ts'
 
 /** A text format. */
 export type TextFormat = 'prometheus' | 'openmetrics'

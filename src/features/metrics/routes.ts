@@ -18,8 +18,7 @@ import { toHistoryJson } from './history.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
 import { sseOfViewer } from './live.ts'
 import { CONTENT_TYPES, type TextFormat, toPrometheus } from './prometheus.ts'
-import { inOrder, keyOf, type MetricsSnapshot } from './snapshot.ts'
-import { Stats } from './stats.ts'
+import { inOrder, keyOf, type MetricsSnapshot, Stats } from './stats.ts'
 
 /** Metrics must not be cached. */
 const NO_STORE = { 'cache-control': 'no-store' }

@@ -52,11 +52,9 @@ export interface Starter {
 }
 
 /** Creates the starter. */
-export function createStarter(
-  host: RunHost,
-  line: Calls<LineTransactions>,
-  { runs, log, changed, waitUntil }: StarterParts,
-): Starter {
+export function createStarter(host: RunHost, line: Calls<LineTransactions>, parts: StarterParts): Starter {
+  const { log, waitUntil } = parts
+  const { hasBegun, end } = beginningOf(host, line, parts)
   let starting: Promise<void> | undefined
   let isAskedAgain = false
   let servers = 0
@@ -95,6 +93,27 @@ export function createStarter(
     }
   }
 
+  return {
+    serve() {
+      servers++
+      isClosing = false
+      let isOver = false
+      return () => {
+        if (!isOver) isClosing = --servers === 0
+        isOver = true
+      }
+    },
+    onFree,
+    end,
+  }
+}
+
+/** Makes the functions that start or end one queued run. */
+function beginningOf(
+  host: RunHost,
+  line: Calls<LineTransactions>,
+  { runs, changed }: StarterParts,
+): { hasBegun(claimed: ClaimedRun): Promise<boolean>; end: Starter['end'] } {
   /** Starts a run. Returns false if it stays queued, since there is no slot. Throws if the state cannot be reached. */
   async function hasBegun({ queued, asked }: ClaimedRun): Promise<boolean> {
     const { record, owner, client, begun = 1 } = queued
@@ -141,19 +160,7 @@ export function createStarter(
     changed?.fire()
   }
 
-  return {
-    serve() {
-      servers++
-      isClosing = false
-      let isOver = false
-      return () => {
-        if (!isOver) isClosing = --servers === 0
-        isOver = true
-      }
-    },
-    onFree,
-    end,
-  }
+  return { hasBegun, end }
 }
 
 /** Whether a run was refused because a limit is reached. */

@@ -67,44 +67,7 @@ export function scheduleRoutes(
   methods: ScheduleMethods,
   hasGate: boolean,
 ): Route[] {
-  const positions = new Map(list.map(({ name }, position) => [name, position]))
-  const find = ({ params }: RequestState): Schedule => {
-    const schedule = list[positions.get(params.name ?? '') ?? -1]
-    if (schedule !== undefined) return schedule
-    throw new ServableError('not_found', 'There is no schedule of that name')
-  }
-  const statusOf = async (id: string, owner: string): Promise<RunStatus | null> => {
-    try {
-      return (await host.get(id, owner)).status
-    } catch (error) {
-      if (isServableError(error) && error.code === 'run_not_found') return null
-      throw error
-    }
-  }
-  const viewOf = async (schedule: Schedule, kept: StoredSchedule | undefined): Promise<ScheduleView> => {
-    const { name, cron, timezone, target, owner, sessionId = null, missed } = schedule
-    const { isPaused = false, nextAt, last, lastError } = kept ?? {}
-    return {
-      ...{ name, cron, timezone, target, owner, sessionId, missed, isPaused },
-      nextTickAt: nextAt === undefined ? null : iso(nextAt),
-      lastRun: last ? { id: last.id, tickAt: iso(last.at), status: await statusOf(last.id, owner) } : null,
-      lastError: lastError ? { ...lastError, at: iso(lastError.at) } : null,
-    }
-  }
-  const pageOf = async (request: Request): Promise<SchedulePage> => {
-    const parameters = Object.fromEntries(queryOf(request.url))
-    const { cursor, limit } = validate(QuerySchema, parameters, 'invalid_query', 'query')
-    const last = cursor === undefined ? -1 : positions.get(cursor)
-    if (last === undefined)
-      throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of a page before')
-    const shown = list.slice(last + 1, last + 1 + limit)
-    const known = await methods.known(shown.map(({ name }) => name))
-    const views = shown.map((schedule, at) => viewOf(schedule, known[at]?.[1]))
-    const hasMore = last + 1 + limit < list.length
-    return { schedules: await Promise.all(views), nextCursor: hasMore ? (shown.at(-1)?.name ?? null) : null }
-  }
-  const one = async (schedule: Schedule, known: ReturnType<ScheduleMethods['known']>) =>
-    viewOf(schedule, (await known)[0]?.[1])
+  const { find, pageOf, one } = viewsOf(host, list, methods)
   const route = (
     method: Route['method'],
     path: string,
@@ -151,6 +114,49 @@ export function scheduleRoutes(
       202,
     ),
   ]
+}
+
+/** Makes the functions that find schedules and show them. */
+function viewsOf(host: Core['host'], list: readonly Schedule[], methods: ScheduleMethods) {
+  const positions = new Map(list.map(({ name }, position) => [name, position]))
+  const find = ({ params }: RequestState): Schedule => {
+    const schedule = list[positions.get(params.name ?? '') ?? -1]
+    if (schedule !== undefined) return schedule
+    throw new ServableError('not_found', 'There is no schedule of that name')
+  }
+  const statusOf = async (id: string, owner: string): Promise<RunStatus | null> => {
+    try {
+      return (await host.get(id, owner)).status
+    } catch (error) {
+      if (isServableError(error) && error.code === 'run_not_found') return null
+      throw error
+    }
+  }
+  const viewOf = async (schedule: Schedule, kept: StoredSchedule | undefined): Promise<ScheduleView> => {
+    const { name, cron, timezone, target, owner, sessionId = null, missed } = schedule
+    const { isPaused = false, nextAt, last, lastError } = kept ?? {}
+    return {
+      ...{ name, cron, timezone, target, owner, sessionId, missed, isPaused },
+      nextTickAt: nextAt === undefined ? null : iso(nextAt),
+      lastRun: last ? { id: last.id, tickAt: iso(last.at), status: await statusOf(last.id, owner) } : null,
+      lastError: lastError ? { ...lastError, at: iso(lastError.at) } : null,
+    }
+  }
+  const pageOf = async (request: Request): Promise<SchedulePage> => {
+    const parameters = Object.fromEntries(queryOf(request.url))
+    const { cursor, limit } = validate(QuerySchema, parameters, 'invalid_query', 'query')
+    const last = cursor === undefined ? -1 : positions.get(cursor)
+    if (last === undefined)
+      throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of a page before')
+    const shown = list.slice(last + 1, last + 1 + limit)
+    const known = await methods.known(shown.map(({ name }) => name))
+    const views = shown.map((schedule, at) => viewOf(schedule, known[at]?.[1]))
+    const hasMore = last + 1 + limit < list.length
+    return { schedules: await Promise.all(views), nextCursor: hasMore ? (shown.at(-1)?.name ?? null) : null }
+  }
+  const one = async (schedule: Schedule, known: ReturnType<ScheduleMethods['known']>) =>
+    viewOf(schedule, (await known)[0]?.[1])
+  return { find, pageOf, one }
 }
 
 function iso(at: number): string {

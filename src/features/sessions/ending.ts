@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { SessionKey } from '../../agents/memory.ts'
-import { ownerOf } from '../../agents/owner.ts'
+import { ownerOf, type SessionKey } from '../../agents/memory.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import {
   forgetSession,

@@ -20,20 +20,6 @@ import type { Position } from '../../stores/store.ts'
 import { ENDING_SERVICE, ENDING_TRANSACTIONS, type EndingTransactions } from './ending.ts'
 import { keyOf, listOf, type SessionService } from './service.ts'
 
-/** Runs to read at once, and runs to delete at the same time. */
-const PAGE = 100
-const AT_ONCE = 10
-
-/** Milliseconds to wait for stopped runs, and milliseconds between two checks. */
-const PATIENCE_MS = 30_000
-const LOOK_MS = 500
-
-/** Milliseconds between two renewals of the claim. */
-const RENEW_MS = 4000
-
-/** How often the data of an owner is searched. Each round finds data that was added during the last one. */
-const ROUNDS = 10
-
 /** A session in a request. */
 export interface SessionReference {
   readonly kind: Kind
@@ -258,3 +244,15 @@ async function unlessGone(deleted: Promise<void>): Promise<boolean> {
     throw error
   }
 }
+
+/** Runs to read at once, and runs to delete at the same time. */
+const PAGE = 100
+const AT_ONCE = 10
+
+/** Milliseconds to wait for stopped runs, between two checks of them, and between two renewals of the claim. */
+const PATIENCE_MS = 30_000
+const LOOK_MS = 500
+const RENEW_MS = 4000
+
+/** How often the data of an owner is searched. Each round finds data that was added during the last one. */
+const ROUNDS = 10

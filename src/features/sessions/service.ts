@@ -5,15 +5,14 @@
  */
 
 import type { Kind } from '../../agents/contract.ts'
-import type { SessionKey } from '../../agents/memory.ts'
-import { ownerOf } from '../../agents/owner.ts'
+import { ownerOf, type SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
 import { sessionSettingsFor } from '../../core/core.ts'
-import type { ObjectAddress } from '../../core/object-address.ts'
+import type { ObjectAddress } from '../../core/hosted.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
+import type { SettingsFor } from '../../runs/sessions/session-options.ts'
 import { idOf } from '../../runs/sessions/session-record.ts'
-import type { SettingsFor } from '../../runs/sessions/session-retention.ts'
 import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from './list.ts'

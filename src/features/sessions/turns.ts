@@ -26,7 +26,7 @@ import {
   thingOf,
 } from '../../runs/sessions/session-record.ts'
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
-import { decodeCursor, encodeCursor } from '../../runs/stored/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { aboutOf } from './list.ts'
 

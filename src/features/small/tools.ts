@@ -5,18 +5,17 @@
  */
 
 import * as v from 'valibot'
-import type { Tool } from '../../agents/tool.ts'
+import type { Tool, Toolkit } from '../../agents/tool.ts'
 import type { ToolServerSource } from '../../agents/tool-servers.ts'
-import type { Toolkit } from '../../agents/toolkit.ts'
 import { record } from '../../base/schemas.ts'
 import { validate } from '../../base/validation.ts'
 import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
+import type { Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
-import { toolRoutes } from '../../http/routes/tool-routes.ts'
-import { createToolCatalog } from '../../http/tool-catalog.ts'
-import { TOOL_SUMMARY } from '../../http/tool-summary.ts'
+import { createToolCatalog, TOOL_SUMMARY, type ToolCatalog } from '../../http/tool-catalog.ts'
+import { jsonReply } from '../../web/reply.ts'
 
 /** The sources of tools. */
 export interface ToolsOptions {
@@ -80,4 +79,18 @@ export function toolSchemas({ ref, object, maybeText }: SchemaBuilders): Record<
     ToolSummary: TOOL_SUMMARY,
     ToolDetail: { allOf: [ref('ToolSummary'), object({ toolkit: maybeText, server: maybeText })] },
   }
+}
+
+/** Makes the two routes under `prefix`: `GET /tools` and `GET /tools/:name`. */
+function toolRoutes(prefix: string, tools: ToolCatalog): Route[] {
+  const path = joinPath(prefix, 'tools')
+  return [
+    { method: 'GET', path, part: 'router', endpoint: async () => jsonReply(await tools.list()) },
+    {
+      method: 'GET',
+      path: `${path}/:name`,
+      part: 'router',
+      endpoint: async (_, { params }) => jsonReply(await tools.get(params.name ?? '')),
+    },
+  ]
 }

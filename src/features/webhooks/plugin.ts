@@ -5,14 +5,16 @@
  */
 
 import { asPlugin, type BuiltIn, type Core } from '../../core/built-in.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
+import { objectServiceOf } from '../../core/object-service.ts'
 import type { Plugin } from '../../core/plugin.ts'
-import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
+import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { describeWebhooks } from './describe.ts'
-import { Notices } from './notices.ts'
-import { createWebhookObject } from './object.ts'
-import { NAME, resolveWebhooks, type WebhooksOptions } from './options.ts'
+import { Notices, webhookDeliverer } from './notices.ts'
+import { NAME, resolveWebhooks, type WebhookSettings, type WebhooksOptions } from './options.ts'
 import { adminWebhookRoutes, webhookRoutes } from './routes.ts'
+import { webhookTransactions } from './transactions.ts'
 
 export type { WebhookEventType, WebhookFilter, WebhookSubscription, WebhooksOptions } from './options.ts'
 export type { WebhookPayload, WebhookRun } from './payload.ts'
@@ -65,4 +67,32 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
 /** The admin plugin, whose guard protects the admin routes. */
 function adminOf({ settings }: Core): BuiltIn | undefined {
   return (settings.plugins as readonly unknown[] as readonly BuiltIn[]).find(({ name }) => name === 'admin')
+}
+
+/** Creates the service of the object that stores and sends all deliveries. Its alarm is set for the next due one. */
+function createWebhookObject(
+  context: ObjectContext,
+  { log, runs }: Core,
+  settings: WebhookSettings,
+): ObjectService {
+  const transactions = webhookTransactions(settings)
+  const service = objectServiceOf(context, transactions)
+  const deliverer = webhookDeliverer(settings, {
+    store: context.store,
+    log,
+    permit: async asker => runs.permit?.(asker),
+    keepAlive: work => context.waitUntil(work),
+    schedule: at => context.waitUntil(context.wakeBy(at)),
+  })
+  return {
+    async ask(method, args) {
+      const answer = await service.ask(method, args)
+      if (Object.hasOwn(transactions.writes, method)) deliverer.sweep()
+      return answer
+    },
+    async alarm() {
+      await service.alarm?.()
+      deliverer.sweep()
+    },
+  }
 }

@@ -106,34 +106,126 @@ interface Recipient {
 
 /** Makes the transactions. */
 export function webhookTransactions(settings: WebhookSettings): WebhookTransactions {
-  const { subscriptions, maxPerOwner, runKeys, retentionMs } = settings
-  const match = createMatcher(subscriptions)
-  const deployed = new Map(subscriptions.map(each => [each.id, each]))
-
-  const find = (tx: Reader, id: string, owner: OwnerFilter): KeptWebhook => {
-    const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
-    if (found !== undefined && (owner === undefined || found.owner === owner)) return found
-    throw new ServableError('webhook_not_found', 'There is no such webhook')
-  }
+  const deployed = new Set(settings.subscriptions.map(({ id }) => id))
   /** Throws for a subscription that is not the caller's. Administrators may also request those of the deployment and of runs. */
   const check = (tx: Reader, id: string, owner: OwnerFilter): Pick<KeptWebhook, 'url'> | undefined => {
     if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
     return find(tx, id, owner)
   }
-  const put = (tx: Transaction, webhook: KeptWebhook): KeptWebhook => {
-    const { id, owner: partition, createdAt: at } = webhook
-    tx.put(WEBHOOKS, { id, partition, at, tags: {}, value: webhook })
-    return webhook
+  return {
+    expiring: [DELIVERIES],
+    forget: (tx, _, id) => dropDelivery(tx, id),
+    reads: {
+      list: (tx, owner) =>
+        owner === undefined
+          ? tx.oldest<KeptWebhook>(WEBHOOKS, MANY).map(({ value }) => value)
+          : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
+      find,
+      deliveries(tx, id, owner, { status, ...page }) {
+        check(tx, id, owner)
+        const tags = status && { status }
+        const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, { partition: id, tags }, page)
+        return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
+      },
+    },
+    writes: { ...subscriptionWrites(settings), ...deliveryWrites(settings, check) },
   }
-  const remove = (tx: Transaction, id: string) => {
-    tx.delete(WEBHOOKS, id)
-    for (;;) {
-      const left = tx.oldest(DELIVERIES, MANY, id)
-      if (left.length === 0) return
-      for (const each of left) dropDelivery(tx, each.id)
-    }
+}
+
+type Writes = WebhookTransactions['writes']
+
+/** The writes of subscriptions. */
+function subscriptionWrites({
+  maxPerOwner,
+}: WebhookSettings): Pick<Writes, 'add' | 'change' | 'rotate' | 'remove' | 'forget'> {
+  return {
+    add(tx, webhook) {
+      const most = Math.max(1, maxPerOwner)
+      if (tx.count(WEBHOOKS, webhook.owner) >= most) {
+        throw new ServableError('too_many_webhooks', `One client may have ${most} webhooks: delete one first`)
+      }
+      put(tx, webhook)
+    },
+    change: (tx, id, owner, change) => put(tx, changed(find(tx, id, owner), change)),
+    rotate(tx, id, owner, secret) {
+      const webhook = find(tx, id, owner)
+      const [before] = webhook.secrets
+      const older = before === undefined ? [] : [{ ...before, until: tx.now + ROTATION_MS }]
+      return put(tx, { ...webhook, secrets: [{ secret }, ...older] })
+    },
+    remove(tx, id, owner) {
+      find(tx, id, owner)
+      remove(tx, id)
+    },
+    forget(tx, owner) {
+      const all = tx.list(WEBHOOKS, { partition: owner, limit: MANY })
+      for (const { id } of all) remove(tx, id)
+      return all.length > 0
+    },
   }
-  const receiversOf = (tx: Reader, notice: RunNotice): Recipient[] => {
+}
+
+/** The writes of deliveries. `check` throws for a subscription that is not the caller's. */
+function deliveryWrites(
+  settings: WebhookSettings,
+  check: (tx: Reader, id: string, owner: OwnerFilter) => Pick<KeptWebhook, 'url'> | undefined,
+): Pick<Writes, 'forgetRun' | 'drop' | 'enqueue' | 'test' | 'replay'> {
+  const receiversOf = receiversBy(settings)
+  const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
+    putDelivery(tx, delivery, settings.retentionMs)
+    putDue(tx, delivery, { url, generation: crypto.randomUUID() })
+    return delivery
+  }
+  return {
+    forgetRun: dropDeliveriesOf,
+    drop(tx, partition, what, after) {
+      const tags = what.session && { sessionId: what.session.id }
+      const page = { partition, tags, after, limit: PAGE, looks: MANY }
+      const { documents, next } = tx.search<KeptDelivery>(DELIVERIES, page)
+      const found = documents.filter(({ value }) => isAmong(value, what))
+      for (const each of found) dropDelivery(tx, each.id)
+      return { count: found.length, next }
+    },
+    enqueue(tx, notices, isAgain = false) {
+      for (const notice of notices) {
+        for (const to of receiversOf(tx, notice)) {
+          const id = deliveryIdOf(notice, to.id)
+          if (isAgain && tx.get(DELIVERIES, id) !== undefined) continue
+          queue(tx, deliveryOf(id, notice, to, tx.now), to.url)
+        }
+      }
+    },
+    test(tx, id, owner, delivery) {
+      const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
+      const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
+      return queue(
+        tx,
+        { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
+        url,
+      )
+    },
+    replay(tx, id, owner, delivery) {
+      const url = check(tx, id, owner)?.url
+      const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
+      if (before === undefined || before.webhook !== id) {
+        throw new ServableError('delivery_not_found', 'The webhook has no such delivery: it may have expired')
+      }
+      // A pending delivery is left to its worker.
+      if (before.status === 'pending') return before
+      const { error: _, nextTryAt: __, code: ___, ...about } = before
+      return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
+    },
+  }
+}
+
+/** Makes the function that finds who hears of a notice. */
+function receiversBy({
+  subscriptions,
+  maxPerOwner,
+  runKeys,
+}: WebhookSettings): (tx: Reader, notice: RunNotice) => Recipient[] {
+  const match = createMatcher(subscriptions)
+  return (tx, notice) => {
     const { owner, url } = notice
     const own =
       owner === null || maxPerOwner === 0
@@ -153,97 +245,26 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
       ...(url !== undefined && runKeys !== undefined ? [{ id: RUN_WEBHOOK, url, includesOwner: false }] : []),
     ]
   }
-  const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
-    putDelivery(tx, delivery, retentionMs)
-    putDue(tx, delivery, { url, generation: crypto.randomUUID() })
-    return delivery
-  }
+}
 
-  return {
-    expiring: [DELIVERIES],
-    forget: (tx, _, id) => dropDelivery(tx, id),
-    reads: {
-      list: (tx, owner) =>
-        owner === undefined
-          ? tx.oldest<KeptWebhook>(WEBHOOKS, MANY).map(({ value }) => value)
-          : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
-      find,
-      deliveries(tx, id, owner, { status, ...page }) {
-        check(tx, id, owner)
-        const tags = status && { status }
-        const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, { partition: id, tags }, page)
-        return { values: values.filter(({ createdAt }) => createdAt + retentionMs > tx.now), next }
-      },
-    },
-    writes: {
-      add(tx, webhook) {
-        const most = Math.max(1, maxPerOwner)
-        if (tx.count(WEBHOOKS, webhook.owner) >= most) {
-          throw new ServableError(
-            'too_many_webhooks',
-            `One client may have ${most} webhooks: delete one first`,
-          )
-        }
-        put(tx, webhook)
-      },
-      change: (tx, id, owner, change) => put(tx, changed(find(tx, id, owner), change)),
-      rotate(tx, id, owner, secret) {
-        const webhook = find(tx, id, owner)
-        const [before] = webhook.secrets
-        const older = before === undefined ? [] : [{ ...before, until: tx.now + ROTATION_MS }]
-        return put(tx, { ...webhook, secrets: [{ secret }, ...older] })
-      },
-      remove(tx, id, owner) {
-        find(tx, id, owner)
-        remove(tx, id)
-      },
-      forget(tx, owner) {
-        const all = tx.list(WEBHOOKS, { partition: owner, limit: MANY })
-        for (const { id } of all) remove(tx, id)
-        return all.length > 0
-      },
-      forgetRun: dropDeliveriesOf,
-      drop(tx, partition, what, after) {
-        const tags = what.session && { sessionId: what.session.id }
-        const page = { partition, tags, after, limit: PAGE, looks: MANY }
-        const { documents, next } = tx.search<KeptDelivery>(DELIVERIES, page)
-        const found = documents.filter(({ value }) => isAmong(value, what))
-        for (const each of found) dropDelivery(tx, each.id)
-        return { count: found.length, next }
-      },
-      enqueue(tx, notices, isAgain = false) {
-        for (const notice of notices) {
-          for (const to of receiversOf(tx, notice)) {
-            const id = deliveryIdOf(notice, to.id)
-            if (isAgain && tx.get(DELIVERIES, id) !== undefined) continue
-            queue(tx, deliveryOf(id, notice, to, tx.now), to.url)
-          }
-        }
-      },
-      test(tx, id, owner, delivery) {
-        const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
-        const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
-        return queue(
-          tx,
-          { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
-          url,
-        )
-      },
-      replay(tx, id, owner, delivery) {
-        const url = check(tx, id, owner)?.url
-        const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
-        if (before === undefined || before.webhook !== id) {
-          throw new ServableError(
-            'delivery_not_found',
-            'The webhook has no such delivery: it may have expired',
-          )
-        }
-        // A pending delivery is left to its worker.
-        if (before.status === 'pending') return before
-        const { error: _, nextTryAt: __, code: ___, ...about } = before
-        return queue(tx, { ...about, status: 'pending' }, url ?? before.url)
-      },
-    },
+function find(tx: Reader, id: string, owner: OwnerFilter): KeptWebhook {
+  const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
+  if (found !== undefined && (owner === undefined || found.owner === owner)) return found
+  throw new ServableError('webhook_not_found', 'There is no such webhook')
+}
+
+function put(tx: Transaction, webhook: KeptWebhook): KeptWebhook {
+  const { id, owner: partition, createdAt: at } = webhook
+  tx.put(WEBHOOKS, { id, partition, at, tags: {}, value: webhook })
+  return webhook
+}
+
+function remove(tx: Transaction, id: string): void {
+  tx.delete(WEBHOOKS, id)
+  for (;;) {
+    const left = tx.oldest(DELIVERIES, MANY, id)
+    if (left.length === 0) return
+    for (const each of left) dropDelivery(tx, each.id)
   }
 }
 

@@ -112,14 +112,20 @@ const MAX_SCHEMA_LENGTH = 65_536
 
 /** Makes a function that returns the schema for lists, once per schema. */
 function showing(toJsonSchema: (schema: unknown) => unknown): Shown {
+  return onceEach(schema => {
+    const shown = toJsonSchema(schema)
+    const isShort = isObject(shown) && JSON.stringify(shown).length <= MAX_SCHEMA_LENGTH
+    return isShort ? shown : undefined
+  })
+}
+
+/** Converts each schema once. Gives undefined for what is no schema, and for one that JSON Schema cannot express. */
+export function onceEach(convert: (schema: object) => JsonSchema | undefined): Shown {
   const known = new WeakMap<object, JsonSchema | undefined>()
   const make = (schema: object) => {
     try {
-      const shown = toJsonSchema(schema)
-      const isShort = isObject(shown) && JSON.stringify(shown).length <= MAX_SCHEMA_LENGTH
-      return isShort ? shown : undefined
+      return convert(schema)
     } catch {
-      // JSON Schema cannot express it.
       return undefined
     }
   }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { decodeCursor } from '../../runs/stored/cursor.ts'
 import type { RunPage } from '../../runs/stored/host.ts'
+import { decodeCursor } from '../../runs/stored/page.ts'
 import type { RunSummary } from '../../runs/stored/record.ts'
 import type { LiveList } from './live-list.ts'
 

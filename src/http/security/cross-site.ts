@@ -117,3 +117,10 @@ function fixOf(option: string, cors: Cors | undefined): string {
     return `${option} allows any origin, but no credentials: name the origins that may send them`
   return `To allow it, add its origin to ${option}. If it is the service's own, set \`publicUrl\``
 }
+
+/**
+ * Whether a browser opens a page (Fetch Metadata). Over plain HTTP these headers are missing, so a request for HTML counts.
+ */
+export function isNavigation({ headers }: Request): boolean {
+  return headers.get('sec-fetch-mode') === 'navigate' || (headers.get('accept') ?? '').includes('text/html')
+}

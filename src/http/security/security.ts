@@ -12,8 +12,7 @@ import { headerName, isObject } from '../../base/validation.ts'
 import type { Middleware } from '../context.ts'
 import { credentialOf, schemeNameOf } from './credential.ts'
 import { keyHeaders, type Providers } from './key-headers.ts'
-import { PART_SCHEMES } from './part-schemes.ts'
-import type { SecurityScheme } from './security-scheme.ts'
+import { PART_SCHEMES, type SecurityScheme } from './security-scheme.ts'
 
 /** Security schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, SecurityScheme>>

@@ -8,7 +8,7 @@
 import type { Kind } from '../../agents/contract.ts'
 import type { Builders, BuiltInDescription, Operation, Paths, Schema, Secured } from '../../core/builders.ts'
 import { joinPath } from '../../http/router.ts'
-import { PART_SCHEMES } from '../../http/security/part-schemes.ts'
+import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { KIND_PATHS } from './cards/skills.ts'
 import type { A2ASettings } from './options.ts'
 

@@ -13,7 +13,7 @@ import type {
   RunEvent,
   StepEvent,
 } from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/work/end-message.ts'
+import { endMessageOf } from '../../agents/fold.ts'
 import { isObject } from '../../base/validation.ts'
 import { sseData } from '../../web/sse.ts'
 import type { Encoder } from '../encoders/encoder.ts'

@@ -16,7 +16,7 @@ import type {
   RunEvent,
   StepEvent,
 } from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/work/end-message.ts'
+import { endMessageOf } from '../../agents/fold.ts'
 import { canonicalJson } from '../../base/canonical-json.ts'
 import { sseData } from '../../web/sse.ts'
 import type { Encoder } from '../encoders/encoder.ts'

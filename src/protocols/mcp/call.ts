@@ -5,11 +5,10 @@
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../../agents/contract.ts'
-import { isServableError, reportError, shouldLog } from '../../base/errors.ts'
+import { ignoring, isServableError, reportError, shouldLog } from '../../base/errors.ts'
 import { isObject, misfit } from '../../base/validation.ts'
 import { deferred, later } from '../../base/wake.ts'
 import type { EndpointResult } from '../../http/context.ts'
-import { ignoring } from '../../http/runs/ignoring.ts'
 import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'

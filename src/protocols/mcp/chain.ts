@@ -1,4 +1,4 @@
-import { ignoring } from '../../http/runs/ignoring.ts'
+import { ignoring } from '../../base/errors.ts'
 import type { RunHost, Viewer } from '../../runs/stored/host.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
 

@@ -10,6 +10,7 @@ import { ServableError } from '../../base/errors.ts'
 import { misfit, validate } from '../../base/validation.ts'
 import type { Catalog } from '../../http/catalog.ts'
 import type { JsonSchema } from '../../http/json-schema.ts'
+import { onceEach } from '../../http/routes/list-routes.ts'
 import type { AskedRun } from '../../http/runs/start-run.ts'
 import type { Target } from '../../runs/target.ts'
 import { idText } from '../encoders/conversation.ts'
@@ -106,22 +107,10 @@ export type ToJsonSchema = (schema: unknown) => JsonSchema | null
  * object.
  */
 export function objectSchemas(toJsonSchema: ToJsonSchema): (schema: unknown) => JsonSchema | undefined {
-  const known = new WeakMap<object, JsonSchema | undefined>()
-  const shown = (schema: unknown) => {
-    try {
-      const { type, ...rest } = Object(toJsonSchema(schema)) as JsonSchema
-      return type === 'object' ? { type, ...rest } : undefined
-    } catch {
-      // The schema cannot be expressed as JSON Schema.
-      return undefined
-    }
-  }
-  return schema => {
-    if (Object(schema) !== schema) return undefined
-    const key = schema as object
-    if (!known.has(key)) known.set(key, shown(schema))
-    return known.get(key)
-  }
+  return onceEach(schema => {
+    const { type, ...rest } = Object(toJsonSchema(schema)) as JsonSchema
+    return type === 'object' ? { type, ...rest } : undefined
+  })
 }
 
 /** Any arguments. */

@@ -5,8 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, InputRequest, RunEvent, RunResult } from '../../agents/contract.ts'
-import { Fold } from '../../agents/fold.ts'
-import { endMessageOf } from '../../agents/work/end-message.ts'
+import { endMessageOf, Fold } from '../../agents/fold.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { StartedRun } from '../../http/runs/start-run.ts'
 

@@ -6,11 +6,10 @@
  */
 
 import * as v from 'valibot'
-import { ServableError } from '../../base/errors.ts'
+import { ignoring, ServableError } from '../../base/errors.ts'
 import { checkOptions, count, duration } from '../../base/schemas.ts'
 import { isObject } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
-import { ignoring } from '../../http/runs/ignoring.ts'
 import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'

@@ -12,7 +12,7 @@ import type {
   RunEvent,
   Usage,
 } from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/work/end-message.ts'
+import { endMessageOf } from '../../agents/fold.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { questionOf } from '../encoders/questions.ts'

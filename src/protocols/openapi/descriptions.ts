@@ -7,8 +7,7 @@
 import { type JsonSchema, type OverrideSchemaContext, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { validate } from '../../base/validation.ts'
-import type { BuiltInDescription, Operation, Paths, Schema } from '../../core/builders.ts'
-import type { Description } from '../../core/description.ts'
+import type { BuiltInDescription, Description, Operation, Paths, Schema } from '../../core/builders.ts'
 import { SecuritySchema } from '../../http/security/security.ts'
 
 type Schemas = Readonly<Record<string, Schema>>

@@ -6,8 +6,8 @@
 
 import { ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
-import { isNavigation } from '../../http/navigation.ts'
 import { joinPath } from '../../http/router.ts'
+import { isNavigation } from '../../http/security/cross-site.ts'
 import { asksFirst, asksOf, type PageCredential } from '../../http/security/page-credentials.ts'
 import type { SecuritySettings } from '../../http/security/security.ts'
 import { escapeHtml } from '../../web/html.ts'

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Builders, Paths } from '../../core/builders.ts'
-import type { Description } from '../../core/description.ts'
+import type { Builders, Description, Paths } from '../../core/builders.ts'
 import { listSchemas, serviceSchemas } from './schemas.ts'
 
 /** Describes the lists of agents, teams and workflows, if there are any, and the document. */

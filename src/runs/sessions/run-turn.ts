@@ -4,6 +4,7 @@
  * @module
  */
 
+import { endMessageOf } from '../../agents/fold.ts'
 import type {
   LocalSessionRun,
   MemoryServable,
@@ -16,7 +17,6 @@ import type {
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../../agents/run-types.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../../agents/turn.ts'
-import { endMessageOf } from '../../agents/work/end-message.ts'
 import { isServableError } from '../../base/errors.ts'
 import { createWake } from '../../base/wake.ts'
 import type { FileStorage } from '../files.ts'

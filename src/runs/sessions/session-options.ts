@@ -1,7 +1,9 @@
+import type { SessionKey } from '../../agents/memory.ts'
+import type { Kind } from '../../agents/run-types.ts'
 import type { Turn } from '../../agents/turn.ts'
 import type { FileStorage } from '../files.ts'
+import type { RetentionOf } from '../stored/retention-of.ts'
 import type { SessionConcurrency, SessionSettings } from './session-record.ts'
-import type { SettingsFor } from './session-retention.ts'
 
 /** How the turns of sessions are stored, and what a run does while another run has its session. */
 export interface SessionsOptions {
@@ -43,4 +45,19 @@ export interface SessionParts {
   readonly onError: (thrown: unknown) => void
   /** Stores the files of inputs apart; undefined if turns only name them. */
   readonly files?: FileStorage | undefined
+}
+
+/** Returns the settings of a session. */
+export type SettingsFor = (key: SessionKey) => SessionSettings
+
+/** The settings, with the deployment's retention of the session. */
+export function settingsBy(settings: SessionSettings, retentionOf: RetentionOf | undefined): SettingsFor {
+  if (retentionOf === undefined) return () => settings
+  return ({ owner, place }) => {
+    const [kind = '', ...name] = place.at(-1)?.split(':') ?? []
+    // A claimed user is not an identity.
+    const identity = owner === null || owner.startsWith('/') ? null : decodeURIComponent(owner)
+    const what = { kind: kind as Kind, name: name.join(':'), owner: identity }
+    return { ...settings, sessionRetentionMs: retentionOf(what) }
+  }
 }

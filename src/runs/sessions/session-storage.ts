@@ -92,10 +92,8 @@ const STOPPABLE_BEAT_MS = 1000
 const MAX_SUMMARY = 16_384
 
 /** Makes the storage. With Durable Objects each session has its own object, so the sessions of an owner are not counted. */
-function createStorage(
-  calls: SessionCalls,
-  { settings, settingsFor, compact, hold, onError, files }: SessionParts,
-): SessionStorage {
+function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage {
+  const { settings, settingsFor, hold, onError, files } = parts
   const here = new Map<string, Set<LocalSessionRun>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
     hold?.(work.catch(() => {}))
@@ -112,7 +110,7 @@ function createStorage(
       const window: SessionWindow = JSON.parse(
         await calls.window(sessionAddressOf(key), key, reader, settings),
       )
-      const summary = (await summed(key, window, signal)) ?? window.summary
+      const summary = (await summed(calls, parts, key, window, signal)) ?? window.summary
       return summary === undefined ? window.messages : [summaryMessage(summary), ...window.messages]
     },
     turns: async key => JSON.parse(await calls.turns(sessionAddressOf(key), key)),
@@ -154,23 +152,25 @@ function createStorage(
     },
   }
   return sessions
+}
 
-  /** Sums up the turns that no longer fit; undefined if there are no new ones. */
-  async function summed(
-    key: SessionKey,
-    { leaving, summary, upTo }: SessionWindow,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    if (compact === undefined || leaving.length === 0) return undefined
-    const { sessionId, owner } = key
-    try {
-      const text = String(await compact(leaving, { sessionId, owner, signal, summary })).slice(0, MAX_SUMMARY)
-      await calls.summarize(sessionAddressOf(key), key, { text, upTo }, settingsFor(key))
-      return text
-    } catch (error) {
-      if (!signal.aborted) onError(error)
-      return undefined
-    }
+/** Sums up the turns that no longer fit; undefined if there are no new ones. */
+async function summed(
+  calls: SessionCalls,
+  { compact, settingsFor, onError }: SessionParts,
+  key: SessionKey,
+  { leaving, summary, upTo }: SessionWindow,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (compact === undefined || leaving.length === 0) return undefined
+  const { sessionId, owner } = key
+  try {
+    const text = String(await compact(leaving, { sessionId, owner, signal, summary })).slice(0, MAX_SUMMARY)
+    await calls.summarize(sessionAddressOf(key), key, { text, upTo }, settingsFor(key))
+    return text
+  } catch (error) {
+    if (!signal.aborted) onError(error)
+    return undefined
   }
 }
 

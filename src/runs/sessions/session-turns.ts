@@ -41,10 +41,6 @@ const RENEW_AT_MS = 11_000
 /** The most runs that may wait for a session. */
 const MAX_WAITING = 8
 
-/** The most characters of a title that nobody set, and of the last message. */
-const TITLE_LENGTH = 80
-const LAST_LENGTH = 200
-
 /**
  * Joins the line, or renews the position in it. The first run begins its turn. Throws `session_busy`, and `session_changed` if
  * the message to replace is missing.
@@ -135,6 +131,10 @@ function begun(
   const about = aboutWith(tx, key, before, turn, 1)
   return { ...before, next: next + 1, open: [...open, { seq: next, turn }], about }
 }
+
+/** The most characters of a title that nobody set, and of the last message. */
+const TITLE_LENGTH = 80
+const LAST_LENGTH = 200
 
 /** The listing of a session after its newest turn. `more` is the number of turns that have begun with it. */
 export function aboutWith(

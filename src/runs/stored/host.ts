@@ -5,21 +5,28 @@
  * @module
  */
 
-import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
+import type {
+  Answer,
+  ErrorEvent,
+  FinishEvent,
+  Kind,
+  RunInput,
+  RunOptions,
+  RunResult,
+} from '../../agents/contract.ts'
 import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Admit } from '../admit.ts'
 import type { Feedback, FeedbackInput } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { InputFilter } from '../input-filter.ts'
 import type { RunNotices } from '../notices.ts'
-import type { CostOf } from '../numbers.ts'
+import type { CostOf, RunNumbers } from '../numbers.ts'
 import type { Permit } from '../permit.ts'
 import type { RunSettings } from '../run-settings.ts'
 import type { Target } from '../target.ts'
 import type { Approvals } from '../waiting/approvals.ts'
 import type { Asking } from '../waiting/asking.ts'
 import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from '../waiting/waiting.ts'
-import type { EndedRun } from './ended-run.ts'
 import type { StoredRequest } from './journal.ts'
 import type { EventQuery, LogPage } from './log-page.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary, RunWebhook } from './record.ts'
@@ -213,4 +220,22 @@ export interface RunHost {
   lookAfter?(): Promise<void>
   /** Called when a slot is free: a run of this process has ended and its end is written. Never rejects. */
   onFree?(): Promise<void>
+}
+
+/** A run that has ended and was not a stored run: a turn of an A2A task. Its record, result and last event are stored. */
+export interface EndedRun {
+  readonly id: string
+  readonly target: Pick<Target, 'kind' | 'name'>
+  readonly options: Pick<RunOptions, 'sessionId' | 'userId'>
+  readonly owner: string | null
+  /** The client whose index lists it if there is no owner. Default: the index of all. */
+  readonly client?: string | undefined
+  /** Absent if the answer is only a message, without a task. */
+  readonly taskId?: string | undefined
+  readonly transport?: string | undefined
+  /** Milliseconds since 1970 at which it began. */
+  readonly at: number
+  readonly event: FinishEvent | ErrorEvent
+  readonly result?: RunResult | undefined
+  readonly numbers?: RunNumbers | undefined
 }

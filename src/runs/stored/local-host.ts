@@ -26,8 +26,8 @@ import {
   type WaitingRun,
   waitingIn,
 } from '../waiting/waiting.ts'
-import type { EndedRun } from './ended-run.ts'
 import type {
+  EndedRun,
   Follower,
   HostSettings,
   IdempotencyKey,
@@ -54,8 +54,7 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { forgetRun, runKeepMsOf, sealRun } from './retention.ts'
-import { createSweeper } from './sweeper.ts'
+import { createSweeper, forgetRun, runKeepMsOf, sealRun } from './retention.ts'
 
 /** The options of the local host. */
 export interface LocalHostOptions extends LocalWorkOptions {

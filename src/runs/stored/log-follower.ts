@@ -5,15 +5,6 @@ import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
 
-/** Entries per read. */
-const BATCH = 64
-
-/** Milliseconds between two reads of a run at work elsewhere, if nothing reports new entries. */
-const POLL_MS = 250
-
-/** Milliseconds for which reads are retried if the store fails. Then the follower gets the error. */
-const READ_PATIENCE_MS = 15_000
-
 /** The log to follow. */
 export interface Followed {
   readonly store: Store
@@ -157,3 +148,12 @@ export class LogFollower implements Follower {
     return entries
   }
 }
+
+/** Entries per read. */
+const BATCH = 64
+
+/** Milliseconds between two reads of a run at work elsewhere, if nothing reports new entries. */
+const POLL_MS = 250
+
+/** Milliseconds for which reads are retried if the store fails. Then the follower gets the error. */
+const READ_PATIENCE_MS = 15_000

@@ -50,10 +50,8 @@ export interface AtWorkHere {
 }
 
 /** Makes a {@link Recovery}. */
-export function createRecovery(
-  store: Store,
-  { worker, collection, workerOf, end, onEnded = () => {} }: RecoveryOptions,
-): Recovery {
+export function createRecovery(store: Store, options: RecoveryOptions): Recovery {
+  const { worker, collection, end, onEnded } = options
   let nextAt = Number.NEGATIVE_INFINITY
   let hasLooked = false
   let looking: Promise<void> | undefined
@@ -85,7 +83,7 @@ export function createRecovery(
   }
   const areBuried = async () => {
     try {
-      for (const id of await store.write(bury, WRITE_PATIENCE_MS)) onEnded(id)
+      for (const id of await store.write(bury, WRITE_PATIENCE_MS)) onEnded?.(id)
       return true
     } catch (error) {
       if (!mayPass(error)) throw error
@@ -93,23 +91,8 @@ export function createRecovery(
     }
   }
 
-  /** Checks one run or task. Needed only on a store of one's own, since a shared store has all slots. */
-  const lookAt = async (id: string) => {
-    const isLeft = (tx: Reader) => {
-      const name = workerOf(tx, id)
-      return name !== undefined && !worker.isThere(name)
-    }
-    if (!(await store.read(isLeft))) return
-    const hasEnded = await store.write(tx => {
-      if (!isLeft(tx)) return false
-      end(tx, id)
-      return true
-    })
-    if (hasEnded) onEnded(id)
-  }
-
   const look = (id?: string): Soon<void> => {
-    if (id !== undefined && !store.isShared) return lookAt(id)
+    if (id !== undefined && !store.isShared) return lookAt(store, id, options)
     if (looking === undefined && performance.now() < nextAt) return
     looking ??= lookNow().finally(() => {
       looking = undefined
@@ -132,6 +115,25 @@ export function createRecovery(
       tx.put(WORKERS, { id: name, partition: collection, at: tx.now, tags: {}, value: null })
     },
   }
+}
+
+/** Checks one run or task. Needed only on a store of one's own, since a shared store has all slots. */
+async function lookAt(
+  store: Store,
+  id: string,
+  { worker, workerOf, end, onEnded }: RecoveryOptions,
+): Promise<void> {
+  const isLeft = (tx: Reader) => {
+    const name = workerOf(tx, id)
+    return name !== undefined && !worker.isThere(name)
+  }
+  if (!(await store.read(isLeft))) return
+  const hasEnded = await store.write(tx => {
+    if (!isLeft(tx)) return false
+    end(tx, id)
+    return true
+  })
+  if (hasEnded) onEnded?.(id)
 }
 
 /** Milliseconds that a look waits for a store that another process writes. */

@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../../agents/
 import { Fold } from '../../agents/fold.ts'
 import { readLog } from '../../stores/read-log.ts'
 import type { Retention } from '../../stores/state.ts'
-import type { Reader, Transaction } from '../../stores/store.ts'
+import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import { FEEDBACK } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { RunNotices } from '../notices.ts'
@@ -157,7 +157,7 @@ const SHARED_SWEEP_LIMIT = 200
 const SHARED_SWEEP_EVERY_MS = 5000
 
 /** Sweeps for all machines, unless one of them did it a moment ago. Of several at once, one sweeps. */
-export function sweepForAll(tx: Transaction, retention: Retention, files: FileStorage | undefined): void {
+function sweepForAll(tx: Transaction, retention: Retention, files: FileStorage | undefined): void {
   const last = tx.get(SWEPT, RUNS)?.at ?? Number.NEGATIVE_INFINITY
   if (Math.abs(tx.now - last) < SHARED_SWEEP_EVERY_MS) return
   tx.put(SWEPT, { id: RUNS, partition: '', at: tx.now, tags: {}, value: null })
@@ -165,7 +165,7 @@ export function sweepForAll(tx: Transaction, retention: Retention, files: FileSt
 }
 
 /** Deletes expired runs and then, past the count, the oldest ended ones. */
-export function sweep(
+function sweep(
   tx: Transaction,
   { maxRuns }: Retention,
   now: number,
@@ -205,4 +205,35 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
     endJournal(tx, record.continuedFrom)
   }
   if (keyId !== null) tx.delete(KEYS, keyId)
+}
+
+/** The shortest time between two sweeps, in milliseconds. */
+const SWEEP_EVERY_MS = 60_000
+
+/** The number of runs after which a sweep does not wait for that. So many may be kept past the count. */
+const SWEEP_EVERY_RUNS = 100
+
+/** Milliseconds that a sweep may take on a remote store. */
+const SWEEP_PATIENCE_MS = 30_000
+
+/** Makes the function that sweeps a store if it is time. Call it where a run begins: no timer does. */
+export function createSweeper(
+  store: Store,
+  retention: Retention,
+  settings: Pick<HostSettings, 'files'>,
+): () => Soon<void> {
+  let sweptAt = 0
+  let begun = 0
+  return () => {
+    const now = Date.now()
+    // The clock may have been set back since then.
+    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && ++begun < SWEEP_EVERY_RUNS) return
+    sweptAt = now
+    begun = 0
+    const { files } = settings
+    if (!store.isRemote) return store.write(tx => sweep(tx, retention, tx.now, files))
+    const swept = store.write(tx => sweepForAll(tx, retention, files), SWEEP_PATIENCE_MS)
+    // Nobody waits for it. The next sweep deletes what is left.
+    void Promise.resolve(swept).catch(() => {})
+  }
 }

@@ -1,6 +1,6 @@
 import { ServableError } from '../../base/errors.ts'
 import { createWake, type Wake } from '../../base/wake.ts'
-import { Recent } from './recent.ts'
+import type { StoredLogEntry } from '../../stores/store.ts'
 
 /** The followers of a log while it grows. */
 export interface Watch {
@@ -48,5 +48,61 @@ export function createWatch(
     detach() {
       onCount(--followers)
     },
+  }
+}
+
+/** The most entries that are held, and the most characters of them. */
+const MAX_ENTRIES = 256
+const MAX_LENGTH = 65_536
+
+/**
+ * The newest entries of a log that only this process writes, so that followers need not read the store. For a log that is not new
+ * it holds nothing until the first entry is added.
+ */
+export class Recent {
+  /** Consecutive entries, without a gap. */
+  #entries: StoredLogEntry[] = []
+  #length = 0
+  /** The sequence number of the newest entry; undefined if only the store knows. */
+  #last: number | undefined
+
+  /** Begins a new log without entries. */
+  begin(): void {
+    this.#last = 0
+  }
+
+  /** Adds written entries, which must directly follow the earlier ones. */
+  add(entries: readonly StoredLogEntry[]): void {
+    for (const entry of entries) {
+      this.#entries.push(entry)
+      this.#length += entry.data.length
+      this.#last = entry.seq
+    }
+    let gone = 0
+    // Keep the newest one, since it marks the end of the log.
+    while (this.#entries.length - gone > 1 && this.#isTooMuch(gone)) {
+      this.#length -= this.#entries[gone++]!.data.length
+    }
+    if (gone > 0) this.#entries.splice(0, gone)
+  }
+
+  #isTooMuch(gone: number): boolean {
+    return this.#entries.length - gone > MAX_ENTRIES || this.#length > MAX_LENGTH
+  }
+
+  /** At most `limit` entries after a sequence number, empty if there are none yet; undefined if only the store knows. */
+  after(seq: number, limit: number): readonly StoredLogEntry[] | undefined {
+    if (this.#last === undefined) return undefined
+    const first = this.#last - this.#entries.length + 1
+    const from = seq - first + 1
+    if (from < 0) return undefined
+    return this.#entries.slice(from, from + limit)
+  }
+
+  /** Forgets all entries, because others write the log from now on, or nobody does. */
+  forget(): void {
+    this.#entries = []
+    this.#length = 0
+    this.#last = undefined
   }
 }

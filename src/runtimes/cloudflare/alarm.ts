@@ -1,5 +1,5 @@
 import { createMutex } from '../../core/mutex.ts'
-import type { ObjectStorage } from '../../stores/objects/storage.ts'
+import type { ObjectStorage } from '../../stores/objects/tables.ts'
 
 /**
  * The one alarm of an object, in whole milliseconds. Setting it is billed like a row, so it is set only if its time changes.

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { ServableError } from '../../base/errors.ts'
-import type { ObjectClassName, Reach } from '../../core/hosted.ts'
-import type { ObjectAddress } from '../../core/object-address.ts'
+import type { ObjectAddress, ObjectClassName, Reach } from '../../core/hosted.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'
 import { type RpcAnswer, unwrap } from './rpc.ts'

@@ -10,8 +10,8 @@ import type { Reach } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
-import type { EndedRun } from '../../runs/stored/ended-run.ts'
 import type {
+  EndedRun,
   Follower,
   HostSettings,
   ResumedRun,

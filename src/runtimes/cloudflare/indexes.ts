@@ -4,8 +4,8 @@
  * @module
  */
 
-import { decodeCursor, encodeCursor } from '../../runs/stored/cursor.ts'
 import type { RunPage, Viewer } from '../../runs/stored/host.ts'
+import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import { partitionOf, type RunSummary } from '../../runs/stored/record.ts'
 import type { Position } from '../../stores/store.ts'
 import { comparePositions } from '../../stores/timeline.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { SleepingSocket } from '../../core/hosted.ts'
-import type { ObjectStorage } from '../../stores/objects/storage.ts'
+import type { ObjectStorage } from '../../stores/objects/tables.ts'
 
 /** The state of a Durable Object. */
 export interface ObjectState {

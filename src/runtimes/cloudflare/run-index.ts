@@ -8,9 +8,9 @@ import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
-import { decodeCursor } from '../../runs/stored/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/stored/host.ts'
 import { listRuns } from '../../runs/stored/list.ts'
+import { decodeCursor } from '../../runs/stored/page.ts'
 import {
   idsOf,
   KEYS,

@@ -15,8 +15,14 @@ import { callIn } from '../../core/object-service.ts'
 import { objectCalls } from '../../core/transaction-calls.ts'
 import { admitted } from '../../runs/admit.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
-import type { EndedRun } from '../../runs/stored/ended-run.ts'
-import type { IdempotencyKey, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/stored/host.ts'
+import type {
+  EndedRun,
+  IdempotencyKey,
+  ResumedRun,
+  ResumeRequest,
+  RunHost,
+  Viewer,
+} from '../../runs/stored/host.ts'
 import { JOURNAL, REQUESTS, type StoredRequest } from '../../runs/stored/journal.ts'
 import { createLocalHost } from '../../runs/stored/local-host.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
@@ -36,8 +42,13 @@ import {
 import { forgetRun } from '../../runs/stored/retention.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
-import type { AnsweredRun } from '../../runs/waiting/waiting.ts'
-import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting/waiting.ts'
+import {
+  type AnsweredBy,
+  type AnsweredRun,
+  type Continued,
+  WAITING,
+  type WaitingRun,
+} from '../../runs/waiting/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { addressOfKey, RUN_INDEX, RUN_SERVICE } from './run-index.ts'
 

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { splitChunks } from '../sql/chunks.ts'
+import { documentOf, positionOf, splitChunks } from '../sql/rows.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
-import type { Document, Filter, Found, ListQuery, Position, SearchQuery, Tags } from '../store.ts'
+import type { Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
 import { isOf, type Tables } from './tables.ts'
 
 /**
@@ -198,14 +198,7 @@ export class ObjectDocuments {
             collection,
             id,
           )
-    return {
-      id,
-      partition: String(row.partition),
-      at: Number(row.at),
-      tags: JSON.parse(String(row.tags)) as Tags,
-      ...(row.expires !== null && { expiresAt: Number(row.expires) }),
-      value: JSON.parse([row, ...rest].map(({ value }) => String(value)).join('')) as T,
-    }
+    return documentOf(row, [row, ...rest].map(({ value }) => String(value)).join(''))
   }
 }
 
@@ -224,8 +217,4 @@ function having(tags: Tags): { readonly where: string; readonly values: SqlValue
     where: all.map(() => 'json_extract(tags, ?) = ?').join(' AND '),
     values: all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
   }
-}
-
-function positionOf(row: SqlRow | undefined): Position | undefined {
-  return row && { at: Number(row.at), id: String(row.id) }
 }

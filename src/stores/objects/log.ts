@@ -4,7 +4,7 @@
  * @module
  */
 
-import { joinChunks, MAX_CHUNK_UNITS, splitChunks } from '../sql/chunks.ts'
+import { joinChunks, MAX_CHUNK_UNITS, splitChunks } from '../sql/rows.ts'
 import type { StoredLogEntry } from '../store.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,8 +1,7 @@
 import { alone } from '../presence.ts'
 import type { NearStore } from '../store.ts'
 import { InMemoryCollections } from './in-memory.ts'
-import type { ObjectStorage } from './storage.ts'
-import { Tables } from './tables.ts'
+import { type ObjectStorage, Tables } from './tables.ts'
 import { ObjectTransaction } from './transaction.ts'
 
 /** A store that may have no tables yet. */

@@ -7,7 +7,16 @@
 
 import { ServableError } from '../../base/errors.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
-import type { ObjectStorage } from './storage.ts'
+
+/** The storage of a Durable Object. It is restated here, so that the declarations need no types package that a user may not have. */
+export interface ObjectStorage {
+  readonly sql: { exec(query: string, ...values: SqlValue[]): { toArray(): SqlRow[] } }
+  transactionSync<T>(work: () => T): T
+  getAlarm(): Promise<number | null>
+  setAlarm(at: number): Promise<void>
+  deleteAlarm(): Promise<void>
+  deleteAll(): Promise<void>
+}
 
 /**
  * The version of the data in an object. A later version has tables whose names end with it, such as `object_log_v2`, and
@@ -45,7 +54,7 @@ const TABLES = {
 } as const
 
 /** A table's name. */
-export type TableName = keyof typeof TABLES
+type TableName = keyof typeof TABLES
 
 /** The tables and indices that exist, and statements on them. */
 export class Tables {

@@ -1,24 +1,16 @@
-import type {
-  Document,
-  Filter,
-  Found,
-  ListQuery,
-  SearchQuery,
-  StoredLogEntry,
-  Transaction,
-} from '../store.ts'
+import { LogTransaction } from '../sql/sql-log.ts'
+import type { Document, Filter, Found, ListQuery, SearchQuery, Transaction } from '../store.ts'
 import { ObjectDocuments } from './documents.ts'
 import { ObjectLog } from './log.ts'
 import type { Tables } from './tables.ts'
 
 /** The operations on a Durable Object's own tables. All transactions share one instance, since they run one after another. */
-export class ObjectTransaction implements Transaction {
+export class ObjectTransaction extends LogTransaction<ObjectLog> implements Transaction {
   readonly #documents: ObjectDocuments
-  readonly #log: ObjectLog
 
   constructor(tables: Tables) {
+    super(new ObjectLog(tables))
     this.#documents = new ObjectDocuments(tables)
-    this.#log = new ObjectLog(tables)
   }
 
   get now(): number {
@@ -65,26 +57,6 @@ export class ObjectTransaction implements Transaction {
     return this.#documents.oldest(collection, limit, partition)
   }
 
-  append(log: string, data: string, seal = false): number | undefined {
-    return this.#log.append(log, data, seal)
-  }
-
-  read(log: string, after: number, limit: number): StoredLogEntry[] {
-    return this.#log.read(log, after, limit)
-  }
-
-  length(log: string): number {
-    return this.#log.length(log)
-  }
-
-  isSealed(log: string): boolean {
-    return this.#log.isSealed(log)
-  }
-
-  deleteLog(log: string): void {
-    this.#log.delete(log)
-  }
-
   /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean {
     return this.#documents.holdsBeside(collections)
@@ -92,11 +64,11 @@ export class ObjectTransaction implements Transaction {
 
   /** Writes the gathered entries. A transaction does this last. */
   flush(): void {
-    this.#log.flush()
+    this.logs.flush()
   }
 
   /** Forgets what it knows of the tables, after the transaction was undone. */
   forget(): void {
-    this.#log.forget()
+    this.logs.forget()
   }
 }

@@ -6,8 +6,17 @@
 
 import { deferred } from '../../base/wake.ts'
 import { type PostgresDriver, postgresDriver } from './driver.ts'
-import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME } from './options.ts'
-import { MIGRATIONS, type Migration, migrate, quoted, schemaState } from './schema.ts'
+import {
+  DATABASE_URL,
+  isDatabaseUrl,
+  isSchemaName,
+  MIGRATIONS,
+  type Migration,
+  migrate,
+  quoted,
+  SCHEMA_NAME,
+  schemaState,
+} from './schema.ts'
 
 /** The options of the command line. */
 export interface StoreOptions {

@@ -4,9 +4,31 @@
  * @module
  */
 
+import { ServableError } from '../../base/errors.ts'
 import { INDEXED_TAGS, nameOfTagIndex } from '../sql/migrations.ts'
 import type { PostgresDriver } from './driver.ts'
-import { wrong } from './options.ts'
+
+/** The rule for the name of a schema. */
+export const SCHEMA_NAME =
+  'a name of a-z, 0-9 and _, of at most 63 characters, which does not begin with `pg_`'
+
+/** Whether a schema may have the name. It is put into statements unescaped. */
+export function isSchemaName(name: unknown): name is string {
+  return typeof name === 'string' && /^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(name)
+}
+
+/** The rule for the address of a database. The address may contain a password, so no error repeats it. */
+export const DATABASE_URL = 'an address that begins with `postgres://`: is a variable missing?'
+
+/** Whether it is the address of a database. */
+export function isDatabaseUrl(url: unknown): url is string {
+  return typeof url === 'string' && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)
+}
+
+/** The error for an option. */
+export function wrong(what: string): ServableError {
+  return new ServableError('invalid_options', `postgresState: ${what}`)
+}
 
 /** A quoted identifier. */
 export function quoted(schema: string): string {
@@ -150,7 +172,17 @@ function commitFunction(s: string): string {
       versions json;
       heard bigint[];
     BEGIN
-      PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
+      ${commitLocks(s)}
+      ${commitChecks(s)}
+      ${commitWrites(s)}
+      ${commitCalls(s)}
+      RETURN coalesce(versions, '{}');
+    END $$`
+}
+
+/** Locks the rows and names that a commit touches. */
+function commitLocks(s: string): string {
+  return `PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
       PERFORM FROM ${s}.documents d
         JOIN unnest(seen_c || puts_c || gone_c, seen_i || puts_i || gone_i) AS x(c, i) ON d.collection = x.c AND d.id = x.i
         ORDER BY d.collection, d.id FOR NO KEY UPDATE OF d;
@@ -164,8 +196,12 @@ function commitFunction(s: string): string {
           UNION ALL SELECT '${s} log ' || x.l FROM unnest(touched) AS x(l)
             WHERE NOT EXISTS (SELECT FROM ${s}.logs l WHERE l.log = x.l)
         ) names ORDER BY key
-      ) keys;
-      IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
+      ) keys;`
+}
+
+/** Returns from a commit that was written before, and from one that has seen what has changed. */
+function commitChecks(s: string): string {
+  return `IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
         RETURN (SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched));
       END IF;
       IF EXISTS (
@@ -179,8 +215,12 @@ function commitFunction(s: string): string {
           WHERE x.v IS DISTINCT FROM l.version OR (x.n IS NOT NULL AND (x.n, x.e) <> (coalesce(l.last, 0), coalesce(l.sealed, false)))
       ) THEN
         RETURN NULL;
-      END IF;
-      INSERT INTO ${s}.commits (id) VALUES (own);
+      END IF;`
+}
+
+/** Writes what a commit changes. */
+function commitWrites(s: string): string {
+  return `INSERT INTO ${s}.commits (id) VALUES (own);
       IF g ? 'gone' THEN
         DELETE FROM ${s}.documents d
           USING unnest(gone_c, gone_i) AS x(c, i)
@@ -212,15 +252,17 @@ function commitFunction(s: string): string {
         SELECT json_object_agg(log, version::text),
             array_agg(hashtextextended(log, 0)) FILTER (WHERE watched > clock_timestamp())
           INTO versions, heard FROM written;
-      END IF;
-      -- A notification has at most 8,000 bytes.
+      END IF;`
+}
+
+/** Tells other processes of a commit. */
+function commitCalls(s: string): string {
+  return `-- A notification has at most 8,000 bytes.
       PERFORM pg_notify(${channelText(s)}, string_agg(key::text, ' '))
         FROM unnest(heard) WITH ORDINALITY AS x(key, n) GROUP BY n / 300;
       IF g ? 'calls' THEN
         PERFORM pg_notify(${channelText(s)}, x) FROM unnest(${column('calls', 'text')}) AS x;
-      END IF;
-      RETURN coalesce(versions, '{}');
-    END $$`
+      END IF;`
 }
 
 /** Marks a log as followed by another process for a while, and returns its key in notifications. */
@@ -240,7 +282,7 @@ function channelText(s: string): string {
 }
 
 /** The state of a schema. */
-export interface SchemaState {
+interface SchemaState {
   /** Its version; 0 if it does not exist. */
   readonly version: number
   /** The oldest version that still works with it. */

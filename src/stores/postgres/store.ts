@@ -50,7 +50,7 @@ export function postgresStore({
   const notifications = listen && new Notifications({ driver, listen, s }, () => leases.instance)
   let ready: Promise<void> | undefined
   let closing: Promise<void> | undefined
-  const works = new Set<Promise<unknown>>()
+  const { counted, idle } = countedWorks()
   const prepare = () => {
     ready ??= begin().catch(error => {
       ready = undefined
@@ -65,15 +65,6 @@ export function postgresStore({
     // Not awaited: until it listens, followers poll.
     void notifications?.begin()
   }
-  const counted = <T>(work: Promise<T>): Promise<T> => {
-    works.add(work)
-    const done = () => works.delete(work)
-    work.then(done, done)
-    return work
-  }
-  const idle = async () => {
-    while (works.size > 0) await Promise.allSettled(works)
-  }
   const end = async () => {
     await Promise.race([idle(), later(CLOSE_MS)])
     const begun = ready
@@ -84,36 +75,7 @@ export function postgresStore({
     await Promise.allSettled([begun?.then(() => leases.end()), notifications?.end()])
     await driver.end().catch(() => {})
   }
-  const sent = new WeakSet<Commit>()
-  /** The reads and writes until the store is closed. Pending ones fail then: a retry would open the store again. */
-  const open = (): Replay => {
-    let isOver = false
-    const begun = async () => {
-      if (isOver) throw new Error('The store is closed')
-      await prepare()
-    }
-    const remote = postgresRemote(driver, s, begun)
-    const replay = createReplay({
-      ...remote,
-      get instance() {
-        return leases.instance
-      },
-      async commit(commit) {
-        await begun()
-        await leases.fresh()
-        // The works of this commit may contain the old name of this process. A commit that was sent before may be written
-        // already.
-        if (commit.by !== leases.instance && !sent.has(commit)) return undefined
-        sent.add(commit)
-        return remote.commit(commit)
-      },
-    })
-    const close = () => {
-      isOver = true
-      replay.close()
-    }
-    return { ...replay, close }
-  }
+  const open = replayOver(driver, s, leases, prepare)
   let replay: Replay | undefined
   const opened = () => {
     replay ??= open()
@@ -151,5 +113,61 @@ export function postgresStore({
       })
       return closing
     },
+  }
+}
+
+/** Counts the reads and writes that are pending. */
+function countedWorks(): { counted<T>(work: Promise<T>): Promise<T>; idle(): Promise<void> } {
+  const works = new Set<Promise<unknown>>()
+  const counted = <T>(work: Promise<T>): Promise<T> => {
+    works.add(work)
+    const done = () => works.delete(work)
+    work.then(done, done)
+    return work
+  }
+  const idle = async () => {
+    while (works.size > 0) await Promise.allSettled(works)
+  }
+  return { counted, idle }
+}
+
+/**
+ * Makes a function that opens the reads and writes until the store is closed. Pending ones fail then: a retry would open the
+ * store again.
+ */
+function replayOver(
+  driver: PostgresDriver,
+  s: string,
+  leases: Leases,
+  prepare: () => Promise<void>,
+): () => Replay {
+  const sent = new WeakSet<Commit>()
+  return () => {
+    let isOver = false
+    const begun = async () => {
+      if (isOver) throw new Error('The store is closed')
+      await prepare()
+    }
+    const remote = postgresRemote(driver, s, begun)
+    const replay = createReplay({
+      ...remote,
+      get instance() {
+        return leases.instance
+      },
+      async commit(commit) {
+        await begun()
+        await leases.fresh()
+        // The works of this commit may contain the old name of this process. A commit that was sent before may be written
+        // already.
+        if (commit.by !== leases.instance && !sent.has(commit)) return undefined
+        sent.add(commit)
+        return remote.commit(commit)
+      },
+    })
+    const close = () => {
+      isOver = true
+      replay.close()
+    }
+    return { ...replay, close }
   }
 }

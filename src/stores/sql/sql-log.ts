@@ -6,7 +6,7 @@
  */
 
 import type { StoredLogEntry } from '../store.ts'
-import { joinChunks, splitChunks } from './chunks.ts'
+import { joinChunks, splitChunks } from './rows.ts'
 import type { SqlDriver } from './sql-driver.ts'
 
 /** Reads and writes logs inside transactions. Its members are those of `Transaction`. */
@@ -79,5 +79,43 @@ export class SqlLogs {
 
   #create(name: string): number {
     return Number(this.#sql.all('INSERT INTO logs (name) VALUES (?) RETURNING number', name)[0]?.number)
+  }
+}
+
+/** Logs inside a transaction. */
+interface Logs {
+  append(name: string, data: string, seal: boolean): number | undefined
+  read(name: string, after: number, limit: number): StoredLogEntry[]
+  length(name: string): number
+  isSealed(name: string): boolean
+  delete(name: string): void
+}
+
+/** The part of a transaction that has to do with logs. */
+export abstract class LogTransaction<L extends Logs> {
+  protected readonly logs: L
+
+  constructor(logs: L) {
+    this.logs = logs
+  }
+
+  append(log: string, data: string, seal = false): number | undefined {
+    return this.logs.append(log, data, seal)
+  }
+
+  read(log: string, after: number, limit: number): StoredLogEntry[] {
+    return this.logs.read(log, after, limit)
+  }
+
+  length(log: string): number {
+    return this.logs.length(log)
+  }
+
+  isSealed(log: string): boolean {
+    return this.logs.isSealed(log)
+  }
+
+  deleteLog(log: string): void {
+    this.logs.delete(log)
   }
 }

@@ -7,22 +7,11 @@
 import { ServableError } from '../../base/errors.ts'
 import { alone, type Presence } from '../presence.ts'
 import { lost, type Work, type WorkOutcome } from '../remote/retrying.ts'
-import type {
-  Document,
-  Filter,
-  Found,
-  ListQuery,
-  NearStore,
-  Position,
-  SearchQuery,
-  StoredLogEntry,
-  Tags,
-  Transaction,
-} from '../store.ts'
-import { splitChunks } from './chunks.ts'
+import type { Document, Filter, Found, ListQuery, NearStore, SearchQuery, Transaction } from '../store.ts'
 import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
+import { documentOf, positionOf, splitChunks } from './rows.ts'
 import { type SqlDriver, type SqlRow, TransactionLost } from './sql-driver.ts'
-import { SqlLogs } from './sql-log.ts'
+import { LogTransaction, SqlLogs } from './sql-log.ts'
 import { among, type Newest, newest } from './sql-search.ts'
 
 /** A store on a database. */
@@ -134,14 +123,13 @@ function migrate(driver: SqlDriver, indexesTags: boolean): void {
 
 const COLUMNS = 'id, partition, at, expires, tags, value'
 
-class SqlTransaction implements Transaction {
+class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
   readonly #sql: SqlDriver
-  readonly #logs: SqlLogs
   readonly #indexed: ReadonlySet<string>
 
   constructor(sql: SqlDriver, indexed: ReadonlySet<string>) {
+    super(new SqlLogs(sql))
     this.#sql = sql
-    this.#logs = new SqlLogs(sql)
     this.#indexed = indexed
   }
 
@@ -246,11 +234,8 @@ class SqlTransaction implements Transaction {
   /** Chooses the documents to look at, and the conditions that remain. A single tag with an index finds its documents at once. */
   #choose(
     collection: string,
-    {
-      tags = {},
-      ...filter
-    }: Omit<Filter, 'looks'> & { readonly after?: Position | undefined; readonly looks: number },
-  ): { readonly looked: Newest; readonly rest: Tags | undefined } {
+    { tags = {}, ...filter }: Filter & Pick<SearchQuery, 'after'>,
+  ): { readonly looked: Newest; readonly rest: Filter['tags'] } {
     const all: Newest = { collection, ...filter, limit: filter.looks }
     const names = Object.keys(tags)
     const ways = names
@@ -317,26 +302,6 @@ class SqlTransaction implements Transaction {
     return rows.map(row => this.#toDocument<T>(collection, row))
   }
 
-  append(log: string, data: string, seal = false): number | undefined {
-    return this.#logs.append(log, data, seal)
-  }
-
-  read(log: string, after: number, limit: number): StoredLogEntry[] {
-    return this.#logs.read(log, after, limit)
-  }
-
-  length(log: string): number {
-    return this.#logs.length(log)
-  }
-
-  isSealed(log: string): boolean {
-    return this.#logs.isSealed(log)
-  }
-
-  deleteLog(log: string): void {
-    this.#logs.delete(log)
-  }
-
   #toDocument<T>(collection: string, row: SqlRow): Document<T> {
     const id = String(row.id)
     const parts = this.#sql.all(
@@ -345,21 +310,10 @@ class SqlTransaction implements Transaction {
       id,
     )
     const text = [row, ...parts].map(({ value, data }) => value ?? data).join('')
-    return {
-      id,
-      partition: String(row.partition),
-      at: Number(row.at),
-      tags: JSON.parse(String(row.tags)) as Tags,
-      ...(row.expires !== null && { expiresAt: Number(row.expires) }),
-      value: JSON.parse(text) as T,
-    }
+    return documentOf(row, text)
   }
 
   #deleteParts(collection: string, id: string): void {
     this.#sql.run('DELETE FROM document_parts WHERE collection = ? AND id = ?', collection, id)
   }
-}
-
-function positionOf(row: SqlRow | undefined): Position | undefined {
-  return row && { at: Number(row.at), id: String(row.id) }
 }

@@ -7,12 +7,12 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import process from 'node:process'
 import { isServableError } from '../../base/errors.ts'
 import { createRetrying, isLost } from '../remote/retrying.ts'
 import { type SqlStore, sqlStore } from '../sql/sql.ts'
 import type { SqlDriver } from '../sql/sql-driver.ts'
 import type { Store } from '../store.ts'
-import { atExit } from './at-exit.ts'
 import { openDatabase } from './driver.ts'
 import { explain, isBusy } from './explain.ts'
 import { type Files, filesOf } from './files.ts'
@@ -165,4 +165,35 @@ function closing(
  */
 function tidy(path: string): void {
   if (existsSync(`${path}-wal`) && !removeDeadLocks(path)) openDatabase(path).close()
+}
+
+/** The work for the end of the process. All databases share one listener. */
+const AT_EXIT = Symbol.for('servable.at-exit')
+
+type Works = Set<() => void>
+
+/**
+ * Does `work` when the process ends normally or by `process.exit`. `work` must be synchronous. Returns a function that
+ * cancels it.
+ */
+function atExit(work: () => void): () => void {
+  const holder = process as { [AT_EXIT]?: Works }
+  const works = holder[AT_EXIT] ?? listen()
+  holder[AT_EXIT] = works
+  works.add(work)
+  return () => void works.delete(work)
+}
+
+function listen(): Works {
+  const works: Works = new Set()
+  process.on('exit', () => {
+    for (const work of works) {
+      try {
+        work()
+      } catch {
+        // There is nowhere to report the error. The other work still runs.
+      }
+    }
+  })
+  return works
 }

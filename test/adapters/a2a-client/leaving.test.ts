@@ -1,6 +1,6 @@
 /** A run that is cancelled before the service has answered its message, and so before it knows its task. */
 import { describe, expect, it } from 'vitest'
-import { RETIRED } from '../../../src/base/retired.ts'
+import { RETIRED } from '../../../src/base/abort.ts'
 import { eventually } from '../../eventually.ts'
 import { eventsOf, noting, remote, service } from './service.ts'
 

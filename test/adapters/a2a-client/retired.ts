@@ -1,4 +1,4 @@
-import { RETIRED } from '../../../src/base/retired.ts'
+import { RETIRED } from '../../../src/base/abort.ts'
 
 /** The signal of a run that another worker will go on with. */
 export function retiredSignal() {

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { escapeLabel, toPrometheus } from '../../../src/features/metrics/prometheus.ts'
-import type { Counted } from '../../../src/features/metrics/snapshot.ts'
-import { Stats } from '../../../src/features/metrics/stats.ts'
+import { type Counted, Stats } from '../../../src/features/metrics/stats.ts'
 import { createHandler, MetricsExporter } from '../../../src/index.ts'
 
 const empty = { counted: [], sockets: 0, streams: 0 }

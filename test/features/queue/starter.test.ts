@@ -4,8 +4,7 @@ import { createWake } from '../../../src/base/wake.ts'
 import type { Calls } from '../../../src/core/transaction-calls.ts'
 import type { ClaimedRun, LineTransactions } from '../../../src/features/queue/line.ts'
 import { createStarter, type StarterParts } from '../../../src/features/queue/starter.ts'
-import type { EndedRun } from '../../../src/runs/stored/ended-run.ts'
-import type { RunHost, StartRequest } from '../../../src/runs/stored/host.ts'
+import type { EndedRun, RunHost, StartRequest } from '../../../src/runs/stored/host.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
 
 function claimed(id: string, more: object = {}): ClaimedRun {

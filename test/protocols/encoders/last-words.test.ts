@@ -1,6 +1,6 @@
 /** What a run says about its end reaches the clients of every protocol. */
 import { describe, expect, it } from 'vitest'
-import { endMessageOf } from '../../../src/agents/work/end-message.ts'
+import { endMessageOf } from '../../../src/agents/fold.ts'
 import { Agent, createHandler, type RunInput } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'

@@ -3,8 +3,12 @@ import { env } from 'cloudflare:workers'
 import { ServableError } from '../../../src/base/errors.ts'
 import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
-import type { ObjectClassName, ObjectContext, ObjectService } from '../../../src/core/hosted.ts'
-import type { ObjectAddress } from '../../../src/core/object-address.ts'
+import type {
+  ObjectAddress,
+  ObjectClassName,
+  ObjectContext,
+  ObjectService,
+} from '../../../src/core/hosted.ts'
 import { keeping } from '../../../src/core/plugin-store.ts'
 import { Agent, createHandler, type LogEntry, type Plugin } from '../../../src/index.ts'
 import {

@@ -5,8 +5,8 @@ import { ServableError } from '../../../src/base/errors.ts'
 import { coreOf } from '../../../src/core/handler.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
 import type { FeedbackInput } from '../../../src/runs/feedback.ts'
-import type { EndedRun } from '../../../src/runs/stored/ended-run.ts'
 import type {
+  EndedRun,
   Follower,
   ResumeRequest,
   RunHost,

@@ -5,8 +5,7 @@
  */
 
 import type { FinishReason, RunEvent, RunResult, Usage } from '../../../agents/contract.ts'
-import { isServableError, messageOf, ServableError } from '../../../base/errors.ts'
-import { withoutKeyText } from '../../../base/key-text.ts'
+import { isServableError, messageOf, ServableError, withoutKeyText } from '../../../base/errors.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
 import { fieldsOf, numberIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
 import { artifactOf } from '../generated-file.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { RunInput } from '../../../agents/contract.ts'
-import { ownerOf } from '../../../agents/owner.ts'
+import { ownerOf } from '../../../agents/memory.ts'
 import type { Tool } from '../../../agents/tool.ts'
 import { nameOf } from '../../../agents/usage.ts'
 import type { RunContext, Yielded } from '../../../agents/work/perform.ts'

@@ -1,6 +1,5 @@
 import { ServableError } from '../../../base/errors.ts'
-import { decodeCursor, encodeCursor } from '../../../runs/stored/cursor.ts'
-import { MAX_LOOKS, readPage } from '../../../runs/stored/page.ts'
+import { decodeCursor, encodeCursor, MAX_LOOKS, readPage } from '../../../runs/stored/page.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import { sizeOf } from '../../../stores/size.ts'
 import type { Filter, Reader } from '../../../stores/store.ts'

@@ -6,8 +6,7 @@
  */
 
 import type { Kind, RunOptions } from '../../../agents/contract.ts'
-import type { EndedRun } from '../../../runs/stored/ended-run.ts'
-import type { Follower, HostSettings, Viewer } from '../../../runs/stored/host.ts'
+import type { EndedRun, Follower, HostSettings, Viewer } from '../../../runs/stored/host.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import type { AnsweredBy } from '../../../runs/waiting/waiting.ts'

@@ -6,12 +6,11 @@
 
 import * as v from 'valibot'
 import type { ClientTool, HistoryMessage } from '../../../agents/contract.ts'
-import { ServableError } from '../../../base/errors.ts'
+import { ignoring, ServableError } from '../../../base/errors.ts'
 import { flag } from '../../../base/schemas.ts'
 import { misfit, validate } from '../../../base/validation.ts'
 import type { Core } from '../../../core/built-in.ts'
 import type { Endpoint, RequestState } from '../../../http/context.ts'
-import { ignoring } from '../../../http/runs/ignoring.ts'
 import type { AskedRun } from '../../../http/runs/start-run.ts'
 import { parseConversation, RunInputSchema } from '../../../runs/input.ts'
 import type { Target } from '../../../runs/target.ts'

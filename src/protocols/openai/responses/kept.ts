@@ -5,9 +5,8 @@
  */
 
 import type { HistoryMessage } from '../../../agents/contract.ts'
-import { ServableError } from '../../../base/errors.ts'
+import { ignoring, ServableError } from '../../../base/errors.ts'
 import type { Core } from '../../../core/built-in.ts'
-import { ignoring } from '../../../http/runs/ignoring.ts'
 import type { Viewer } from '../../../runs/stored/host.ts'
 import type { StoredRequest } from '../../../runs/stored/journal.ts'
 import type { RunRecord } from '../../../runs/stored/record.ts'

@@ -4,11 +4,10 @@
  * @module
  */
 
-import { ServableError } from '../../../base/errors.ts'
+import { ignoring, ServableError } from '../../../base/errors.ts'
 import type { Core } from '../../../core/built-in.ts'
 import type { RequestState, Route } from '../../../http/context.ts'
 import { queryOf } from '../../../http/router.ts'
-import { ignoring } from '../../../http/runs/ignoring.ts'
 import { StartedRun } from '../../../http/runs/start-run.ts'
 import { checkPermitOf } from '../../../runs/permit.ts'
 import { jsonReply, type Reply } from '../../../web/reply.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Names } from '../../src/agents/work/path.ts'
+import { Names } from '../../src/agents/work/scope.ts'
 
 it('counts a name from its second occurrence on, and begins with the path of the body', () => {
   const names = new Names('outer/')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { joinChunks, splitChunks } from '../../src/stores/sql/chunks.ts'
+import { joinChunks, splitChunks } from '../../src/stores/sql/rows.ts'
 
 /** Text of any UTF-16 units, lone surrogates among them. */
 const units = fc.string({ unit: fc.constantFrom('a', '€', '😀', '\ud83d', '\ude00'), maxLength: 40 })

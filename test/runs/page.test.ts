@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../src/runs/stored/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../src/runs/stored/page.ts'
 
 const place = fc.record({ at: fc.nat(9_999_999_999_999), id: fc.uuid() })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { noteBatch } from '../../../src/features/metrics/batch-numbers.ts'
+import { noteBatch } from '../../../src/features/metrics/batches.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 
 const ISOLATE = 'isolate'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Recent } from '../../src/runs/stored/recent.ts'
+import { Recent } from '../../src/runs/stored/watch.ts'
 
 const entry = (seq: number, length = 1) => ({ seq, data: 'x'.repeat(length) })
 const seqs = (recent: Recent, after: number, limit = 10) => recent.after(after, limit)?.map(({ seq }) => seq)
