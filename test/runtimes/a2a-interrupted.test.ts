@@ -27,8 +27,8 @@ const { rpc1, rest1, rpc03 } = TONGUES
 
 const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
   'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/a2a-server.ts', { env: { DATABASE: join(folder, 'a2a.db') } }),
-  'workerd, in Durable Objects': storage => startWorkerd('test/runtimes/entries/a2a-workerd.ts', { storage }),
+    startNode('test/contracts/a2a/service.ts', { env: { DATABASE: join(folder, 'a2a.db') } }),
+  'workerd, in Durable Objects': storage => startWorkerd('test/contracts/a2a/service.ts', { storage }),
 }
 
 /** A task at work, with the events that were seen of it. */

@@ -121,8 +121,7 @@ describe('two processes on one file', ELSEWHERE, () => {
 })
 
 describe('objects that sleep', ELSEWHERE, () => {
-  const starting = (SETTINGS: string) =>
-    startEvicting('approvals-evicted.ts', ['Run', 'Index', 'Gateway'], { SETTINGS })
+  const starting = (SETTINGS: string) => startEvicting('approvals', ['Run', 'Index', 'Gateway'], { SETTINGS })
 
   it('are decided in each way when they wake, also over a socket that stayed', async () => {
     const runtime = await starting('usual')

@@ -13,7 +13,7 @@ import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from '
 import { CONSOLES } from './console-servers.ts'
 import { startNode } from './harness.ts'
 
-const ENTRY = 'test/runtimes/entries/console-server.ts'
+const ENTRY = 'test/contracts/console/service.ts'
 
 /** Text that must be shown as it is. */
 const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'

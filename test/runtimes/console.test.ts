@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-describe.each([
-  ...CONSOLES,
-  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')] as const,
-])('%s', (_, start) => consoleContract(() => start({})))
+describe.each([...CONSOLES, ['workerd', () => startWorkerd('test/contracts/console/service.ts')] as const])(
+  '%s',
+  (_, start) => consoleContract(() => start({})),
+)
 
 describe('the dev server', () =>
   consoleContract(() => startWrangler(), {
@@ -28,7 +28,7 @@ describe('the dev server', () =>
   }))
 
 needing('chromium-headless-shell').describe('metrics', () => {
-  const server = served(() => startNode('test/runtimes/entries/console-server.ts'))
+  const server = served(() => startNode('test/contracts/console/service.ts'))
   const run = async (agent: string) => {
     const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
       method: 'POST',
@@ -78,7 +78,7 @@ needing('chromium-headless-shell').describe('metrics', () => {
 
 needing('chromium-headless-shell').describe('metrics with a token of their own', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/console-server.ts', { env: { SETTINGS: 'counted' } }),
+    startNode('test/contracts/console/service.ts', { env: { SETTINGS: 'counted' } }),
   )
 
   it('are shown to whoever gives it', async () => {

@@ -88,9 +88,8 @@ async function expectClean(folder: string): Promise<void> {
 
 const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
   'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/runs-server.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
-  'workerd, in Durable Objects': storage =>
-    startWorkerd('test/runtimes/entries/runs-workerd.ts', { storage }),
+    startNode('test/contracts/runs/service.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
+  'workerd, in Durable Objects': storage => startWorkerd('test/contracts/runs/service.ts', { storage }),
 }
 
 describe.each(Object.entries(starts))('a server that is killed in the middle of 20 runs: %s', (_, start) => {

@@ -12,7 +12,7 @@ import { type PostgresServer, startPostgres } from './postgres/server.ts'
 everywhere(deploymentsOf('keys'), keysContract)
 
 const start = (DATABASE: string) => (SETTINGS: string) =>
-  startNode('test/runtimes/entries/keys-server.ts', { env: { SETTINGS, DATABASE } })
+  startNode('test/contracts/keys/service.ts', { env: { SETTINGS, DATABASE } })
 
 describe('processes over one SQLite file', () =>
   processCases(async () => {

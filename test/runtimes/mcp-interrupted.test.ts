@@ -25,9 +25,9 @@ import { type Runtime, startNode, startWorkerd } from './harness.ts'
 
 const starts: Readonly<Record<string, (folder: string, SETTINGS: string) => Promise<Runtime>>> = {
   'Node, in SQLite': (folder, SETTINGS) =>
-    startNode('test/runtimes/entries/mcp-server.ts', { env: { SETTINGS, DATABASE: join(folder, 'mcp.db') } }),
+    startNode('test/contracts/mcp/service.ts', { env: { SETTINGS, DATABASE: join(folder, 'mcp.db') } }),
   'workerd, in Durable Objects': (storage, SETTINGS) =>
-    startWorkerd('test/runtimes/entries/mcp-workerd.ts', { storage, env: { SETTINGS } }),
+    startWorkerd('test/contracts/mcp/service.ts', { storage, env: { SETTINGS } }),
 }
 
 describe.each(Object.entries(starts))('a server that is killed: %s', ELSEWHERE, (_, start) => {

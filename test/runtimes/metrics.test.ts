@@ -32,11 +32,11 @@ describe('metrics that are kept', () => {
     [
       'in SQLite',
       (path: string) =>
-        startNode('test/runtimes/entries/metrics-server.ts', { env: { DATABASE: `${path}/metrics.db` } }),
+        startNode('test/contracts/metrics/service.ts', { env: { DATABASE: `${path}/metrics.db` } }),
     ],
     [
       'in Durable Objects',
-      (storage: string) => startWorkerd('test/runtimes/entries/metrics-workerd.ts', { storage }),
+      (storage: string) => startWorkerd('test/contracts/metrics/service.ts', { storage }),
     ],
   ])('%s outlive a restart', async (_, start) => {
     const folder = await newFolder()

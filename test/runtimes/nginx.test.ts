@@ -69,7 +69,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('a stock socket client', () => {
-    const server = served(() => startBehind('test/runtimes/entries/gateway-server.ts'))
+    const server = served(() => startBehind('test/contracts/gateway/service.ts'))
     runCases(server, async auth => {
       const socket = stock(server, { transports: ['websocket'], ...(auth && { auth }) })
       await connected(socket)
@@ -85,9 +85,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('the event socket with `trustProxy`', () => {
-    const server = served(() =>
-      startBehind('test/runtimes/entries/gateway-server.ts', { SETTINGS: 'narrow' }),
-    )
+    const server = served(() => startBehind('test/contracts/gateway/service.ts', { SETTINGS: 'narrow' }))
     /** Opens a socket of a client that has this address; it may send headers of its own. */
     const from = (localAddress: string, headers: Record<string, string> = {}) =>
       plain(server, { localAddress, headers, connect: {} })
@@ -122,7 +120,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('with several processes', () => {
-    const server = served(() => startBehind('test/runtimes/entries/gateway-server.ts', { processes: 2 }))
+    const server = served(() => startBehind('test/contracts/gateway/service.ts', { processes: 2 }))
 
     it('clients that poll reach the process that has their session', async () => {
       const sockets = Array.from({ length: 6 }, () =>

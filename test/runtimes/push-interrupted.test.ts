@@ -52,11 +52,11 @@ async function expectTold(receiver: Receiver, paths: readonly string[]): Promise
 
 const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
   'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/a2a-server.ts', {
+    startNode('test/contracts/a2a/service.ts', {
       env: { DATABASE: join(folder, 'a2a.db'), SETTINGS: 'patient' },
     }),
   'workerd, in Durable Objects': storage =>
-    startWorkerd('test/runtimes/entries/a2a-workerd.ts', { storage, env: { SETTINGS: 'patient' } }),
+    startWorkerd('test/contracts/a2a/service.ts', { storage, env: { SETTINGS: 'patient' } }),
 }
 
 describe.each(Object.entries(starts))('push notifications: %s', (_, start) => {
@@ -115,7 +115,7 @@ describe('push notifications: a server that ends while an agent is at work', () 
 
 describe('push notifications: objects that leave memory between two tries', () => {
   it('reach their receiver', async () => {
-    const server = await startEvicting('a2a-evicted.ts', ['Run', 'Index'])
+    const server = await startEvicting('a2a', ['Run', 'Index'], { SETTINGS: 'patient' })
     const { url, worker, made } = server
     const before = await startReceiver()
     let receiver: Receiver | undefined

@@ -173,7 +173,7 @@ describe('webhooks: a delivery of which each process dies', ELSEWHERE, () => {
 describe('webhooks: objects that leave memory between two tries', ELSEWHERE, () => {
   it('reach their receiver, by the alarm alone', async () => {
     const before = await startReceiver()
-    const server = await startEvicting('webhooks-evicted.ts', ['Run', 'Index'], {
+    const server = await startEvicting('webhooks', ['Run', 'Index'], {
       SETTINGS: `calm ${before.url}`,
     })
     let receiver: Receiver | undefined
