@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestHarness } from 'wrangler'
-import { entryOf, programOf } from './listeners.ts'
+import { programOf } from './listeners.ts'
 import { root } from './process.ts'
 
-/** Starts the Worker of a service that counts the objects of runs (`counting.ts`), with the Durable Object classes `Servable…`. */
+/** Starts a Worker that counts its objects (`counting.ts`), those of runs if it is a service's, with the classes `Servable…`. */
 export async function startEvicting(
-  service: string,
+  entry: string,
   names: readonly string[],
   vars: Readonly<Record<string, string>> = {},
 ) {
@@ -22,7 +22,7 @@ export async function startEvicting(
     configPath,
     JSON.stringify({
       name: 'evicting',
-      main: join(root, await programOf(entryOf(service, 'evicted'), 'evicted')),
+      main: join(root, await programOf(entry, 'evicted')),
       compatibility_date: '2026-10-01',
       compatibility_flags: ['enable_request_signal'],
       vars,

@@ -21,7 +21,8 @@ import {
   type Server,
   streamRequest,
 } from '../contracts/runs/client.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { storesOf } from './deployments.ts'
+import type { Runtime } from './harness.ts'
 
 /** A run with what was seen of it before the server was killed. */
 interface Seen {
@@ -86,11 +87,7 @@ async function expectClean(folder: string): Promise<void> {
   }
 }
 
-const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': folder =>
-    startNode('test/contracts/runs/service.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
-  'workerd, in Durable Objects': storage => startWorkerd('test/contracts/runs/service.ts', { storage }),
-}
+const starts = storesOf('runs')
 
 describe.each(Object.entries(starts))('a server that is killed in the middle of 20 runs: %s', (_, start) => {
   let folder: string

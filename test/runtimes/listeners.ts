@@ -55,24 +55,36 @@ const handlerOf = (
 import { stateAt } from '../../runtimes/entries/state.ts'
 
 const { DATABASE, SETTINGS } = process.env
-const handler = handlerOn(await stateAt(DATABASE), SETTINGS)`
+const own = { handler: handlerOn(await stateAt(DATABASE), SETTINGS) }`
 
-/** The program, as the author of a server writes it. It names the file, since Deno may read only what a program imports by name. */
-const serverOf = (runtime: string, handler: string): string => `import process from 'node:process'
+/** A Worker without Durable Objects. */
+const plainWorkerOf = (from: string): string => `import { worker } from '../../../src/runtimes/cloudflare.ts'
+import { handler } from ${from}
+
+export default { fetch: worker(handler) }
+`
+
+/**
+ * The program, as the author of a server writes it. It names the file, since Deno may read only what a program imports by name.
+ * An entry may have a `tell`, which says itself that it listens.
+ */
+const serverOf = (runtime: string, own: string): string => `import process from 'node:process'
 import { serve } from '../../../src/runtimes/${runtime}.ts'
-${handler}
-const server = await serve(handler, { port: Number(process.env.PORT) })
-console.log(\`listening \${server.url}\`)
+${own}
+
+const { handler, tell = ({ url }) => console.log(\`listening \${url}\`) } = own
+tell(await serve(handler, { port: Number(process.env.PORT) }))
 `
 
 /** The program of an entry, if it has none of its own. */
 function textOf(entry: string, kind: ProgramKind): string | undefined {
   const service = serviceOf(entry)
-  if (kind === 'workerd') return service && workerOf(service)
-  if (kind === 'evicted') return service && countedOf(service)
+  if (service && kind === 'workerd') return workerOf(service)
+  if (service && kind === 'evicted') return countedOf(service)
   if (service) return serverOf(kind, handlerOf(service))
   if (!isServer(entry)) return undefined
-  return serverOf(kind, `import { handler } from '../../runtimes/entries/${basename(entry)}'\n`)
+  const from = `'../../runtimes/entries/${basename(entry)}'`
+  return kind === 'workerd' ? plainWorkerOf(from) : serverOf(kind, `import * as own from ${from}`)
 }
 
 /** Whether an entry has a handler alone. */

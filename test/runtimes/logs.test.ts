@@ -3,15 +3,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
-import { entryOf } from './listeners.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>
 
-const entry = (name: string) => entryOf('logs', name)
+const ENTRY = 'test/runtimes/entries/logs-server.ts'
 const servers: Readonly<Record<string, Start>> = {
-  Node: env => startNode(entry('node'), { env }),
-  Bun: env => startBun(entry('bun'), { env }),
-  Deno: env => startDeno(entry('deno'), { env, names: ['NO_COLOR'] }),
+  Node: env => startNode(ENTRY, { env }),
+  Bun: env => startBun(ENTRY, { env }),
+  Deno: env => startDeno(ENTRY, { env, names: ['NO_COLOR'] }),
 }
 
 const run = async ({ url }: Runtime) => {
@@ -64,7 +63,7 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
 })
 
 it('a Worker in workerd says what it serves once, at its first request', ELSEWHERE, async () => {
-  const server = await startWorkerd(entry('workerd'))
+  const server = await startWorkerd(ENTRY)
   onTestFinished(() => server.stop())
   expect(server.log()).not.toContain('service.started')
   await run(server)

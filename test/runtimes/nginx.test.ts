@@ -53,7 +53,7 @@ async function openAll(openings: readonly (() => Promise<Plain>)[], then = async
 
 needing('nginx').describe('behind nginx', () => {
   describe.concurrent('over HTTP', () => {
-    const server = served(() => startBehind('test/runtimes/entries/node.ts'))
+    const server = served(() => startBehind('test/runtimes/entries/http-server.ts'))
     smokeCases(server)
     connectionCases(server)
 
