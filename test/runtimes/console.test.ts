@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { METRICS_TOKEN } from '../contracts/console/service.ts'
 import { consoleContract } from '../contracts/console.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { served } from '../contracts/served.ts'
 import { needing } from '../needing.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
@@ -30,11 +31,7 @@ describe('the dev server', () =>
 needing('chromium-headless-shell').describe('metrics', () => {
   const server = served(() => startNode('test/contracts/console/service.ts'))
   const run = async (agent: string) => {
-    const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"input":"Oslo"}',
-    })
+    const response = await fetch(`${server().url}/api/agents/${agent}/run`, jsonRequest({ input: 'Oslo' }))
     await response.text()
   }
 

@@ -1,5 +1,6 @@
 /** What real servers write of themselves if nobody has said anything of the log. */
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
@@ -14,11 +15,10 @@ const servers: Readonly<Record<string, Start>> = {
 }
 
 const run = async ({ url }: Runtime) => {
-  const response = await fetch(`${url}/api/agents/echo/run`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': 'sk-of-a-client-1234567890' },
-    body: JSON.stringify({ input: 'what was asked' }),
-  })
+  const response = await fetch(
+    `${url}/api/agents/echo/run`,
+    jsonRequest({ input: 'what was asked' }, { 'x-api-key': 'sk-of-a-client-1234567890' }),
+  )
   expect(await response.json()).toMatchObject({ text: 'what was asked' })
 }
 

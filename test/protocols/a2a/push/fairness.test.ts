@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { platform } from '../../../../src/http/platform.ts'
 import { Agent, createHandler, memoryState } from '../../../../src/index.ts'
+import { jsonRequest } from '../../../contracts/http/client.ts'
 import { eventually } from '../../../eventually.ts'
 
 /** What a receiver does with what it is told. */
@@ -58,11 +59,10 @@ function make(push: object = {}) {
       message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }] },
       configuration: { taskPushNotificationConfig: { url } },
     }
-    const request = new Request('http://127.0.0.1/', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
-    })
+    const request = new Request(
+      'http://127.0.0.1/',
+      jsonRequest({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, { 'a2a-version': '1.0' }),
+    )
     const { result } = await (await handler(request, platform({ ip }))).json()
     expect(result?.task.status.state).toBe('TASK_STATE_COMPLETED')
   }
