@@ -13,7 +13,7 @@ import { median } from './measure.ts'
 const ROUNDS = 11
 
 execFileSync('node', ['.ci/console.ts'], { stdio: 'inherit' })
-const server = await startNode('test/runtimes/entries/console-server.ts')
+const server = await startNode('test/contracts/console/service.ts')
 const client = createClient({ baseUrl: `${server.url}/api` })
 const { id } = await client.runs.start({ kind: 'agent', name: 'chatty' }, '10000')
 await client.runs.result(id)

@@ -5,7 +5,7 @@ import { launch } from '../test/runtimes/browser.ts'
 import { startNode } from '../test/runtimes/harness.ts'
 
 execFileSync(process.execPath, ['.ci/console.ts'])
-const server = await startNode('test/runtimes/entries/console-server.ts')
+const server = await startNode('test/contracts/console/service.ts')
 const browser = await launch()
 try {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -8,6 +8,7 @@ import {
   sequence,
   Team,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 /** Hears what buses tell of approvals. */
 function hear(events: EventBus) {
@@ -40,11 +41,7 @@ it.each(['approve', 'deny'] as const)(
     })
     const handler = createHandler({ teams: { desk: team }, registry: new Registry(), logger: false })
     const post = async (path: string, body: object) => {
-      const init = {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }
+      const init = jsonRequest(body)
       const response = await handler(new Request(`http://127.0.0.1/api/${path}`, init))
       return {
         id: response.headers.get('x-run-id'),

@@ -9,6 +9,7 @@ import {
   textOf,
   Workflow,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 /** An agent that says what it was told before in its session. */
 function remembering(name: string): Agent {
@@ -43,11 +44,10 @@ function serve(options: HandlerOptions) {
   })
   return async (path: string, input: string, body: RunOptions = {}, headers: Record<string, string> = {}) => {
     const answer = await handler(
-      new Request(`http://127.0.0.1/api/${path}/run`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ input, sessionId: 's', ...body }),
-      }),
+      new Request(
+        `http://127.0.0.1/api/${path}/run`,
+        jsonRequest({ input, sessionId: 's', ...body }, headers),
+      ),
     )
     return (await answer.json()).text
   }

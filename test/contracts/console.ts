@@ -5,6 +5,7 @@ import { createClient } from '../../src/client/index.ts'
 import { needing } from '../needing.ts'
 import { hostsOf, launch, visit } from '../runtimes/browser.ts'
 import { chatCases, TALKS, type Talks } from './console/chat.ts'
+import { jsonRequest } from './http/client.ts'
 import { served } from './served.ts'
 
 /** The console of a server: its page, its files and what it asks work there. */
@@ -57,11 +58,13 @@ export function consoleContract(
 function taskCases(server: () => { readonly url: string }): void {
   it('lists the runs of A2A tasks beside the others, and their results', async () => {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'over A2A' }] }
-    const sent = await fetch(`${server().url}/`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
-    })
+    const sent = await fetch(
+      `${server().url}/`,
+      jsonRequest(
+        { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } },
+        { 'a2a-version': '1.0' },
+      ),
+    )
     const { task } = (await sent.json()).result
     const client = createClient({ baseUrl: `${server().url}/api` })
     const find = async () => (await client.runs.list({})).runs.find(({ taskId }) => taskId === task.id)

@@ -3,6 +3,7 @@ import { everything, type Variables } from '../../examples/everything.ts'
 import { platform } from '../../src/http/platform.ts'
 import { createHandler, Registry } from '../../src/index.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { type Ask, expectRoutes } from './front-page.ts'
 import { PLUGINS } from './plugins.ts'
 
@@ -42,10 +43,9 @@ it('the examples have no administrator, no keys and no traces where nobody has s
 })
 
 it('the front page leaves A2A its messages', async () => {
-  const answer = await ask('/', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"none"}}',
-  })
+  const answer = await ask(
+    '/',
+    jsonRequest({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'none' } }),
+  )
   expect(await answer.json()).toMatchObject({ error: { code: -32001 } })
 })

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { echo } from '../../examples/agents/echo.ts'
 import { ndjson } from '../../examples/ndjson.ts'
 import { Agent, createHandler, memoryState, openapi } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 let asked = 0
 const endless = new Agent({
@@ -31,13 +32,7 @@ const options = {
 } as const
 const handler = createHandler({ ...options, state: memoryState() })
 const post = (path: string) =>
-  handler(
-    new Request(`http://127.0.0.1/api/agents/${path}/ndjson`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ input: 'hello' }),
-    }),
-  )
+  handler(new Request(`http://127.0.0.1/api/agents/${path}/ndjson`, jsonRequest({ input: 'hello' })))
 
 it('asks an agent for no more than the client reads', async () => {
   const reader = (await post('endless')).body?.getReader()

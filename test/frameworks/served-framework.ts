@@ -61,6 +61,9 @@ export async function install(framework: string, examples: readonly string[]): P
   await mkdir(join(folder, 'examples'))
   await symlink(join(root, 'src'), join(folder, 'src'))
   await cp(join(root, 'test/frameworks', framework), join(tests, framework), { recursive: true })
+  // The older AI SDK has the agents of the newer one.
+  if (framework === 'ai-sdk-6')
+    await cp(join(root, 'test/frameworks/ai-sdk/agents.ts'), join(tests, framework, 'agents.ts'))
   await cp(join(root, 'test/frameworks', framework, 'package.json'), join(folder, 'package.json'))
   await cp(join(root, 'test/frameworks/tsconfig.json'), join(folder, 'tsconfig.json'))
   for (const name of ['serve.ts', 'weather.ts'])

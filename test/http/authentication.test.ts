@@ -10,6 +10,7 @@ import {
   MetricsExporter,
   type Middleware,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 const agents = {
   who: {
@@ -35,11 +36,7 @@ function make(middleware: Middleware, own = false) {
     return response
   }
   const run = async (headers: Record<string, string> = {}) => {
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: '{"input":"x"}',
-    }
+    const init = jsonRequest({ input: 'x' }, headers)
     return handler(new Request('http://127.0.0.1/api/agents/who/run', init))
   }
   return { ask, run }

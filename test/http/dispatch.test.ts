@@ -7,6 +7,7 @@ import {
   type Middleware,
   ServableError,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { foreign, speaker, untyped } from '../support.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
@@ -21,11 +22,7 @@ const get = (path = '/api/agents', headers: Record<string, string> = {}, method 
   new Request(`http://h${path}`, { method, headers })
 
 const post = (name: string, body: unknown = { input: 'hi' }) =>
-  new Request(`http://h/api/agents/${name}/run`, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  })
+  new Request(`http://h/api/agents/${name}/run`, jsonRequest(body))
 
 const codeOf = async (response: Response) => `${response.status} ${(await response.json()).code}`
 

@@ -18,6 +18,7 @@ import {
 } from '../../src/index.ts'
 import { localState } from '../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { eventually } from '../eventually.ts'
 import { speaker } from '../support.ts'
 
@@ -71,11 +72,7 @@ function serve(options: HandlerOptions) {
       }),
     )
   const post = (path: string, body: unknown = { input: 'hi' }, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', ...headers },
-    })
+    ask(path, jsonRequest(body, headers))
   return { entries, ask, post }
 }
 

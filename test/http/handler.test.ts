@@ -9,17 +9,14 @@ import {
   Registry,
   ServableError,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { foreign, speaker } from '../support.ts'
 
 const LISTS = ['agents', 'teams', 'workflows', 'registry']
 
 const get = (path: string) => new Request(`http://h${path}`)
 const post = (path: string, body: unknown = { input: 'hi' }, headers: Record<string, string> = {}) =>
-  new Request(`http://h${path}`, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json', ...headers },
-  })
+  new Request(`http://h${path}`, jsonRequest(body, headers))
 
 afterEach(() => {
   for (const { name } of defaultRegistry().all('agent')) defaultRegistry().unregister('agent', name)

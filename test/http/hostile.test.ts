@@ -12,10 +12,11 @@ import {
   Team,
   Workflow,
 } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { foreign, speaker, untyped } from '../support.ts'
 
 async function ask(handler: Handler, path: string, body: object = { input: 'hi' }): Promise<string> {
-  const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const init = jsonRequest(body)
   return (await handler(new Request(`http://h/api/agents/${path}`, init))).text()
 }
 

@@ -8,6 +8,7 @@ import {
   type RunOptions,
 } from '../../src/index.ts'
 import { localState } from '../../src/runs/stored/local-state.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 function make(options: HandlerOptions = {}) {
   const entries: LogEntry[] = []
@@ -27,11 +28,7 @@ function make(options: HandlerOptions = {}) {
   })
   const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
   const run = (headers: Record<string, string> = {}) =>
-    ask('/api/agents/echo/run', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: '{"input":"x"}',
-    })
+    ask('/api/agents/echo/run', jsonRequest({ input: 'x' }, headers))
   return { entries, handler, ask, run, seen: () => seen }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/stored/host.ts'
 import type { RunSummary } from '../../src/runs/stored/record.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { lateState } from '../contracts/store/late.ts'
 
 function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memoryState()) {
@@ -158,11 +159,7 @@ it('runs that cannot be stored are plain', async () => {
     logger: false,
     runs: { store: 'all' },
   })
-  const request = new Request('http://127.0.0.1/api/agents/echo/run', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"input":"x"}',
-  })
+  const request = new Request('http://127.0.0.1/api/agents/echo/run', jsonRequest({ input: 'x' }))
   // A platform whose requests share no memory.
   const { platform } = await import('../../src/http/platform.ts')
   expect(await (await handler(request, platform({ isIsolated: true }))).json()).toMatchObject({ text: 'x' })

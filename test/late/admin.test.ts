@@ -2,10 +2,10 @@
 import { describe } from 'vitest'
 import { stdio } from '../../src/runtimes/stdio.ts'
 import { managingCases } from '../contracts/admin/managing.ts'
-import { adminHandler, adminOptions } from '../contracts/admin/service.ts'
+import { handlerOn } from '../contracts/admin/service.ts'
 import { served } from '../contracts/served.ts'
 import { late } from './served.ts'
 
-const deploy = late({ options: state => adminOptions(state, stdio), handler: adminHandler })
+const deploy = late((state, settings, more) => handlerOn(state, settings, more, stdio))
 
 describe('tool servers over a store that answers late', () => managingCases(served(() => deploy(''))))

@@ -1,7 +1,7 @@
 /** What the contract of AG-UI says of the store. */
 
-import { agUiHandler, agUiOptions } from '../contracts/ag-ui/service.ts'
+import { handlerOn } from '../contracts/ag-ui/service.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
 import { late } from './served.ts'
 
-agUiContract(late({ options: agUiOptions, handler: agUiHandler }))
+agUiContract(late(handlerOn))

@@ -1,7 +1,7 @@
 /** What the contract of approvals says of the store. */
 
-import { approvalsHandler, approvalsOptions } from '../contracts/approvals/service.ts'
+import { handlerOn } from '../contracts/approvals/service.ts'
 import { approvalsContract } from '../contracts/approvals.ts'
 import { late } from './served.ts'
 
-approvalsContract(late({ options: approvalsOptions, handler: approvalsHandler }))
+approvalsContract(late(handlerOn))

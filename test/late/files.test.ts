@@ -1,5 +1,5 @@
-import { filesHandler, filesOptions } from '../contracts/files/service.ts'
+import { handlerOn } from '../contracts/files/service.ts'
 import { filesStateContract } from '../contracts/files.ts'
 import { late } from './served.ts'
 
-filesStateContract(late({ options: filesOptions, handler: filesHandler }))
+filesStateContract(late(handlerOn))

@@ -1,7 +1,6 @@
 import { describe } from 'vitest'
-import { gatewayHandler, gatewayOptions } from '../contracts/gateway/service.ts'
+import { handlerOn } from '../contracts/gateway/service.ts'
 import { gatewayStateContract } from '../contracts/gateway.ts'
 import { late } from './served.ts'
 
-describe('the event socket over a store that answers late', () =>
-  gatewayStateContract(late({ options: gatewayOptions, handler: gatewayHandler })))
+describe('the event socket over a store that answers late', () => gatewayStateContract(late(handlerOn)))

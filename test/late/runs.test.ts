@@ -7,13 +7,13 @@ import { followingCases } from '../contracts/runs/following.ts'
 import { cancelOnLeaveCases, continueCases, graceCases } from '../contracts/runs/leaving.ts'
 import { ownerCases } from '../contracts/runs/owners.ts'
 import { repeatingCases } from '../contracts/runs/repeating.ts'
-import { runsHandler, runsOptions } from '../contracts/runs/service.ts'
+import { handlerOn } from '../contracts/runs/service.ts'
 import { sessionCases } from '../contracts/runs/sessions.ts'
 import { turnCases } from '../contracts/runs/turns.ts'
 import { served } from '../contracts/served.ts'
 import { late } from './served.ts'
 
-const deploy = late({ options: runsOptions, handler: runsHandler })
+const deploy = late(handlerOn)
 
 describe.concurrent('stored runs over a store that answers late', () => {
   const server = served(() => deploy('usual'))

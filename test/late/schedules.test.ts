@@ -1,7 +1,7 @@
 /** What the contract of schedules says of the store. */
 
-import { schedulesHandler, schedulesOptions } from '../contracts/schedules/service.ts'
+import { handlerOn } from '../contracts/schedules/service.ts'
 import { schedulesContract } from '../contracts/schedules.ts'
 import { late } from './served.ts'
 
-schedulesContract(late({ options: schedulesOptions, handler: schedulesHandler }))
+schedulesContract(late(handlerOn))

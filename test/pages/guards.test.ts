@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const run = promisify(execFile)
@@ -19,11 +20,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function answerOf(snippet: string, agent: string, input: string) {
   const { handler } = await load<{ handler: Handler }>(folder, snippet)
-  const request = new Request(`http://localhost/api/agents/${agent}/run`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ input }),
-  })
+  const request = new Request(`http://localhost/api/agents/${agent}/run`, jsonRequest({ input }))
   const answer = await handler(request)
   return { status: answer.status, ...((await answer.json()) as object) }
 }

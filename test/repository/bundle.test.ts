@@ -3,6 +3,7 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { figures } from '../../bench/prices.ts'
 import { AS_DEPLOYED } from '../runtimes/as-deployed.ts'
+import { programOf } from '../runtimes/listeners.ts'
 import { root } from '../runtimes/process.ts'
 import { BUNDLES, bundle } from './bundles.ts'
 
@@ -69,7 +70,7 @@ describe('a bundle', () => {
   ])('of a Worker in %s has the readable log: %s', async (environment, isReadable) => {
     const { metafile } = await build({
       ...AS_DEPLOYED,
-      entryPoints: ['test/runtimes/entries/logs-workerd.ts'],
+      entryPoints: [await programOf('test/runtimes/entries/logs-server.ts', 'workerd')],
       define: { 'process.env.NODE_ENV': `"${environment}"` },
       metafile: true,
       logLevel: 'silent',

@@ -12,7 +12,7 @@ import {
 import { appendSession, readSession } from '../../src/runs/sessions/session-memory.ts'
 import { SESSIONS } from '../../src/runs/sessions/session-record.ts'
 import type { MemoryStore } from '../../src/stores/memory.ts'
-import { messagesOf } from '../contracts/http/client.ts'
+import { jsonRequest, messagesOf } from '../contracts/http/client.ts'
 import { eventually } from '../eventually.ts'
 import { connect, settled } from '../protocols/event-socket/gateway/wire.ts'
 
@@ -90,14 +90,7 @@ function make(options: HandlerOptions = {}, memory: MemoryStateOptions = { maxBy
     ...options,
   })
   const ask = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const init =
-      body === undefined
-        ? {}
-        : {
-            method: 'POST',
-            body: JSON.stringify(body),
-            headers: { 'content-type': 'application/json', ...headers },
-          }
+    const init = body === undefined ? {} : jsonRequest(body, headers)
     const response = await handler(new Request(`http://127.0.0.1${path}`, init))
     expect(store.usedBytes).toBeLessThanOrEqual(store.maxBytes)
     return response

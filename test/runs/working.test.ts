@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { drainOf } from '../../src/http/drain.ts'
 import { createHandler } from '../../src/index.ts'
 import { createWorkingRuns } from '../../src/runs/stored/working.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 
 describe('createWorkingRuns', () => {
   it('drains at once where nothing is at work', async () => {
@@ -53,13 +54,7 @@ describe('a handler', () => {
     }
     const handler = createHandler({ agents: { waits }, registry: false })
     const ask = (path: string, headers = {}) =>
-      handler(
-        new Request(`http://127.0.0.1/api/agents/waits/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: '{"input":"x"}',
-        }),
-      )
+      handler(new Request(`http://127.0.0.1/api/agents/waits/${path}`, jsonRequest({ input: 'x' }, headers)))
     const reader = (await ask('stream')).body!.getReader()
     await reader.read()
     await ask('run', { prefer: 'respond-async' })

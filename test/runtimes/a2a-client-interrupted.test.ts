@@ -11,27 +11,12 @@ import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { accept, follow, get, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
-import { entryOf } from './listeners.ts'
+import { type Start, startsOf } from './deployments.ts'
+import type { Runtime } from './harness.ts'
 
 const settings = others()
 
-const entry = (runtime: string) => entryOf('a2a-client', runtime)
-
-type Start = (folder: string) => Promise<Runtime>
-
-const envOf = (folder: string) => ({ env: { SETTINGS: settings(), DATABASE: `${folder}/runs.db` } })
-
-const STARTS: Readonly<Record<string, Start>> = {
-  Node: folder => startNode(entry('node'), envOf(folder)),
-  Bun: folder => startBun(entry('bun'), envOf(folder)),
-  Deno: folder =>
-    startDeno(entry('deno'), {
-      ...envOf(folder),
-      allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],
-    }),
-  workerd: storage => startWorkerd(entry('workerd'), { storage, env: { SETTINGS: settings() } }),
-}
+const { node: Node, bun: Bun, deno: Deno, workerd } = startsOf('a2a-client')
 
 /** In Durable Objects an alarm brings a run back, some 30 seconds later. */
 const TIMEOUT_MS = 120_000
@@ -44,7 +29,7 @@ async function expectGoesOn(start: Start, name: string): Promise<void> {
   const folder = await newFolder(onDisk())
   onTestFinished(folder.remove)
   const begin = async () => {
-    const runtime = await start(folder.path)
+    const runtime = await start(folder.path, settings())
     onTestFinished(() => runtime.stop())
     return runtime
   }
@@ -71,22 +56,28 @@ async function expectGoesOn(start: Start, name: string): Promise<void> {
   expect(came.get(`holds ${key}`)).toBe(1)
 }
 
-describe.each(Object.entries(STARTS))('a service that is killed: %s', ELSEWHERE, (name, start) => {
-  it.each(
-    name === 'Node' ? ['servable-10', 'servable-03', 'reference-10', 'reference-03-quiet'] : ['servable-10'],
-  )('its run goes on with the task of %s', { timeout: TIMEOUT_MS }, way => expectGoesOn(start, way))
-})
+describe.each(Object.entries({ Node, Bun, Deno, workerd }))(
+  'a service that is killed: %s',
+  ELSEWHERE,
+  (name, start) => {
+    it.each(
+      name === 'Node'
+        ? ['servable-10', 'servable-03', 'reference-10', 'reference-03-quiet']
+        : ['servable-10'],
+    )('its run goes on with the task of %s', { timeout: TIMEOUT_MS }, way => expectGoesOn(start, way))
+  },
+)
 
 describe('a service that drains', () => {
   it('leaves the task to the next one', { timeout: TIMEOUT_MS }, async () => {
     const folder = await newFolder(onDisk())
     onTestFinished(folder.remove)
-    const first = await STARTS.Node!(folder.path)
+    const first = await Node(folder.path, settings())
     const key = crypto.randomUUID()
     const { id } = await accept(at(first), 'agents/servable-10', { input: `holds ${key}` })
     await eventually(() => expect(came.get(`holds ${key}`)).toBe(1))
     await first.stop()
-    const next = await STARTS.Node!(folder.path)
+    const next = await Node(folder.path, settings())
     onTestFinished(() => next.stop())
     letGo(key)
     const messages = await follow(at(next), id)

@@ -25,15 +25,12 @@ import {
   subscribeCall,
   TONGUES,
 } from '../contracts/a2a/client.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { storesOf } from './deployments.ts'
+import type { Runtime } from './harness.ts'
 
 const { rpc1, rest1, rpc03 } = TONGUES
 
-const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/a2a-server.ts', { env: { DATABASE: join(folder, 'a2a.db') } }),
-  'workerd, in Durable Objects': storage => startWorkerd('test/runtimes/entries/a2a-workerd.ts', { storage }),
-}
+const starts = storesOf('a2a')
 
 /** A task at work, with the events that were seen of it. */
 interface Unfinished {

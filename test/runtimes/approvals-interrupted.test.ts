@@ -22,17 +22,11 @@ import { expectGoesOn, socketOf, tell, WAYS } from '../contracts/approvals/ways.
 import { list } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
+import { storesOf } from './deployments.ts'
 import { startEvicting } from './evicting.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
-import { entryOf } from './listeners.ts'
+import type { Runtime } from './harness.ts'
 
-type Start = (folder: string, SETTINGS?: string) => Promise<Runtime>
-
-const entry = (runtime: string) => entryOf('approvals', runtime)
-const onNode: Start = (folder, SETTINGS = 'usual') =>
-  startNode(entry('node'), { env: { SETTINGS, DATABASE: join(folder, 'approvals.db') } })
-const onWorkerd: Start = (storage, SETTINGS = 'usual') =>
-  startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })
+const STORES = storesOf('approvals')
 
 const newFolder = () => mkdtemp(join(tmpdir(), 'servable-approvals-'))
 
@@ -46,68 +40,65 @@ const serverOf =
   (runtime: Runtime): Server =>
   () => ({ ...runtime, folder })
 
-describe.each(Object.entries({ 'Node, in SQLite': onNode, 'workerd, in Durable Objects': onWorkerd }))(
-  '%s',
-  ELSEWHERE,
-  (_, start) => {
-    it('lists and decides after a restart what was asked before', async () => {
-      const first = await start(folder)
-      const waiting = await asked(serverOf(first))
-      const listed = await inbox(serverOf(first), waiting.ann)
-      await first.kill()
-      const second = await start(folder)
-      onTestFinished(() => second.stop())
-      const server = serverOf(second)
-      expect(await inbox(server, waiting.ann)).toEqual(listed)
-      expect(await inbox(server, bobOf(waiting), 'whose=others')).toMatchObject(listed)
-      expect((await decide(server, waiting, bobOf(waiting))).status).toBe(200)
-      expect((await wentOn(server, waiting)).result?.text).toContain(`paid 5 by ${waiting.ann}`)
+describe.each(Object.entries(STORES))('%s', ELSEWHERE, (_, start) => {
+  it('lists and decides after a restart what was asked before', async () => {
+    const first = await start(folder)
+    const waiting = await asked(serverOf(first))
+    const listed = await inbox(serverOf(first), waiting.ann)
+    await first.kill()
+    const second = await start(folder)
+    onTestFinished(() => second.stop())
+    const server = serverOf(second)
+    expect(await inbox(server, waiting.ann)).toEqual(listed)
+    expect(await inbox(server, bobOf(waiting), 'whose=others')).toMatchObject(listed)
+    expect((await decide(server, waiting, bobOf(waiting))).status).toBe(200)
+    expect((await wentOn(server, waiting)).result?.text).toContain(`paid 5 by ${waiting.ann}`)
+  })
+
+  describe('decided by another person, after the process was killed and a later version started', () => {
+    const waiting: Asked[] = []
+    let stored: string
+    let runtime: Runtime
+    const server: Server = () => ({ ...runtime, folder: stored })
+    beforeAll(async () => {
+      stored = await newFolder()
+      runtime = await start(stored)
+      for (const [, { ask }] of WAYS) waiting.push(await ask(server))
+      await runtime.kill()
+      runtime = await start(stored, 'later')
+    })
+    afterAll(async () => {
+      await runtime.stop()
+      await rm(stored, { recursive: true, force: true })
     })
 
-    describe('decided by another person, after the process was killed and a later version started', () => {
-      const waiting: Asked[] = []
-      let stored: string
-      let runtime: Runtime
-      const server: Server = () => ({ ...runtime, folder: stored })
-      beforeAll(async () => {
-        stored = await newFolder()
-        runtime = await start(stored)
-        for (const [, { ask }] of WAYS) waiting.push(await ask(server))
-        await runtime.kill()
-        runtime = await start(stored, 'later')
-      })
-      afterAll(async () => {
-        await runtime.stop()
-        await rm(stored, { recursive: true, force: true })
-      })
-
-      it.each(WAYS.map((way, index) => [...way, index] as const))('%s', async (_, way, index) => {
-        const asked = waiting[index]!
-        const said = await expectGoesOn(server, way, asked)
-        expect(said).toMatch(new RegExp(`, thanks to ${asked.ann}$`))
-      })
+    it.each(WAYS.map((way, index) => [...way, index] as const))('%s', async (_, way, index) => {
+      const asked = waiting[index]!
+      const said = await expectGoesOn(server, way, asked)
+      expect(said).toMatch(new RegExp(`, thanks to ${asked.ann}$`))
     })
+  })
 
-    it('ends after a restart what has expired meanwhile', async () => {
-      const first = await start(folder, 'refuse-brief')
-      const waiting = await asked(serverOf(first))
-      await first.kill()
-      const second = await start(folder, 'refuse-brief')
-      onTestFinished(() => second.stop())
-      const server = serverOf(second)
-      await eventually(async () => {
-        expect((await list(server, '', as(waiting.ann))).runs[0]?.status).toBe('failed')
-      })
+  it('ends after a restart what has expired meanwhile', async () => {
+    const first = await start(folder, 'refuse-brief')
+    const waiting = await asked(serverOf(first))
+    await first.kill()
+    const second = await start(folder, 'refuse-brief')
+    onTestFinished(() => second.stop())
+    const server = serverOf(second)
+    await eventually(async () => {
+      expect((await list(server, '', as(waiting.ann))).runs[0]?.status).toBe('failed')
     })
-  },
-)
+  })
+})
 
 describe('two processes on one file', ELSEWHERE, () => {
   it.each([
     ['refuse-brief', 1],
     ['continue-brief', 2],
   ])('expire each approval once: %s', async (settings, count) => {
-    const both = await Promise.all([onNode(folder, settings), onNode(folder, settings)])
+    const start = STORES['Node, in SQLite']
+    const both = await Promise.all([start(folder, settings), start(folder, settings)])
     for (const each of both) onTestFinished(() => each.stop())
     const [one, other] = both.map(serverOf) as [Server, Server]
     const all = await Promise.all(Array.from({ length: 10 }, () => asked(one)))
@@ -126,7 +117,7 @@ describe('two processes on one file', ELSEWHERE, () => {
 
 describe('objects that sleep', ELSEWHERE, () => {
   const starting = (SETTINGS: string) =>
-    startEvicting('approvals-evicted.ts', ['Run', 'Index', 'Gateway'], { SETTINGS })
+    startEvicting('test/contracts/approvals/service.ts', ['Run', 'Index', 'Gateway'], { SETTINGS })
 
   it('are decided in each way when they wake, also over a socket that stayed', async () => {
     const runtime = await starting('usual')

@@ -8,27 +8,31 @@ import process from 'node:process'
 import { type BuildOptions, build } from 'esbuild'
 import { once, RUN_FOLDER } from '../once.ts'
 import { AS_DEPLOYED } from './as-deployed.ts'
-import { isServer, listenerOf } from './listeners.ts'
+import { isServer, isService, nameOf, programOf, services } from './listeners.ts'
 import { root } from './process.ts'
 
 const ENTRIES = 'test/runtimes/entries/'
 
 /** Bundles all entries of a runtime into a folder, once. Undefined for other files, and for benchmarks: they bundle what they measure. */
 async function bundled(entry: string, names: RegExp, options: BuildOptions): Promise<string | undefined> {
-  const isOurs = entry.startsWith(ENTRIES) && names.test(basename(entry))
+  const isOurs = isService(entry) || (entry.startsWith(ENTRIES) && names.test(basename(entry)))
   if (!isOurs || process.env[RUN_FOLDER] === undefined) return undefined
   const folder = await once(`entries for ${options.platform ?? 'workerd'}`, async outdir => {
     const all = await readdir(join(root, ENTRIES))
     // Some servers have a program of their own beside them.
     const hasProgram = (name: string) =>
       isServer(name) && all.includes(name.replace('-server.ts', '-node.ts'))
-    const files = all.filter(name => names.test(name) && !hasProgram(name)).map(name => ENTRIES + name)
-    const isNode = options.platform === 'node'
-    const entryPoints = await Promise.all(files.map(file => (isNode ? listenerOf(file, 'node') : file)))
-    const named = entryPoints.map((path, index) => ({ in: path, out: basename(files[index] ?? '', '.ts') }))
+    const own = all.filter(name => names.test(name) && !hasProgram(name)).map(name => ENTRIES + name)
+    const kind = options.platform === 'node' ? 'node' : 'workerd'
+    const named = await Promise.all(
+      [...own, ...(await services(kind))].map(async file => ({
+        in: await programOf(file, kind),
+        out: nameOf(file),
+      })),
+    )
     await build({ ...options, entryPoints: named, outdir, write: true })
   })
-  return join(folder, `${basename(entry, '.ts')}.js`)
+  return join(folder, `${nameOf(entry)}.js`)
 }
 
 /** An entry for workerd as a deploy bundles it. */

@@ -38,9 +38,9 @@ describe('200 runs behind a proxy that cuts every connection', () => {
 })
 
 const RUNTIMES: readonly [name: string, start: () => Promise<Runtime>][] = [
-  ['Node', () => startNode('test/runtimes/entries/client-node.ts')],
-  ['Bun', () => startBun('test/runtimes/entries/client-bun.ts')],
-  ['Deno', () => startDeno('test/runtimes/entries/client-deno.ts')],
+  ['Node', () => startNode('test/runtimes/entries/client-server.ts')],
+  ['Bun', () => startBun('test/runtimes/entries/client-server.ts')],
+  ['Deno', () => startDeno('test/runtimes/entries/client-server.ts')],
   ['workerd', () => startWorkerd('test/runtimes/entries/client-workerd.ts')],
 ]
 

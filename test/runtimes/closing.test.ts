@@ -14,15 +14,15 @@ import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>
 
-const entry = (runtime: string) => `test/runtimes/entries/closing-${runtime}.ts`
+const ENTRY = 'test/runtimes/entries/closing-server.ts'
 
 const RUNTIMES: readonly [name: string, start: Start][] = [
-  ['Node', env => startNode(entry('node'), { env })],
-  ['Bun', env => startBun(entry('bun'), { env })],
+  ['Node', env => startNode(ENTRY, { env })],
+  ['Bun', env => startBun(ENTRY, { env })],
   [
     'Deno',
     env =>
-      startDeno(entry('deno'), {
+      startDeno(ENTRY, {
         env,
         allow: [`--allow-read=${env.FOLDER}`, `--allow-write=${env.FOLDER}`],
         names: ['DATABASE', 'GRACE_MS'],

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { begin, commandContract } from '../contracts/command.ts'
+import { listening } from '../listening.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { deploymentsOf } from './deployments.ts'
 
@@ -66,10 +66,9 @@ it.each([
 describe('a service that cannot be reached', () => {
   const id = '0b5ce6fc-5f6b-4d8c-9f0a-3c8d1f0e8a11'
   const serving = async (answer: RequestListener) => {
-    const server = createServer(answer).listen(0, '127.0.0.1')
-    await new Promise(resolve => server.once('listening', resolve))
-    onTestFinished(() => void server.close().closeAllConnections())
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`
+    const { url, stop } = await listening(createServer(answer))
+    onTestFinished(stop)
+    return `${url}/api`
   }
 
   it('exits with 3, and says why', async () => {

@@ -17,7 +17,7 @@ import { HAS_BROWSER, launch, violationsOf } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
 import { freePort, type Runtime, startNode } from './harness.ts'
 
-const NODE = 'test/runtimes/entries/console-server.ts'
+const NODE = 'test/contracts/console/service.ts'
 
 let browser: Browser
 beforeAll(async () => {

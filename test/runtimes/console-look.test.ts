@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { ADMIN_TOKEN } from '../contracts/console/service.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
@@ -17,7 +18,7 @@ import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from '
 import { CONSOLES } from './console-servers.ts'
 import { startNode } from './harness.ts'
 
-const ENTRY = 'test/runtimes/entries/console-server.ts'
+const ENTRY = 'test/contracts/console/service.ts'
 
 /** Text that must be shown as it is. */
 const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'
@@ -664,15 +665,13 @@ needing('chromium-headless-shell').describe.each(CONSOLES)(
 
     it('is decided there', async () => {
       const send = async (method: string, params: object) => {
-        const response = await fetch(`${server().url}/`, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            'a2a-version': '1.0',
-            authorization: 'Bearer token-of-ada',
-          },
-          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        })
+        const response = await fetch(
+          `${server().url}/`,
+          jsonRequest(
+            { jsonrpc: '2.0', id: 1, method, params },
+            { 'a2a-version': '1.0', authorization: 'Bearer token-of-ada' },
+          ),
+        )
         return (await response.json()).result
       }
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Oslo' }] }

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { METRICS_TOKEN } from '../contracts/console/service.ts'
 import { consoleContract } from '../contracts/console.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { served } from '../contracts/served.ts'
 import { needing } from '../needing.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
@@ -16,10 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-describe.each([
-  ...CONSOLES,
-  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')] as const,
-])('%s', (_, start) => consoleContract(() => start({})))
+describe.each([...CONSOLES, ['workerd', () => startWorkerd('test/contracts/console/service.ts')] as const])(
+  '%s',
+  (_, start) => consoleContract(() => start({})),
+)
 
 describe('the dev server', () =>
   consoleContract(() => startWrangler(), {
@@ -28,13 +29,9 @@ describe('the dev server', () =>
   }))
 
 needing('chromium-headless-shell').describe('metrics', () => {
-  const server = served(() => startNode('test/runtimes/entries/console-server.ts'))
+  const server = served(() => startNode('test/contracts/console/service.ts'))
   const run = async (agent: string) => {
-    const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"input":"Oslo"}',
-    })
+    const response = await fetch(`${server().url}/api/agents/${agent}/run`, jsonRequest({ input: 'Oslo' }))
     await response.text()
   }
 
@@ -78,7 +75,7 @@ needing('chromium-headless-shell').describe('metrics', () => {
 
 needing('chromium-headless-shell').describe('metrics with a token of their own', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/console-server.ts', { env: { SETTINGS: 'counted' } }),
+    startNode('test/contracts/console/service.ts', { env: { SETTINGS: 'counted' } }),
   )
 
   it('are shown to whoever gives it', async () => {

@@ -26,52 +26,76 @@ export interface DenoNeeds {
   readonly denoNames?: readonly string[]
 }
 
-/** The deployments of the service whose entries begin with `name`. */
-export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: DenoNeeds = {}): Deployments {
+/** Starts a service on what is in a folder, which remains when it ends. */
+export type Start = (folder: string, settings?: string) => Promise<Runtime>
+
+/** The ways to start the service `name` on what was stored. */
+export function startsOf(
+  name: string,
+  { denoAllow = [], denoNames = [] }: DenoNeeds = {},
+): Readonly<Record<'node' | 'bun' | 'deno' | 'workerd', Start>> {
   const entry = (runtime: string) => entryOf(name, runtime)
-  const environment = (folder: string, SETTINGS: string) => ({
-    env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },
+  const environment = (folder: string, SETTINGS?: string) => ({
+    env: { ...(SETTINGS !== undefined && { SETTINGS }), DATABASE: join(folder, `${name}.db`) },
   })
   return {
-    nodeInMemory: async SETTINGS => ({
-      ...(await startNode(entry('node'), { env: { SETTINGS } })),
-      folder: undefined,
-    }),
-    node: storedIn((folder, settings) => startNode(entry('node'), environment(folder, settings))),
-    bun: storedIn((folder, settings) => startBun(entry('bun'), environment(folder, settings))),
-    deno: storedIn(
-      (folder, settings) =>
-        startDeno(entry('deno'), {
-          ...environment(folder, settings),
-          allow: [`--allow-read=${folder}`, `--allow-write=${folder}`, ...denoAllow],
-          names: denoNames,
-        }),
-      onDisk(),
-    ),
-    workerd: storedIn((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),
+    node: (folder, settings) => startNode(entry('node'), environment(folder, settings)),
+    bun: (folder, settings) => startBun(entry('bun'), environment(folder, settings)),
+    deno: (folder, settings) =>
+      startDeno(entry('deno'), {
+        ...environment(folder, settings),
+        allow: [`--allow-read=${folder}`, `--allow-write=${folder}`, ...denoAllow],
+        names: ['SETTINGS', ...denoNames],
+      }),
+    workerd: (storage, SETTINGS) =>
+      startWorkerd(entry('workerd'), { storage, env: { ...(SETTINGS !== undefined && { SETTINGS }) } }),
   }
 }
 
+/** Those whose stores tests of crashes tell apart. */
+export function storesOf(name: string) {
+  const { node, workerd } = startsOf(name)
+  return { 'Node, in SQLite': node, 'workerd, in Durable Objects': workerd } as const
+}
+
+/** The deployments of the service `name`. */
+export function deploymentsOf(name: string, needs: DenoNeeds = {}): Deployments {
+  const { node, bun, deno, workerd } = startsOf(name, needs)
+  return {
+    nodeInMemory: async SETTINGS => ({
+      ...(await startNode(entryOf(name, 'node'), { env: { SETTINGS } })),
+      folder: undefined,
+    }),
+    node: storedIn(node),
+    bun: storedIn(bun),
+    deno: storedIn(deno, onDisk()),
+    workerd: storedIn(workerd),
+  }
+}
+
+/** Declares the tests of a deployment, which has the name of its `describe`. */
+type Cases = (deploy: Deploy, name: string) => void
+
 /**
  * Runs a contract in full in memory and in Durable Objects, `part` of it on Bun and on Deno (what a runtime can make differ), and
- * `stored` in SQLite (what a store can make differ). Without these they run all of it.
+ * `stored` in SQLite (what a store can make differ). Without these they run all of it. `title` begins each title.
  */
 export function everywhere(
   { nodeInMemory, node, bun, deno, workerd }: Deployments,
-  contract: (deploy: Deploy, name: string) => void,
-  part: (deploy: Deploy, name: string) => void = contract,
-  stored: (deploy: Deploy, name: string) => void = contract,
+  contract: Cases,
+  part: Cases = contract,
+  { stored = contract, title = '' }: { readonly stored?: Cases; readonly title?: string } = {},
 ): void {
-  describe('Node, in memory', () => contract(nodeInMemory, 'Node, in memory'))
+  describe(`${title}Node, in memory`, () => contract(nodeInMemory, 'Node, in memory'))
   describe.each([
     ['Node, in SQLite', node, stored],
     ['workerd, in Durable Objects', workerd, contract],
     ['Bun, in SQLite', bun, part],
     ['Deno, in SQLite', deno, part],
-  ] as const)('%s', ELSEWHERE, (name, deploy, cases) => cases(deploy, name))
+  ] as const)(`${title}%s`, ELSEWHERE, (name, deploy, cases) => cases(deploy, name))
 }
 
-/** Deploys the service whose entries begin with `name` on Node, each in a PostgreSQL database of its own. */
+/** Deploys the service `name` on Node, each in a PostgreSQL database of its own. */
 export function inPostgres(name: string, server: () => PostgresServer): Deploy {
   return async SETTINGS => {
     const DATABASE = await server().database()
@@ -102,8 +126,6 @@ export function adminDeployments(): Deployments {
     ],
   })
 }
-
-type Start = (folder: string, settings: string) => Promise<Runtime>
 
 /** Deploys with a folder of its own, which is deleted with the server. */
 function storedIn(start: Start, within?: string): Deploy {

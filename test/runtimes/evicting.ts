@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestHarness } from 'wrangler'
+import { programOf } from './listeners.ts'
 import { root } from './process.ts'
 
-/** Starts a Worker of `entries` that counts its objects (`counting.ts`), with the Durable Object classes `Servable…`. */
+/** Starts a Worker that counts its objects (`counting.ts`), those of runs if it is a service's, with the classes `Servable…`. */
 export async function startEvicting(
   entry: string,
   names: readonly string[],
@@ -21,7 +22,7 @@ export async function startEvicting(
     configPath,
     JSON.stringify({
       name: 'evicting',
-      main: join(root, 'test/runtimes/entries', entry),
+      main: join(root, await programOf(entry, 'evicted')),
       compatibility_date: '2026-10-01',
       compatibility_flags: ['enable_request_signal'],
       vars,

@@ -4,13 +4,13 @@
  * @module-tag long
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { messagesOf } from '../contracts/http/client.ts'
 import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { accept, ended, get, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
+import { listening } from '../listening.ts'
 import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
 import { STARTS, type StartKilled } from './kills.ts'
@@ -33,12 +33,8 @@ async function receiver(held: string) {
       letGo = () => response.end()
     } else response.end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const { port, stop } = await listening(server)
+  onTestFinished(stop)
   const seen = (name: string) =>
     eventually(() => expect(effects.map(each => each.name)).toContain(name), WAIT_MS)
   /** All are done once, but for what was held. */

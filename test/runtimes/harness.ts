@@ -2,7 +2,8 @@
  * Starts real servers, each as a process of its own on a free loopback port.
  *
  * An entry for Node, Bun or Deno listens on the port in the environment variable PORT (0: any free one) and
- * prints `listening http://127.0.0.1:<port>`. An entry `…-server.ts` exports a handler, and `listeners.ts` does the rest. An entry for workerd is a Worker: `export default { fetch }`.
+ * prints `listening http://127.0.0.1:<port>`. An entry for workerd is a Worker: `export default { fetch }`. A service of
+ * `test/contracts` makes a handler, and an entry `…-server.ts` exports one: `listeners.ts` writes their programs.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { nodeEntry } from './bundled-entries.ts'
-import { listenerOf } from './listeners.ts'
+import { programOf } from './listeners.ts'
 import { root, type Started, start } from './process.ts'
 import { writeWorker } from './worker.ts'
 
@@ -58,7 +59,7 @@ function withPort(env: Record<string, string> = {}): Record<string, string> {
 
 export async function startNode(entry: string, options: StartOptions = {}): Promise<Runtime> {
   const file = await nodeEntry(entry)
-  const args = ['--import', keepCompiled, file ?? (await listenerOf(entry, 'node')), ...(options.args ?? [])]
+  const args = ['--import', keepCompiled, file ?? (await programOf(entry, 'node')), ...(options.args ?? [])]
   // What Node compiles of a bundle goes with the bundle.
   const compiled = file && { NODE_COMPILE_CACHE: join(dirname(file), 'compiled') }
   const env = { ...compiled, ...withPort(options.env) }
@@ -66,7 +67,7 @@ export async function startNode(entry: string, options: StartOptions = {}): Prom
 }
 
 export async function startBun(entry: string, options: StartOptions = {}): Promise<Runtime> {
-  const args = [await listenerOf(entry, 'bun'), ...(options.args ?? [])]
+  const args = [await programOf(entry, 'bun'), ...(options.args ?? [])]
   const env = withPort(options.env)
   return runtime('bun', await start({ command: bin('bun'), args, env, until: listening }))
 }
@@ -80,7 +81,7 @@ export async function startDeno(
   const { allow = [], names = [] } = options
   const few = ['--allow-net=127.0.0.1', `--allow-env=${[...Object.keys(env), ...names].join(',')}`]
   const flags = ['--config', 'deno.json', '--no-prompt', ...(allow.includes('--allow-all') ? [] : few)]
-  const args = ['run', ...flags, ...allow, await listenerOf(entry, 'deno'), ...(options.args ?? [])]
+  const args = ['run', ...flags, ...allow, await programOf(entry, 'deno'), ...(options.args ?? [])]
   return runtime(
     'deno',
     await start({

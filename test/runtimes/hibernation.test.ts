@@ -19,7 +19,7 @@ import { eventually } from '../eventually.ts'
 import { startEvicting } from './evicting.ts'
 
 const startGateway = (vars: { RECOVERY?: 'on'; AUTHENTICATE?: 'on'; TOKENS?: 'on' }) =>
-  startEvicting('hibernation.ts', ['Run', 'Index', 'Gateway'], vars)
+  startEvicting('test/runtimes/entries/hibernation.ts', ['Run', 'Index', 'Gateway'], vars)
 
 type Evicting = Awaited<ReturnType<typeof startGateway>>
 

@@ -67,7 +67,7 @@ const READ: readonly [name: string, path: string, body: string][] = [
 
 describe('OpenAI’s interface on Node with a heap of 256 MiB', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/openai-server.ts', {
+    startNode('test/contracts/openai/service.ts', {
       env: { NODE_OPTIONS: '--max-old-space-size=256' },
     }),
   )
@@ -86,7 +86,7 @@ describe('OpenAI’s interface on Node with a heap of 256 MiB', () => {
 
 describe('Node with a heap of 256 MiB', () => {
   const server = served(() =>
-    startNode('test/runtimes/entries/a2a-server.ts', { env: { NODE_OPTIONS: '--max-old-space-size=256' } }),
+    startNode('test/contracts/a2a/service.ts', { env: { NODE_OPTIONS: '--max-old-space-size=256' } }),
   )
 
   it.each(BODIES)('refuses %s, eight at a time, and lives', async (_, path, body) => {

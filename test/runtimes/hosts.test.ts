@@ -96,7 +96,7 @@ const SERVERS = {
   Node: (env: Record<string, string>) => startNode(entry('node'), { env }),
   Bun: (env: Record<string, string>) => startBun(entry('bun'), { env }),
   Deno: (env: Record<string, string>) =>
-    startDeno(entry('deno'), { env, names: ['NODE_ENV', 'BARE'], allow: [] }),
+    startDeno(entry('server'), { env, names: ['NODE_ENV', 'BARE'], allow: [] }),
 }
 
 async function running<S extends Server>(starting: Promise<S>): Promise<S> {

@@ -25,7 +25,8 @@ import {
   type Server,
   streamRequest,
 } from '../contracts/runs/client.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { storesOf } from './deployments.ts'
+import type { Runtime } from './harness.ts'
 
 /** A run with what was seen of it before the server was killed. */
 interface Seen {
@@ -90,12 +91,7 @@ async function expectClean(folder: string): Promise<void> {
   }
 }
 
-const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/runs-server.ts', { env: { DATABASE: join(folder, 'runs.db') } }),
-  'workerd, in Durable Objects': storage =>
-    startWorkerd('test/runtimes/entries/runs-workerd.ts', { storage }),
-}
+const starts = storesOf('runs')
 
 describe.each(Object.entries(starts))('a server that is killed in the middle of 20 runs: %s', (_, start) => {
   let folder: string

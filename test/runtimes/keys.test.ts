@@ -13,7 +13,7 @@ import { type PostgresServer, startPostgres } from './postgres/server.ts'
 everywhere(deploymentsOf('keys'), keysContract, deploy => CONNECTIONS.keys(deploy))
 
 const start = (DATABASE: string) => (SETTINGS: string) =>
-  startNode('test/runtimes/entries/keys-server.ts', { env: { SETTINGS, DATABASE } })
+  startNode('test/contracts/keys/service.ts', { env: { SETTINGS, DATABASE } })
 
 describe('processes over one SQLite file', () =>
   processCases(async () => {

@@ -20,13 +20,13 @@ import { ending, wrongAtOnce, wrongOwners, wrongWith } from './kills-checks.ts'
 /** Starts a server that keeps all in a folder. */
 export type StartKilled = (folder: string, options: StartOptions) => Promise<Runtime>
 
-const entry = (runtime: string) => `test/runtimes/entries/kills-${runtime}.ts`
+const ENTRY = 'test/runtimes/entries/kills-server.ts'
 
 export const STARTS: Readonly<Record<'Node' | 'Bun' | 'Deno', StartKilled>> = {
-  Node: (_, options) => startNode(entry('node'), options),
-  Bun: (_, options) => startBun(entry('bun'), options),
+  Node: (_, options) => startNode(ENTRY, options),
+  Bun: (_, options) => startBun(ENTRY, options),
   Deno: (folder, options) =>
-    startDeno(entry('deno'), {
+    startDeno(ENTRY, {
       ...options,
       names: ['GENERATION', 'VERSION', 'CHANGE'],
       allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],

@@ -1,25 +1,24 @@
 /** What real servers write of themselves if nobody has said anything of the log. */
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
-import { entryOf } from './listeners.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>
 
-const entry = (name: string) => entryOf('logs', name)
+const ENTRY = 'test/runtimes/entries/logs-server.ts'
 const servers: Readonly<Record<string, Start>> = {
-  Node: env => startNode(entry('node'), { env }),
-  Bun: env => startBun(entry('bun'), { env }),
-  Deno: env => startDeno(entry('deno'), { env, names: ['NO_COLOR'] }),
+  Node: env => startNode(ENTRY, { env }),
+  Bun: env => startBun(ENTRY, { env }),
+  Deno: env => startDeno(ENTRY, { env, names: ['NO_COLOR'] }),
 }
 
 const run = async ({ url }: Runtime) => {
-  const response = await fetch(`${url}/api/agents/echo/run`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': 'sk-of-a-client-1234567890' },
-    body: JSON.stringify({ input: 'what was asked' }),
-  })
+  const response = await fetch(
+    `${url}/api/agents/echo/run`,
+    jsonRequest({ input: 'what was asked' }, { 'x-api-key': 'sk-of-a-client-1234567890' }),
+  )
   expect(await response.json()).toMatchObject({ text: 'what was asked' })
 }
 
@@ -64,7 +63,7 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
 })
 
 it('a Worker in workerd says what it serves once, at its first request', ELSEWHERE, async () => {
-  const server = await startWorkerd(entry('workerd'))
+  const server = await startWorkerd(ENTRY)
   onTestFinished(() => server.stop())
   expect(server.log()).not.toContain('service.started')
   await run(server)

@@ -25,14 +25,10 @@ import {
 import { as, own, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { storesOf } from './deployments.ts'
+import type { Runtime } from './harness.ts'
 
-const starts: Readonly<Record<string, (folder: string, SETTINGS: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': (folder, SETTINGS) =>
-    startNode('test/runtimes/entries/mcp-server.ts', { env: { SETTINGS, DATABASE: join(folder, 'mcp.db') } }),
-  'workerd, in Durable Objects': (storage, SETTINGS) =>
-    startWorkerd('test/runtimes/entries/mcp-workerd.ts', { storage, env: { SETTINGS } }),
-}
+const starts = storesOf('mcp')
 
 describe.each(Object.entries(starts))('a server that is killed: %s', ELSEWHERE, (_, start) => {
   const can = { ...TASKS, ...FORMS }

@@ -4,60 +4,41 @@ import { countingCases } from '../contracts/metrics/counting.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
-import { ELSEWHERE } from '../tags.ts'
-import { type Deploy, deploymentsOf } from './deployments.ts'
-import { startNode, startWorkerd } from './harness.ts'
+import { type Deploy, deploymentsOf, everywhere, startsOf } from './deployments.ts'
 
-const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('metrics')
-
-const deployments: readonly [name: string, deploy: Deploy, total: number][] = [
-  ['Node, in SQLite', node, 400],
-  ['Bun, in SQLite', bun, 400],
-  ['Deno, in SQLite', deno, 400],
-  ['workerd, in Durable Objects', workerd, 400],
-]
-
-const casesOf = (deploy: Deploy, total: number) =>
+const cases = (deploy: Deploy, name: string) =>
   countingCases(
     served(() => deploy('')),
-    total,
+    name === 'Node, in memory' ? 2000 : 400,
   )
 
-describe('metrics on Node, in memory', () => casesOf(nodeInMemory, 2000))
-
-describe.each(deployments)('metrics on %s', ELSEWHERE, (_, deploy, total) => casesOf(deploy, total))
+everywhere(deploymentsOf('metrics'), cases, cases, { title: 'metrics on ' })
 
 describe('metrics that are kept', () => {
-  it.each([
-    [
-      'in SQLite',
-      (path: string) =>
-        startNode('test/runtimes/entries/metrics-server.ts', { env: { DATABASE: `${path}/metrics.db` } }),
-    ],
-    [
-      'in Durable Objects',
-      (storage: string) => startWorkerd('test/runtimes/entries/metrics-workerd.ts', { storage }),
-    ],
-  ])('%s outlive a restart', async (_, start) => {
-    const folder = await newFolder()
-    const count = newCount()
-    let running: Deployment | undefined
-    const server = () => running!
-    for (let time = 0; time < 2; time++) {
-      running = { ...(await start(folder.path)), folder: folder.path }
-      const ways = await transports(server)
-      for (const fate of ['answer', 'tool', 'fail'] as const) {
-        for (const way of Object.values(ways)) {
-          await way(fate)
-          note(count, fate)
+  const { node, workerd } = startsOf('metrics')
+  it.each(Object.entries({ 'in SQLite': node, 'in Durable Objects': workerd }))(
+    '%s outlive a restart',
+    async (_, start) => {
+      const folder = await newFolder()
+      const count = newCount()
+      let running: Deployment | undefined
+      const server = () => running!
+      for (let time = 0; time < 2; time++) {
+        running = { ...(await start(folder.path)), folder: folder.path }
+        const ways = await transports(server)
+        for (const fate of ['answer', 'tool', 'fail'] as const) {
+          for (const way of Object.values(ways)) {
+            await way(fate)
+            note(count, fate)
+          }
         }
+        await expectCounted(server, 'worker', count)
+        await running.stop()
       }
-      await expectCounted(server, 'worker', count)
+      running = { ...(await start(folder.path)), folder: folder.path }
+      expect((await readJson(server)).byAgent.worker?.runs).toBe(24)
       await running.stop()
-    }
-    running = { ...(await start(folder.path)), folder: folder.path }
-    expect((await readJson(server)).byAgent.worker?.runs).toBe(24)
-    await running.stop()
-    await folder.remove()
-  })
+      await folder.remove()
+    },
+  )
 })

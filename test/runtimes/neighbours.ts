@@ -10,18 +10,18 @@ import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
 /** Starts a process on the database of a folder. */
 type Start = (folder: string) => Promise<Runtime>
 
-const entry = (runtime: string) => `test/runtimes/entries/neighbours-${runtime}.ts`
+const ENTRY = 'test/runtimes/entries/neighbours-server.ts'
 const env = (folder: string) => ({ DATABASE: databaseIn(folder) })
 
 const databaseIn = (folder: string): string => join(folder, 'runs.db')
 
 export const RUNTIMES: readonly (readonly [name: string, start: Start])[] = [
-  ['Node', folder => startNode(entry('node'), { env: env(folder) })],
-  ['Bun', folder => startBun(entry('bun'), { env: env(folder) })],
+  ['Node', folder => startNode(ENTRY, { env: env(folder) })],
+  ['Bun', folder => startBun(ENTRY, { env: env(folder) })],
   [
     'Deno',
     folder =>
-      startDeno(entry('deno'), {
+      startDeno(ENTRY, {
         env: env(folder),
         names: ['CLOSES'],
         allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],

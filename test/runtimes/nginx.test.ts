@@ -57,7 +57,7 @@ async function openAll(openings: readonly (() => Promise<Plain>)[], then = async
 
 needing('nginx').describe('behind nginx', () => {
   describe.concurrent('over HTTP', () => {
-    const server = served(() => startBehind('test/runtimes/entries/node.ts'))
+    const server = served(() => startBehind('test/runtimes/entries/http-server.ts'))
     smokeCases(server)
     connectionCases(server)
 
@@ -73,7 +73,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('a stock socket client', () => {
-    const server = served(() => startBehind('test/runtimes/entries/gateway-server.ts'))
+    const server = served(() => startBehind('test/contracts/gateway/service.ts'))
     runCases(server, async auth => {
       const socket = stock(server, { transports: ['websocket'], ...(auth && { auth }) })
       await connected(socket)
@@ -89,9 +89,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('the event socket with `trustProxy`', () => {
-    const server = served(() =>
-      startBehind('test/runtimes/entries/gateway-server.ts', { SETTINGS: 'narrow' }),
-    )
+    const server = served(() => startBehind('test/contracts/gateway/service.ts', { SETTINGS: 'narrow' }))
     /** Opens a socket of a client that has this address; it may send headers of its own. */
     const from = (localAddress: string, headers: Record<string, string> = {}) =>
       plain(server, { localAddress, headers, connect: {} })
@@ -126,7 +124,7 @@ needing('nginx').describe('behind nginx', () => {
   })
 
   describe('with several processes', () => {
-    const server = served(() => startBehind('test/runtimes/entries/gateway-server.ts', { processes: 2 }))
+    const server = served(() => startBehind('test/contracts/gateway/service.ts', { processes: 2 }))
 
     it('clients that poll reach the process that has their session', async () => {
       const sockets = Array.from({ length: 6 }, () =>

@@ -6,7 +6,7 @@ import { httpContract, smokeContract } from '../contracts/http.ts'
 import { startNode } from './harness.ts'
 import { root } from './process.ts'
 
-describe('servable/node', () => httpContract(() => startNode('test/runtimes/entries/node.ts')))
+describe('servable/node', () => httpContract(() => startNode('test/runtimes/entries/http-server.ts')))
 
 describe('an older Node', () => {
   it.each(['20.20.2', '22.12.0'])('is told which one is needed: %s', version => {
@@ -26,7 +26,7 @@ describe('an older Node', () => {
 
 describe('a connection to servable/node', () => {
   it('may rest for longer than proxies keep theirs', async () => {
-    const server = await startNode('test/runtimes/entries/node.ts')
+    const server = await startNode('test/runtimes/entries/http-server.ts')
     try {
       const response = await fetch(`${server.url}/api/agents`)
       await response.text()

@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { onDisk } from '../contracts/run-host/folder.ts'
 import { snippetOf } from '../pages/pages.ts'
 import { pack } from '../repository/packing.ts'
@@ -99,11 +100,7 @@ async function textOf(command: string, args: string[], name: string, env = {}): 
   const until = /listening (http:\/\/127\.0\.0\.1:\d+)/
   const server = await start({ command, args, until, cwd: project(name), env })
   try {
-    const answer = await fetch(`${server.ready[1]}/api/agents/shout/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ input: 'hello you' }),
-    })
+    const answer = await fetch(`${server.ready[1]}/api/agents/shout/run`, jsonRequest({ input: 'hello you' }))
     return (await answer.json()).text
   } finally {
     await server.stop()

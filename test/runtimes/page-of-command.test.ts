@@ -20,7 +20,7 @@ describe('the page about the command', () => {
   beforeAll(async () => {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     folder = await mkdtemp(join(root, 'test/.tmp/page-of-command-'))
-    server = await startNode('test/runtimes/entries/command-server.ts')
+    server = await startNode('test/contracts/command/service.ts')
     const headers = { authorization: 'Bearer for-ada' }
     client = createClient({ baseUrl: `${server.url}/api`, headers })
   })

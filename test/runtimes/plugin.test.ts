@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { onDisk } from '../contracts/run-host/folder.ts'
 import { pack } from '../repository/packing.ts'
 import { ELSEWHERE } from '../tags.ts'
@@ -118,11 +119,7 @@ describe.each(Object.entries(runtimes))('a plugin of others on %s', ELSEWHERE, (
 
   it('keeps what it is given, apart by its names, whatever they are', async () => {
     const call = async (method: string, ...args: unknown[]) => {
-      const answer = await fetch(`${server.url}/shelf`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ method, args }),
-      })
+      const answer = await fetch(`${server.url}/shelf`, jsonRequest({ method, args }))
       const { value, code } = await answer.json()
       return code ?? value
     }

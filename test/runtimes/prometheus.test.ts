@@ -70,7 +70,7 @@ async function query(prometheus: string, expression: string): Promise<Map<string
 
 needing('prometheus').describe('a real Prometheus', () => {
   const server = served(async () => ({
-    ...(await startWorkerd('test/runtimes/entries/metrics-workerd.ts')),
+    ...(await startWorkerd('test/contracts/metrics/service.ts')),
     folder: undefined,
   }))
 

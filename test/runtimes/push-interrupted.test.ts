@@ -10,8 +10,8 @@ import { describe, expect, it } from 'vitest'
 import { hear, own, rpcCall, TONGUES } from '../contracts/a2a/client.ts'
 import { type Received, type Receiver, startReceiver } from '../contracts/a2a/receiver.ts'
 import { eventually } from '../eventually.ts'
+import { storesOf } from './deployments.ts'
 import { startEvicting } from './evicting.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
 
 const TASKS = 12
 
@@ -54,26 +54,19 @@ async function expectTold(receiver: Receiver, paths: readonly string[]): Promise
   }
 }
 
-const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': folder =>
-    startNode('test/runtimes/entries/a2a-server.ts', {
-      env: { DATABASE: join(folder, 'a2a.db'), SETTINGS: 'patient' },
-    }),
-  'workerd, in Durable Objects': storage =>
-    startWorkerd('test/runtimes/entries/a2a-workerd.ts', { storage, env: { SETTINGS: 'patient' } }),
-}
+const starts = storesOf('a2a')
 
 describe.each(Object.entries(starts))('push notifications: %s', (_, start) => {
   it('reach a receiver that was away while the server ended and began again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
     const before = await startReceiver()
-    let runtime = await start(folder)
+    let runtime = await start(folder, 'patient')
     let receiver: Receiver | undefined
     try {
       await before.stop()
       const paths = await startTasks(runtime.url, before.url)
       await runtime.kill()
-      runtime = await start(folder)
+      runtime = await start(folder, 'patient')
       receiver = await startReceiver(before.port)
       await expectTold(receiver, paths)
     } finally {
@@ -87,9 +80,9 @@ describe.each(Object.entries(starts))('push notifications: %s', (_, start) => {
 describe('push notifications: a server that ends while an agent is at work', () => {
   it('tells after its restart that the task has failed, asked by nobody', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
-    const start = starts['Node, in SQLite']!
+    const start = starts['Node, in SQLite']
     const receiver = await startReceiver()
-    let runtime = await start(folder)
+    let runtime = await start(folder, 'patient')
     try {
       const path = `/${own('ok')}`
       const server = () => ({ ...runtime, folder }) as never
@@ -107,7 +100,7 @@ describe('push notifications: a server that ends while an agent is at work', () 
       await hear(server, TONGUES.rpc1, rpcCall({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }))
       await eventually(() => expect(receiver.taken(path).map(stateOf)).toContain('TASK_STATE_WORKING'))
       await runtime.kill()
-      runtime = await start(folder)
+      runtime = await start(folder, 'patient')
       await eventually(() => expect(receiver.taken(path).map(stateOf).at(-1)).toBe('TASK_STATE_FAILED'))
     } finally {
       await runtime.stop()
@@ -119,7 +112,9 @@ describe('push notifications: a server that ends while an agent is at work', () 
 
 describe('push notifications: objects that leave memory between two tries', () => {
   it('reach their receiver', async () => {
-    const server = await startEvicting('a2a-evicted.ts', ['Run', 'Index'])
+    const server = await startEvicting('test/contracts/a2a/service.ts', ['Run', 'Index'], {
+      SETTINGS: 'patient',
+    })
     const { url, worker, made } = server
     const before = await startReceiver()
     let receiver: Receiver | undefined

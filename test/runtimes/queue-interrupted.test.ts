@@ -17,7 +17,7 @@ async function street(): Promise<() => Promise<{ readonly server: Server; readon
   onTestFinished(folder.remove)
   return async () => {
     const env = { DATABASE: join(folder.path, 'queue.db') }
-    const runtime = await startNode('test/runtimes/entries/queue-server.ts', { env })
+    const runtime = await startNode('test/contracts/queue/service.ts', { env })
     onTestFinished(() => runtime.stop())
     return { runtime, server: () => ({ ...runtime, folder: folder.path }) }
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { MAX_REQUESTS } from '../contracts/limited.ts'
+import { MAX_REQUESTS } from '../contracts/limited/service.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { needing } from '../needing.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
@@ -29,8 +29,7 @@ async function asked(servers: readonly Runtime[]): Promise<number[][]> {
   return answers
 }
 
-const startOn = (DATABASE: string) =>
-  startNode('test/runtimes/entries/limited-node.ts', { env: { DATABASE } })
+const startOn = (DATABASE: string) => startNode('test/contracts/limited/service.ts', { env: { DATABASE } })
 
 it.each<[string, (folder: string) => Promise<Runtime[]>]>([
   [
@@ -42,7 +41,7 @@ it.each<[string, (folder: string) => Promise<Runtime[]>]>([
   ],
   [
     'workerd, with Durable Objects',
-    async storage => [await startWorkerd('test/runtimes/entries/limited-workerd.ts', { storage })],
+    async storage => [await startWorkerd('test/contracts/limited/service.ts', { storage })],
   ],
 ])('a rate limit that is shared lets as many through as it may: %s', async (_, start) => {
   const folder = await newFolder()

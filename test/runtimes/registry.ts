@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
+import { listening } from '../listening.ts'
 
 export interface Registry {
   readonly url: string
@@ -22,7 +23,7 @@ export async function startRegistry(tarball: string): Promise<Registry> {
 
   const server = createServer(({ url = '' }, response) => {
     if (url === `/${name}`) {
-      const dist = { tarball: `${own()}${name}.tgz`, integrity }
+      const dist = { tarball: `${own}/${name}.tgz`, integrity }
       const document = {
         name,
         'dist-tags': { latest: version },
@@ -32,16 +33,6 @@ export async function startRegistry(tarball: string): Promise<Registry> {
     } else if (url === `/${name}.tgz`) response.end(bytes)
     else response.writeHead(307, { location: new URL(url.slice(1), upstream).href }).end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const own = () => {
-    const address = server.address()
-    return `http://127.0.0.1:${address && typeof address === 'object' ? address.port : 0}/`
-  }
-  return {
-    url: own(),
-    async stop() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
+  const { url: own, stop } = await listening(server)
+  return { url: `${own}/`, stop }
 }

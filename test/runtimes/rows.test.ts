@@ -1,5 +1,6 @@
 /** What operations cost on Workers: the rows that Durable Objects write are what a deployment pays. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { as, own, uuid } from '../contracts/runs/client.ts'
 import { startReceiver } from '../contracts/webhooks/receiver.ts'
 import { eventually } from '../eventually.ts'
@@ -12,11 +13,7 @@ const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
 type Fields = Readonly<Record<string, string>>
 
 const post = (url: string, body: unknown, headers: Fields = {}): Promise<Response> =>
-  fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
+  fetch(url, jsonRequest(body, headers))
 
 const look = async (url: string): Promise<Ledger> => (await fetch(`${url}/ledger`)).json() as Promise<Ledger>
 const take = async (url: string): Promise<Ledger> =>

@@ -32,11 +32,9 @@ const serverOf =
   (runtime: Runtime): Server =>
   () => ({ ...runtime, folder })
 
-const entry = (name: string) => entryOf('schedules', name)
-
 /** Starts a process over a database. It is stopped after the test. */
 async function enter(DATABASE: string): Promise<Runtime> {
-  const runtime = await startNode(entry('node'), { env: { DATABASE, SETTINGS } })
+  const runtime = await startNode(entryOf('schedules', 'node'), { env: { DATABASE, SETTINGS } })
   onTestFinished(() => runtime.stop())
   return runtime
 }
@@ -68,7 +66,7 @@ describe('three processes of which two are killed start each tick once', ELSEWHE
 it('a process that is killed between its claim and the start of the run loses nothing', async () => {
   const path = join(folder, 'schedules.db')
   const env = { DATABASE: path, SETTINGS }
-  const dying = startNode(entry('dying'), { env })
+  const dying = startNode('test/runtimes/entries/schedules-dying.ts', { env })
   // It may die before it says that it listens.
   await dying.catch(() => {})
   const state = sqliteState({ path })
@@ -84,7 +82,9 @@ it('a process that is killed between its claim and the start of the run loses no
 })
 
 it('an object that sleeps is woken by its alarm, and by the clock of the Worker', ELSEWHERE, async () => {
-  const runtime = await startEvicting('schedules-workerd.ts', ['Run', 'Index', 'Gateway'], { SETTINGS })
+  const runtime = await startEvicting(entryOf('schedules', 'workerd'), ['Run', 'Index', 'Gateway'], {
+    SETTINGS,
+  })
   onTestFinished(() => runtime.stop())
   const server: Server = () => runtime
   // The trigger of `[triggers] crons`.

@@ -3,14 +3,16 @@ import { socketContract } from '../contracts/socket.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { startBun, startDeno, startNode, startWorkerd } from './harness.ts'
 
-const entry = (name: string) => `test/runtimes/entries/socket-${name}.ts`
+const ENTRY = 'test/runtimes/entries/socket-server.ts'
 
-describe('Node', () => socketContract(() => startNode(entry('node'))))
+describe('Node', () => socketContract(() => startNode(ENTRY)))
 
-describe('Bun', ELSEWHERE, () => socketContract(() => startBun(entry('bun'))))
+describe('Bun', ELSEWHERE, () => socketContract(() => startBun(ENTRY)))
 
-describe('Deno', ELSEWHERE, () => socketContract(() => startDeno(entry('deno'))))
+describe('Deno', ELSEWHERE, () => socketContract(() => startDeno(ENTRY)))
 
 describe('workerd', ELSEWHERE, () =>
-  socketContract(() => startWorkerd(entry('workerd'), { objects: { SOCKETS: 'SocketObject' } })),
+  socketContract(() =>
+    startWorkerd('test/runtimes/entries/socket-workerd.ts', { objects: { SOCKETS: 'SocketObject' } }),
+  ),
 )

@@ -217,7 +217,7 @@ describe('tool servers that are kept', () => {
   it('in Durable Objects are there for all isolates at once, and after a restart', async () => {
     const folder = await newFolder()
     const startOne = () =>
-      startWorkerd('test/runtimes/entries/admin-workerd.ts', { storage: folder.path, hasSecond: true })
+      startWorkerd('test/contracts/admin/service.ts', { storage: folder.path, hasSecond: true })
     const first = await startOne()
     const one: Server = () => ({ ...first, folder: folder.path })
     const two: Server = () => ({ ...first, url: first.secondUrl, folder: folder.path })

@@ -16,24 +16,15 @@ import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
 import { fileOf } from '../programs.ts'
 import { ELSEWHERE } from '../tags.ts'
+import { storesOf } from './deployments.ts'
 import { startEvicting } from './evicting.ts'
-import { type Runtime, startNode, startWorkerd } from './harness.ts'
-import { entryOf } from './listeners.ts'
+import { type Runtime, startNode } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 const RUNS = 10
 const PATH = '/all?token=secret'
 
-const entry = (runtime: string) => entryOf('webhooks', runtime)
-
-const starts: Readonly<Record<string, (folder: string, receiver: string) => Promise<Runtime>>> = {
-  'Node, in SQLite': (folder, receiver) =>
-    startNode(entry('node'), {
-      env: { DATABASE: join(folder, 'webhooks.db'), SETTINGS: `patient ${receiver}` },
-    }),
-  'workerd, in Durable Objects': (storage, receiver) =>
-    startWorkerd(entry('workerd'), { storage, env: { SETTINGS: `patient ${receiver}` } }),
-}
+const starts = storesOf('webhooks')
 
 const serverOf =
   (runtime: Pick<Runtime, 'url'>): Server =>
@@ -60,13 +51,13 @@ describe.each(Object.entries(starts))('webhooks: %s', ELSEWHERE, (_, start) => {
   it('reach a receiver that was away while the server was killed and began again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-webhooks-'))
     const before = await startReceiver()
-    let runtime = await start(folder, before.url)
+    let runtime = await start(folder, `patient ${before.url}`)
     let receiver: Receiver | undefined
     try {
       await before.stop()
       const ids = await startRuns(serverOf(runtime))
       await runtime.kill()
-      runtime = await start(folder, before.url)
+      runtime = await start(folder, `patient ${before.url}`)
       receiver = await startReceiver(before.port)
       // A run that was at work when the process died is told of, too: it was interrupted.
       await eventually(() => {
@@ -85,12 +76,12 @@ describe('webhooks: a server that is killed while a run is at work', ELSEWHERE, 
   it('tells after its restart that the run has failed, asked by nobody', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-webhooks-'))
     const receiver = await startReceiver()
-    const start = starts['Node, in SQLite']!
-    let runtime = await start(folder, receiver.url)
+    const start = starts['Node, in SQLite']
+    let runtime = await start(folder, `patient ${receiver.url}`)
     try {
       const { id } = await accept(serverOf(runtime), 'agents/stays', { input: 'x' })
       await runtime.kill()
-      runtime = await start(folder, receiver.url)
+      runtime = await start(folder, `patient ${receiver.url}`)
       await expectTold(() => receiver, [id], 'run.failed')
     } finally {
       await runtime.stop()
@@ -104,8 +95,11 @@ describe('webhooks: two processes on one file', ELSEWHERE, () => {
   it('tell of each run, also of those of a process that was killed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-webhooks-'))
     const before = await startReceiver()
-    const start = starts['Node, in SQLite']!
-    const [one, other] = await Promise.all([start(folder, before.url), start(folder, before.url)])
+    const start = starts['Node, in SQLite']
+    const [one, other] = await Promise.all([
+      start(folder, `patient ${before.url}`),
+      start(folder, `patient ${before.url}`),
+    ])
     let receiver: Receiver | undefined
     try {
       await before.stop()
@@ -130,7 +124,7 @@ describe('webhooks: two processes on one file', ELSEWHERE, () => {
 /** Restarts a process that dies as it sends, until one lives on. Gives it, and how many have died. */
 async function survivor(database: string) {
   for (let deaths = 0; ; deaths++) {
-    const starting = startNode(entry('dying'), { env: { DATABASE: database } })
+    const starting = startNode('test/runtimes/entries/webhooks-dying.ts', { env: { DATABASE: database } })
     // It may die before it says that it listens.
     const runtime = await starting.catch(() => undefined)
     if (runtime === undefined) continue
@@ -177,7 +171,7 @@ describe('webhooks: a delivery of which each process dies', ELSEWHERE, () => {
 describe('webhooks: objects that leave memory between two tries', ELSEWHERE, () => {
   it('reach their receiver, by the alarm alone', async () => {
     const before = await startReceiver()
-    const server = await startEvicting('webhooks-evicted.ts', ['Run', 'Index'], {
+    const server = await startEvicting('test/contracts/webhooks/service.ts', ['Run', 'Index'], {
       SETTINGS: `calm ${before.url}`,
     })
     let receiver: Receiver | undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { AS_DEPLOYED } from './as-deployed.ts'
 import { workerEntry } from './bundled-entries.ts'
+import { programOf } from './listeners.ts'
 import { root } from './process.ts'
 
 /** What was bundled, by entry: most tests start the same Worker several times. */
@@ -20,7 +21,11 @@ export function bundleWorker(entry: string, { minify = false }: { minify?: boole
 async function bundle(entry: string, minify: boolean): Promise<string> {
   const file = minify ? undefined : await workerEntry(entry)
   if (file !== undefined) return readFile(file, 'utf8')
-  const { outputFiles } = await build({ ...AS_DEPLOYED, entryPoints: [entry], minify })
+  const { outputFiles } = await build({
+    ...AS_DEPLOYED,
+    entryPoints: [await programOf(entry, 'workerd')],
+    minify,
+  })
   return outputFiles[0]?.text ?? ''
 }
 

@@ -77,10 +77,10 @@ describe('once more on Node', () => {
   })
 })
 
-describe('Bun', ELSEWHERE, () => smokeCases(() => startBun('test/runtimes/entries/mcp-clients-server.ts')))
+describe('Bun', ELSEWHERE, () => smokeCases(() => startBun('test/contracts/mcp-clients/service.ts')))
 
 describe('Deno', ELSEWHERE, () =>
-  smokeCases(() => startDeno('test/runtimes/entries/mcp-clients-server.ts', { names: ['SETTINGS'] })),
+  smokeCases(() => startDeno('test/contracts/mcp-clients/service.ts', { names: ['DATABASE', 'SETTINGS'] })),
 )
 
 it('clients have types that fit', () => installed.check())
@@ -145,7 +145,7 @@ describe('signing in', () => {
     const PORT = String(await freePort())
     resource = `http://127.0.0.1:${PORT}/mcp`
     const SETTINGS = JSON.stringify({ resource, issuer: giver().issuer })
-    return startNode('test/runtimes/entries/mcp-clients-server.ts', { env: { PORT, SETTINGS } })
+    return startNode('test/contracts/mcp-clients/service.ts', { env: { PORT, SETTINGS } })
   })
 
   it.each(SIGNING_IN)('%s finds the authorization server, and comes in with its token', async name => {

@@ -15,6 +15,7 @@ import {
   Team,
   type Tool,
 } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { identify } from '../../contracts/identify.ts'
 import { untimed } from '../../support.ts'
 import { calls, drops, hangs, type Provider, refuses, says, startProvider } from './provider.ts'
@@ -533,11 +534,7 @@ describe('the memory of a ModelAgent', () => {
     const { handler } = serve({ corrections: true, instructions: 'Be brief.' }, { middleware })
     const correct = (user: string, body: object) =>
       handler(
-        new Request('http://127.0.0.1/api/agents/helper/corrections', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', 'x-user': user },
-          body: JSON.stringify(body),
-        }),
+        new Request('http://127.0.0.1/api/agents/helper/corrections', jsonRequest(body, { 'x-user': user })),
       )
     await correct('ada', {
       originalValue: 'Oslo',
@@ -566,11 +563,10 @@ describe('the corrections that a ModelAgent is told', () => {
     serve({ instructions: 'Be brief.', ...config }, { middleware: [identify], ...options }).handler
   const correct = (handler: Handler, body: object, headers: Record<string, string>) =>
     handler(
-      new Request('http://127.0.0.1/api/agents/helper/corrections', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ originalValue: 1, correctedValue: 2, ...body }),
-      }),
+      new Request(
+        'http://127.0.0.1/api/agents/helper/corrections',
+        jsonRequest({ originalValue: 1, correctedValue: 2, ...body }, headers),
+      ),
     )
   const ada = { 'x-test-user': 'ada' }
   const system = () => String(provider.asked.at(-1)?.body.messages[0]?.content)

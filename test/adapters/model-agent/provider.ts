@@ -1,6 +1,6 @@
 /** A model provider with OpenAI's chat completions, which acts as the test says. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { urlOf } from '../../contracts/admin/listening.ts'
+import { listening } from '../../listening.ts'
 
 /** One request, as the provider received it. */
 export interface Asked {
@@ -123,7 +123,7 @@ export async function startProvider(): Promise<Provider> {
     const answer = answers.length > 1 ? answers.shift() : answers[0]
     answer?.(response, own, request)
   })
-  const url = await urlOf(server)
+  const { url, stop } = await listening(server)
   return {
     url: `${url}/v1`,
     asked,
@@ -131,10 +131,6 @@ export async function startProvider(): Promise<Provider> {
       answers = next
       asked.length = 0
     },
-    stop: () =>
-      new Promise<void>(resolve => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    stop,
   }
 }

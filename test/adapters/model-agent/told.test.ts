@@ -6,6 +6,7 @@ import { toTurns } from '../../../src/adapters/model-agent/client-history.ts'
 import { lead, ModelAgent, type ModelAgentConfig } from '../../../src/adapters/model-agent/index.ts'
 import type { HistoryMessage } from '../../../src/agents/run-types.ts'
 import { createHandler, type HandlerOptions, memoryState, Team, type Tool } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { type Provider, says, startProvider } from './provider.ts'
 
 let provider: Provider
@@ -37,11 +38,7 @@ async function ask(body: object, options: HandlerOptions = {}, more: Partial<Mod
   })
   const send = async (to: string, json: object) => {
     provider.script(says('ok'))
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(json),
-    }
+    const init = jsonRequest(json)
     const answer = await handler(new Request(`http://127.0.0.1/api/${to}/run`, init))
     expect(answer.status).toBe(200)
     return provider.asked[0]?.body.messages ?? []

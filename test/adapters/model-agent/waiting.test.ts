@@ -7,6 +7,7 @@ import { toKept } from '../../../src/adapters/model-agent/waiting.ts'
 import { requestOf } from '../../../src/agents/input-request.ts'
 import type { Answer } from '../../../src/agents/run-types.ts'
 import { createHandler, memoryState, type RunOptions, type Tool } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { drain } from '../../support.ts'
 import { play, requestsIn, work } from './kit.ts'
 import { calls, type Provider, says, startProvider } from './provider.ts'
@@ -139,11 +140,7 @@ describe('the tools of a client', () => {
   it('may be asked for again over HTTP, by other names too', async () => {
     const handler = createHandler({ registry: false, logger: false, agents: { helper: make() } })
     const post = async (path: string, body: object) => {
-      const request = new Request(`http://127.0.0.1/api/${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
+      const request = new Request(`http://127.0.0.1/api/${path}`, jsonRequest(body))
       return (await handler(request)).json()
     }
     const [one = { name: '' }] = clientTools
@@ -183,11 +180,10 @@ describe('the tools of a client', () => {
     })
     for (const name of ['shop_pay', 'a_b']) {
       const answer = await handler(
-        new Request('http://127.0.0.1/api/agents/helper/run', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ input: 'x', clientTools: [{ name }] }),
-        }),
+        new Request(
+          'http://127.0.0.1/api/agents/helper/run',
+          jsonRequest({ input: 'x', clientTools: [{ name }] }),
+        ),
       )
       expect([answer.status, await answer.json()]).toMatchObject([
         400,
@@ -499,11 +495,10 @@ describe('a run of a model that waits, over HTTP', () => {
     for (const background of [false, true]) {
       provider.script(calls(['pick_color', { hue: 'a' }]))
       const answer = await handler(
-        new Request('http://127.0.0.1/api/agents/helper/run', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ input: 'Paint', clientTools, background }),
-        }),
+        new Request(
+          'http://127.0.0.1/api/agents/helper/run',
+          jsonRequest({ input: 'Paint', clientTools, background }),
+        ),
       )
       const result = await answer.json()
       expect(result).toMatchObject({

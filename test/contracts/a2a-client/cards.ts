@@ -1,6 +1,6 @@
 /** The server of the cards: each way has its own base. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening } from '../../listening.ts'
 import { WAYS, type Way } from './ways.ts'
 
 /** Where the servers are. */
@@ -27,14 +27,7 @@ export async function startCards(
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(cardOf(way, servers)))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  // It listens on a port, so its address is an object.
-  const { port } = server.address() as AddressInfo
-  const stop = async () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${port}`, stop }
+  return listening(server)
 }
 
 function cardOf({ of, version, binding, streaming }: Way, servers: Servers): object {

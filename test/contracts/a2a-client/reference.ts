@@ -1,5 +1,5 @@
 /** The reference SDK's express server, with an executor that does what it is asked. */
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { type AgentCard, type Message, type Part, Role, type Task, TaskState } from '@a2a-js/sdk'
 import {
   AgentEvent,
@@ -11,6 +11,7 @@ import {
 } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import express from 'express'
+import { listening } from '../../listening.ts'
 import { DATA, doingOf, FILE, waits } from './doings.ts'
 import { held } from './holds.ts'
 
@@ -144,13 +145,5 @@ export async function startReference() {
   const app = express()
   app.use('/rest', restHandler(common))
   app.use('/', jsonRpcHandler(common))
-  const server = app.listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  // It listens on a port, so its address is an object.
-  const { port } = server.address() as AddressInfo
-  const stop = async () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${port}`, stop }
+  return listening(createServer(app))
 }

@@ -26,7 +26,7 @@ const BOUNDS = { requestTimeoutMs: 4000, pollMs: 50, cancelTimeoutMs: 2000 } as 
 export const HOSTILE = 'hostile'
 
 /** The handler of the service. Its settings are {@link Others} as JSON. */
-export function clientHandler(state: State, settings = '{}'): Handler {
+export function handlerOn(state: State, settings = '{}'): Handler {
   const { cards, ...others } = JSON.parse(settings) as Others
   const allow = ['127.0.0.1']
   const origins = Object.values(others)

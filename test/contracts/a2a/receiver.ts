@@ -1,6 +1,7 @@
 /** A receiver of push notifications. Its paths select its behaviour. */
 import { createServer, type ServerResponse } from 'node:http'
 import { verifyWebhook, type Webhook } from '../../../src/index.ts'
+import { listening } from '../../listening.ts'
 import { OVERCODED, overcode } from '../overcoded.ts'
 import { WEBHOOK_SECRET } from './service.ts'
 
@@ -63,19 +64,10 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     if (isNew && path.startsWith(LOST)) return void response.destroy()
     response.writeHead(204).end()
   })
-  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-  const address = server.address()
-  const own = typeof address === 'object' ? (address?.port ?? 0) : 0
   return {
-    url: `http://127.0.0.1:${own}`,
-    port: own,
+    ...(await listening(server, port)),
     taken: path => received.filter(each => each.path === path),
     tries: path => tries.get(path) ?? 0,
-    stop: () =>
-      new Promise<void>(resolve => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
   }
 }
 

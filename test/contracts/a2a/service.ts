@@ -131,7 +131,7 @@ const common: A2AOptions = {
 }
 
 /** The options of the service. */
-export function a2aOptions(state: State, name = 'usual'): HandlerOptions {
+function optionsOf(state: State, name = 'usual'): HandlerOptions {
   const { a2a, runs = {} }: Setting = SETTINGS[name as SettingsName]
   return {
     production: true,
@@ -146,10 +146,11 @@ export function a2aOptions(state: State, name = 'usual'): HandlerOptions {
   }
 }
 
-/** The handler of the service. */
-export function a2aHandler(options: HandlerOptions): Handler {
-  const at = (basePath: string, a2a: A2AOptions, more: HandlerOptions = {}) =>
-    createHandler({ ...options, ...more, a2a: { ...common, basePath, ...a2a } })
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, name = 'usual', more: HandlerOptions = {}): Handler {
+  const options = { ...optionsOf(state, name), ...more }
+  const at = (basePath: string, a2a: A2AOptions, own: HandlerOptions = {}) =>
+    createHandler({ ...options, ...own, a2a: { ...common, basePath, ...a2a } })
   const { default: _, ...undecided } = common
   const mounts: Readonly<Record<string, Handler>> = {
     /** No option selects the agent. */

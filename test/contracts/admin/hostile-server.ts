@@ -1,7 +1,7 @@
 /** A hostile tool server. Its paths select how it misbehaves. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { listening } from '../../listening.ts'
 import { OVERCODED, overcode } from '../overcoded.ts'
-import { urlOf } from './listening.ts'
 
 type Reply = (
   message: { id?: number; method: string },
@@ -170,15 +170,9 @@ export async function startHostileServer(): Promise<HostileServer> {
     const message = JSON.parse(Buffer.concat(chunks).toString() || '{}')
     WAYS[path]?.(message, response, request)
   })
-  const url = await urlOf(server)
   return {
-    url,
+    ...(await listening(server)),
     open: path => open.get(path) ?? 0,
-    stop: () =>
-      new Promise<void>(resolve => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
   }
 }
 

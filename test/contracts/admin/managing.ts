@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
 import type { ToolServer } from '../../../src/index.ts'
 import { eventually } from '../../eventually.ts'
+import { listening } from '../../listening.ts'
 import { jsonRequest, run, stream } from '../http/client.ts'
 import { ask, post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
@@ -16,7 +17,6 @@ import {
   toolNames,
   untilStatus,
 } from './client.ts'
-import { urlOf } from './listening.ts'
 import { serveTools } from './served-tools.ts'
 
 const RUN = '/api/agents/caller/run'
@@ -304,9 +304,8 @@ export function managingCases(server: Server): void {
   })
 
   it('keeps a server that cannot be reached, and says why', async () => {
-    const gone = createServer()
-    const url = await urlOf(gone)
-    await new Promise(resolve => gone.close(resolve))
+    const { url, stop } = await listening(createServer())
+    await stop()
     const added = await addServer(server, { ...httpServer(), url })
     expect(added).toMatchObject({ status: 'error', toolCount: 0, connectedAt: null })
     expect(added.error).toBe('The tool server cannot be reached')

@@ -48,10 +48,15 @@ const caller = (manager: ToolServerManager) =>
     },
   })
 
-/** The options of the service. */
-export function adminOptions(state: State, stdio?: OpenStdio): HandlerOptions {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(
+  state: State,
+  _settings?: string,
+  more: HandlerOptions = {},
+  stdio?: OpenStdio,
+): Handler {
   const manager = newManager(stdio)
-  return {
+  return createHandler({
     production: false,
     registry: false,
     agents: { caller: caller(manager) },
@@ -72,10 +77,6 @@ export function adminOptions(state: State, stdio?: OpenStdio): HandlerOptions {
       allow: ['127.0.0.1'],
       stdio: { commands: ['mcp-server-everything'] },
     },
-  }
-}
-
-/** The handler of the service. */
-export function adminHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -189,9 +189,9 @@ const flow = new Workflow({
   },
 })
 
-/** The options of the service. */
-export function agUiOptions(state: State): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, _settings?: string, more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     agents: { talks, pays, orders, paints, recalls, facts, fails, waits, 'was-left': wasLeft },
     teams: { pair },
@@ -200,10 +200,6 @@ export function agUiOptions(state: State): HandlerOptions {
     state,
     middleware: [identify],
     plugins: [agUi()],
-  }
-}
-
-/** The handler of the service. */
-export function agUiHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -1,5 +1,6 @@
 /** What a page sees of a chat, and what it waits for. */
 import { expect } from 'vitest'
+import { jsonRequest } from '../http/client.ts'
 import {
   type Chat,
   type Client,
@@ -63,11 +64,7 @@ export async function openGate({ url, fetch: send = fetch }: Served, name: strin
 }
 
 export function post(body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit {
-  return {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  }
+  return jsonRequest(body, headers)
 }
 
 /** A stream without its keep-alive comments. */

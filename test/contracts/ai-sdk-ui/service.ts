@@ -5,9 +5,9 @@ import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
 import { identify } from '../identify.ts'
 import { agents, teams, workflows } from './agents.ts'
 
-/** The options of the service: with the settings `resume`, its runs outlive their pages. */
-export function aiSdkUiOptions(state: State, settings = 'leave'): HandlerOptions {
-  return {
+/** The handler of the service: with the settings `resume`, its runs outlive their pages. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'leave', more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     registry: false,
     agents,
@@ -16,10 +16,6 @@ export function aiSdkUiOptions(state: State, settings = 'leave'): HandlerOptions
     state,
     middleware: [identify],
     plugins: [aiSdkUi({ agent: 'says', resume: settings === 'resume' })],
-  }
-}
-
-/** The handler of the service. */
-export function aiSdkUiHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -4,8 +4,8 @@ import { lead, ModelAgent, type ModelSource } from '../../../src/adapters/model-
 import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
 import { identify } from '../identify.ts'
 
-/** The options of the service. */
-export function aiOptions(state: State, baseURL: string): HandlerOptions {
+/** The handler of the service. Its settings are the address of the provider. `more` is what a deployment adds. */
+export function handlerOn(state: State, baseURL = '', more: HandlerOptions = {}): Handler {
   const model: ModelSource = ({ apiKey = 'key-of-the-server' }) =>
     createOpenAICompatible({ name: 'provider-a', baseURL, apiKey, includeUsage: true })('model-1')
   const helper = new ModelAgent({
@@ -15,7 +15,7 @@ export function aiOptions(state: State, baseURL: string): HandlerOptions {
     corrections: true,
     tools: [{ name: 'weather.forecast', execute: () => ({ sunny: true }) }],
   })
-  return {
+  return createHandler({
     production: true,
     registry: false,
     logger: false,
@@ -26,10 +26,6 @@ export function aiOptions(state: State, baseURL: string): HandlerOptions {
     state,
     middleware: [identify],
     runs: { timeoutMs: 20_000 },
-  }
-}
-
-/** The handler of the service. */
-export function aiHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

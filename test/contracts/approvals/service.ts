@@ -60,9 +60,9 @@ const orders: Agent = new Agent({
   },
 })
 
-/** The options of the service. */
-export function approvalsOptions(state: State, settings = 'usual'): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     agents: { pays: paysOf(settings === 'later'), orders, echo: agents.echo! },
     state,
@@ -81,10 +81,6 @@ export function approvalsOptions(state: State, settings = 'usual'): HandlerOptio
         onExpiry: settings.startsWith('continue') ? 'continue' : 'refuse',
       }),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function approvalsHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

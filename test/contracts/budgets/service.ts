@@ -101,9 +101,9 @@ const SETTINGS: Readonly<Record<string, BudgetOptions | readonly BudgetOptions[]
   ],
 }
 
-/** The options of the service. */
-export function budgetsOptions(state: State, settings = 'usual'): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     agents: { calls, tells },
     teams: { both },
@@ -122,10 +122,6 @@ export function budgetsOptions(state: State, settings = 'usual'): HandlerOptions
       openai(),
       mcp({ tools: true }),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function budgetsHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

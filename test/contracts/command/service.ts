@@ -57,7 +57,7 @@ const agents = {
 }
 
 /** Makes the service. Ada and Bob may call it, with the tokens `for-ada` and `for-bob`. */
-export function commandHandler(state: State): Handler {
+export function handlerOn(state: State): Handler {
   return createHandler({
     agents,
     registry: false,

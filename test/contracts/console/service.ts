@@ -41,7 +41,7 @@ const mayDecide: Authorize = ({ request, run }, { identity }) =>
  * `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `known`: for
  * everyone whom the middleware knows, who is `dev`. `counted`: the same, with metrics that have a token of their own. `unstored`: without stored runs.
  */
-export function consoleHandler(settings = 'open', state?: State): Handler {
+export function handlerOn(state: State, settings = 'open'): Handler {
   const isGuarded = settings === 'guarded'
   if (settings === 'unstored') {
     return createHandler({
@@ -55,7 +55,7 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
     registry: new Registry(),
-    ...(state && { state }),
+    state,
     production: isGuarded,
     middleware: [isGuarded ? bearerAuth({ tokens: TOKENS }) : identified],
     runs: { keepInput: true, measure: true, store: 'all', disconnect: 'continue' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { toBase64 } from '../../../src/web/base64.ts'
-import { messagesOf } from '../http/client.ts'
+import { jsonRequest, messagesOf } from '../http/client.ts'
 import { get, type Server, streamRequest } from '../runs/client.ts'
 import { bytesOf } from './bytes.ts'
 import {
@@ -187,11 +187,7 @@ export function keepingCases(server: Server, { tellsLength = true } = {}): void 
   it('leaves the files of a plain run in its answer', async () => {
     const parts = [{ type: 'file', made: { size: 5000 }, mimeType: 'a/b' }]
     const input = JSON.stringify([{ type: 'artifact', artifactId: 'a', parts }])
-    const response = await fetch(`${server().url}/api/agents/says/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ input }),
-    })
+    const response = await fetch(`${server().url}/api/agents/says/run`, jsonRequest({ input }))
     const { artifacts, runId } = await response.json()
     expect(atob(artifacts[0].parts[0].data)).toHaveLength(5000)
     expect(await refusalAt(server, `/api/runs/${runId}/artifacts/a`)).toEqual([404, 'run_not_found'])

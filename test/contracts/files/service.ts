@@ -65,20 +65,17 @@ const own: FileStore = {
   has: name => stored.has(name),
 }
 
-/** The options of the service. */
-export function filesOptions(state: State, settings = 'usual'): HandlerOptions {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   const store = settings.startsWith('own') ? own : undefined
-  return {
+  return createHandler({
     production: true,
     agents: { says, hears },
     state,
     middleware: [identify],
     runs: runsOf(settings),
     plugins: [files({ maxFileBytes: MAX_FILE_BYTES, maxBytesPerOwner: MAX_BYTES_PER_OWNER, store })],
-  }
-}
-
-/** The handler of the service. */
-export function filesHandler(options: HandlerOptions): Handler {
-  return createHandler({ ...options, fallback: () => Response.json([...stored.keys()]) })
+    fallback: () => Response.json([...stored.keys()]),
+    ...more,
+  })
 }

@@ -116,9 +116,9 @@ const notBanned: Middleware = (_request, { identity }, next) => {
   return next()
 }
 
-/** The options of the service. */
-export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, name = 'usual', more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     agents,
     teams,
@@ -133,18 +133,15 @@ export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
     gateway: SETTINGS[name as SettingsName],
     // A proxy may stand before it, such as nginx in the tests.
     ...(name === 'narrow' && { trustProxy: 1 }),
-  }
+    fallback: probe,
+    ...more,
+  })
 }
 
 const refused = () => new Response('refused', { status: 401 })
 
 function isRefused(request: Request): boolean {
   return new URL(request.url).searchParams.get('refuse') === 'yes'
-}
-
-/** The handler of the service. */
-export function gatewayHandler(options: HandlerOptions): Handler {
-  return createHandler({ ...options, fallback: probe })
 }
 
 function probe(request: Request): Response {

@@ -88,9 +88,9 @@ const fails: Agent = new Agent({
   },
 })
 
-/** The options of the service. */
-export function guardsOptions(state: State): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, _settings?: string, more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     agents: { clerk, speaker, asks, fails },
     registry: false,
@@ -124,10 +124,6 @@ export function guardsOptions(state: State): HandlerOptions {
       aiSdkUi(),
       openai(),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function guardsHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -44,7 +44,10 @@ export async function ask(server: Server, path: string, init?: RequestInit): Pro
 type Fields = Readonly<Record<string, string>>
 
 /** A POST with a JSON body. */
-export function jsonRequest(body: unknown, headers: Fields = {}): RequestInit {
+export function jsonRequest(
+  body: unknown,
+  headers: Fields = {},
+): RequestInit & { headers: Record<string, string> } {
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

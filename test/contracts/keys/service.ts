@@ -56,8 +56,8 @@ const flow: Workflow = new Workflow({
   run: () => 'done',
 })
 
-/** The options of the service. */
-export function keysOptions(state: State, settings = 'usual'): HandlerOptions {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   const keys = callerKeys({
     authenticate: bearerIdentity({ tokens: { [ADMIN]: 'root' } }),
     scopes: ['approver'],
@@ -65,7 +65,7 @@ export function keysOptions(state: State, settings = 'usual'): HandlerOptions {
     ...(settings === 'few' && { maxKeys: 3 }),
     cacheMs: settings === 'forgetful' ? BRIEF_MS : 30_000,
   })
-  return {
+  return createHandler({
     production: true,
     agents: { says, asks, stays },
     teams: { pair },
@@ -84,10 +84,6 @@ export function keysOptions(state: State, settings = 'usual'): HandlerOptions {
       openai({ path: '/openai/v1' }),
       mcp({ tools: ['says', 'asks'] }),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function keysHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

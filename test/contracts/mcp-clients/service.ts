@@ -14,7 +14,7 @@ export interface Settings {
 /** Tokens name their users, but for one that nobody has. */
 const userOf = (token: string) => (token === 'wrong' ? undefined : { id: token })
 
-export function mcpClientsHandler(state: State, settings = ''): Handler {
+export function handlerOn(state: State, settings = ''): Handler {
   const { resource = 'https://tools.example/mcp', issuer = 'https://login.example' }: Settings = JSON.parse(
     settings || '{}',
   )

@@ -1,5 +1,6 @@
 /** How the endpoint is spoken to, in each revision. */
 import { describe, expect, it } from 'vitest'
+import { jsonRequest } from '../http/client.ts'
 import type { Server } from '../runs/client.ts'
 import { ask, begin, callOf, expectError, LEGACY, MODERN, resultOf, send, told } from './client.ts'
 
@@ -143,11 +144,7 @@ export function protocolCases(server: Server): void {
     it('has nothing below its path', async () => {
       for (const path of ['mcp/thinks', 'mcp/thinks/x', 'mcp/sse']) {
         const body = { ...message('ping') }
-        const options = {
-          method: 'POST',
-          body: JSON.stringify(body),
-          headers: { 'content-type': 'application/json' },
-        }
+        const options = jsonRequest(body)
         const answer = await told(fetch(`${server().url}/${path}`, options))
         expect(answer.status, answer.text).toBe(404)
       }

@@ -50,9 +50,9 @@ const multiply = tool({
   },
 })
 
-/** The options of the service. With the setting `later`, what was interrupted comes to its end. */
-export function mcpOptions(state: State, settings = 'usual'): HandlerOptions {
-  return {
+/** The handler of the service. With the setting `later`, what was interrupted comes to its end. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
+  return createHandler({
     ...agentsOf(settings === 'later'),
     production: true,
     registry: false,
@@ -77,10 +77,6 @@ export function mcpOptions(state: State, settings = 'usual'): HandlerOptions {
         secret: 'the same in every process of the contract',
       }),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function mcpHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

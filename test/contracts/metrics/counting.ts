@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MetricsHistory, MetricsStep } from '../../../src/features/metrics/history.ts'
 import { eventually } from '../../eventually.ts'
-import { askForSocket, messagesOf } from '../http/client.ts'
+import { askForSocket, jsonRequest, messagesOf } from '../http/client.ts'
 import {
   type Count,
   expectCounted,
@@ -89,13 +89,7 @@ export function countingCases(
 
   it('counts teams and workflows under their kind', async () => {
     const run = async (path: string) =>
-      (
-        await fetch(`${server().url}/api/${path}/run`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: '{"input":"hello"}',
-        })
-      ).text()
+      (await fetch(`${server().url}/api/${path}/run`, jsonRequest({ input: 'hello' }))).text()
     await Promise.all([run('teams/crew'), run('workflows/flow')])
     await eventually(async () => {
       const { byTeam, byWorkflow, byAgent } = await readJson(server)

@@ -34,9 +34,9 @@ const worker = (name: string) =>
 
 const agents = { worker: worker('worker'), 'quoted "one"\\': worker('quoted') }
 
-/** The options of the service. */
-export function metricsOptions(state: State): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, _settings?: string, more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     registry: false,
     agents,
@@ -53,10 +53,6 @@ export function metricsOptions(state: State): HandlerOptions {
       pricing: { 'acme/model-1': { prompt: 3, completion: 15 } },
       history: true,
     }),
-  }
-}
-
-/** The handler of the service. */
-export function metricsHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -4,7 +4,7 @@ import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { agents } from './agents.ts'
 
 /** Their keys are the deployment's tokens: each names its user, but for one that nobody has. */
-export function openaiClientsHandler(state: State): Handler {
+export function handlerOn(state: State): Handler {
   return createHandler({
     production: true,
     registry: false,

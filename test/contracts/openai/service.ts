@@ -183,9 +183,9 @@ const facts = new Agent({
 
 const desk = new Team({ name: 'desk', register: false, members: [talks], strategy: all })
 
-/** The options of the service. */
-export function openaiOptions(state: State): HandlerOptions {
-  return {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, _settings?: string, more: HandlerOptions = {}): Handler {
+  return createHandler({
     production: true,
     registry: false,
     agents: {
@@ -211,10 +211,6 @@ export function openaiOptions(state: State): HandlerOptions {
     limits: { maxBodyBytes: 2 * 1024 * 1024 },
     middleware: [identify],
     plugins: [openai()],
-  }
-}
-
-/** The handler of the service. */
-export function openaiHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -1,6 +1,6 @@
 /** A receiver of OTLP over HTTP on loopback (OTLP 1.9, "OTLP/HTTP", JSON). */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening } from '../../listening.ts'
 
 /** A span as it arrived. */
 export interface Received {
@@ -76,17 +76,11 @@ export async function startReceiver(): Promise<Receiver> {
     else counted.push(...countedIn(JSON.parse(body)))
     response.setHeader('content-type', 'application/json').end('{}')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listening(server)),
     spans,
     counted,
     text: () => bodies.join('\n'),
-    stop: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 

@@ -71,7 +71,7 @@ class AskedReader extends MetricReader {
 }
 
 /** Sends to the receiver at `url`. */
-export function otelHandler(state: State, url: string): Handler {
+export function handlerOn(state: State, url = ''): Handler {
   const traces = new TracerProvider({
     spanProcessors: [
       new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${url}/v1/traces` }) }),

@@ -2,11 +2,11 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { eventually } from '../../eventually.ts'
+import { listening } from '../../listening.ts'
 import { newFolder } from '../run-host/folder.ts'
 import { served } from '../served.ts'
 import type { Ask } from './cases.ts'
@@ -36,14 +36,13 @@ export async function startSecureServer(): Promise<SecureServer> {
     names.push('servername' in socket && socket.servername)
     response.end('ok')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port, stop } = await listening(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     certificate,
     names,
     async stop() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
+      await stop()
       await folder.remove()
     },
   }

@@ -8,9 +8,14 @@ import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'
 import { agents, gates } from '../runs/agents.ts'
 
-/** The options of the service. Runs of owners called `urgent-…` come first. */
-export function queueOptions(state: State, settings = 'usual'): HandlerOptions {
-  return {
+/** The handler of the service. Runs of owners called `urgent-…` come first. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
+  const probe = (request: Request): Response => {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
+    return Response.json(notes)
+  }
+  return createHandler({
     production: true,
     agents,
     state,
@@ -25,15 +30,7 @@ export function queueOptions(state: State, settings = 'usual'): HandlerOptions {
       }),
       sessions(),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function queueHandler(options: HandlerOptions): Handler {
-  const probe = (request: Request): Response => {
-    const { pathname, searchParams } = new URL(request.url)
-    if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
-    return Response.json(notes)
-  }
-  return createHandler({ ...options, fallback: mounted({}, probe) })
+    fallback: mounted({}, probe),
+    ...more,
+  })
 }

@@ -32,7 +32,7 @@ const PRICING = { 'provider-m/m-1': { prompt: 100_000, completion: 200_000 } }
 export type SettingsName = keyof typeof SETTINGS
 
 /** The options of the service. */
-export function runsOptions(state: State, name = 'usual'): HandlerOptions {
+function optionsOf(state: State, name = 'usual'): HandlerOptions {
   return {
     production: true,
     agents,
@@ -55,8 +55,9 @@ export function runsOptions(state: State, name = 'usual'): HandlerOptions {
   }
 }
 
-/** The handler of the service. */
-export function runsHandler(options: HandlerOptions): Handler {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, name = 'usual', more: HandlerOptions = {}): Handler {
+  const options = { ...optionsOf(state, name), ...more }
   const mounts: Readonly<Record<string, Handler>> = {
     open: createHandler({ ...options, prefix: '/open', runs: { ...options.runs, listAnonymous: true } }),
     none: createHandler({ ...options, prefix: '/none', runs: { store: 'none' } }),

@@ -7,7 +7,6 @@ import {
   createHandler,
   type Handler,
   type HandlerOptions,
-  type Registry,
   type State,
 } from '../../../src/index.ts'
 import { identify } from '../identify.ts'
@@ -42,24 +41,20 @@ const ALL = [
   schedule('ticks', { cron: '0 0 1 1 *', timezone: 'Asia/Tokyo', input: 'new year', owner: 'ada' }),
 ]
 
-/** The options of the service; the settings are the names of its schedules, if not all. */
-export function schedulesOptions(state: State, settings = 'usual', registry?: Registry): HandlerOptions {
+/** The handler of the service; the settings are the names of its schedules, if not all. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   const names = settings.split(',')
   const list = settings === 'usual' ? ALL : ALL.filter(({ name }) => names.includes(name))
-  return {
+  return createHandler({
     production: true,
-    ...(registry ? { registry } : { agents: { ticks, stuck } }),
+    ...(!more.registry && { agents: { ticks, stuck } }),
     state,
     middleware: [identify],
     runs: { maxRunningPerOwner: 2 },
     plugins: [schedules(list, { authenticate: bearerIdentity({ tokens: { [ADMIN]: 'admin' } }) })],
-  }
+    ...more,
+  })
 }
 
 /** The agents of the service. */
 export const AGENTS: readonly Agent[] = [ticks, stuck]
-
-/** The handler of the service. */
-export function schedulesHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
-}

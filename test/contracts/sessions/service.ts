@@ -68,13 +68,14 @@ export function sessionsOptions(state: State, settings = 'usual'): HandlerOption
   }
 }
 
-/** The handler of the service. */
-export function sessionsHandler(options: HandlerOptions): Handler {
+/** The handler of the service. `more` is what a deployment adds. */
+export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   return createHandler({
-    ...options,
+    ...sessionsOptions(state, settings),
     fallback(request) {
       gates.add(new URL(request.url).searchParams.get('gate') ?? '')
       return new Response('open')
     },
+    ...more,
   })
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { Webhook } from 'standardwebhooks'
 import { expect } from 'vitest'
 import type { WebhookPayload } from '../../../src/features/webhooks/plugin.ts'
+import { listening } from '../../listening.ts'
 import { OVERCODED, overcode } from '../overcoded.ts'
 
 /** A request to a path. */
@@ -67,12 +68,8 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     received.push({ path, headers, body: Buffer.concat(chunks).toString(), isTaken: !isRefused })
     if (!isRefused) response.writeHead(204).end()
   })
-  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-  const address = server.address()
-  const own = typeof address === 'object' ? (address?.port ?? 0) : 0
   return {
-    url: `http://127.0.0.1:${own}`,
-    port: own,
+    ...(await listening(server, port)),
     requests,
     payloads: (path, secret) =>
       requests(path)
@@ -81,10 +78,5 @@ export async function startReceiver(port = 0): Promise<Receiver> {
           expect(each.headers['content-type']).toBe('application/json')
           return verified(each, secret)
         }),
-    stop: () =>
-      new Promise<void>(resolve => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
   }
 }

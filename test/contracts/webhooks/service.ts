@@ -59,11 +59,14 @@ const TIMES = {
   calm: { retryMs: 4000, maxRetryMs: 4000, maxTries: 1000, timeoutMs: 1000 },
 } as const
 
-/** The options of the service. The settings are the address of the receiver, perhaps after a name of `TIMES`. */
-export function webhooksOptions(state: State, settings = ''): HandlerOptions {
+/**
+ * The handler of the service. The settings are the address of the receiver, perhaps after a name of `TIMES`. `more` is what a
+ * deployment adds.
+ */
+export function handlerOn(state: State, settings = '', more: HandlerOptions = {}): Handler {
   const [receiver = '', how = 'usual'] = settings.split(' ').toReversed()
   const { all, failures, annsEcho, contents, runs } = SECRETS
-  return {
+  return createHandler({
     production: true,
     logger: false,
     agents: { pays, fails, stays, echo: agents.echo! },
@@ -92,10 +95,6 @@ export function webhooksOptions(state: State, settings = ''): HandlerOptions {
         ...TIMES[how as keyof typeof TIMES],
       }),
     ],
-  }
-}
-
-/** The handler of the service. */
-export function webhooksHandler(options: HandlerOptions): Handler {
-  return createHandler(options)
+    ...more,
+  })
 }

@@ -8,6 +8,7 @@ import { bound } from '../../../src/stores/bound.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Transaction } from '../../../src/stores/store.ts'
 import { bytesOf } from '../../contracts/files/bytes.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventually } from '../../eventually.ts'
 import { never } from '../../support.ts'
 import { filePart, filesIn, NOTHING, ownStore, service } from './kit.ts'
@@ -172,11 +173,7 @@ it('where nobody can say whether a turn is kept, its files stay', async () => {
       }),
     )
   pass(HOUR)
-  await ask('/api/agents/says/run', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', prefer: 'respond-async' },
-    body: '{"input":"x"}',
-  })
+  await ask('/api/agents/says/run', jsonRequest({ input: 'x' }, { prefer: 'respond-async' }))
   await eventually(() => expect(logged.map(({ event }) => event)).toContain('files.failed'))
   isBroken = false
   pass(HOUR)

@@ -9,6 +9,7 @@ import {
   type RunInput,
   type RunOptions,
 } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 /** What a card looks like in these tests, and what takes its place. */
 export const CARD = /\b\d{4}-\d{4}\b/
@@ -48,15 +49,7 @@ export function text(said: string): RunEvent {
 /** Asks the agent. */
 export function ask(handler: Handler, body: object | string, path = 'agents/tested/run'): Promise<Response> {
   const json = typeof body === 'string' ? { input: body } : body
-  return Promise.resolve(
-    handler(
-      new Request(`http://localhost/api/${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(json),
-      }),
-    ),
-  )
+  return Promise.resolve(handler(new Request(`http://localhost/api/${path}`, jsonRequest(json))))
 }
 
 /** The events of a stream, without their times. */

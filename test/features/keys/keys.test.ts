@@ -1,14 +1,13 @@
-import { describe, expect, it } from 'vitest'
-import { localCalls } from '../../../src/core/transaction-calls.ts'
-import { createId, createKey } from '../../../src/features/keys/codec.ts'
-import { ENDED_MS, KEY_TRANSACTIONS, USED_MS } from '../../../src/features/keys/kept.ts'
-import { Keyring, MAX_KNOWN, MAX_UNKNOWN } from '../../../src/features/keys/keyring.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { deferred } from '../../../src/base/wake.ts'
+import { createId, createKey, idOf } from '../../../src/features/keys/codec.ts'
 import { callerKeys, keysAuth } from '../../../src/features/keys/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { createHandler, memoryState, platform } from '../../../src/index.ts'
 import { localState } from '../../../src/runs/stored/local-state.ts'
 import { bound } from '../../../src/stores/bound.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
-import type { Store } from '../../../src/stores/store.ts'
+import type { Store, Transaction } from '../../../src/stores/store.ts'
 import { sha256 } from '../../../src/web/digest.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventually } from '../../eventually.ts'
@@ -189,114 +188,140 @@ describe('a state that fails', () => {
   })
 })
 
-describe('what a process remembers', () => {
-  const ringOver = (store: Store, cacheMs: number) =>
-    new Keyring({ calls: localCalls(store, KEY_TRANSACTIONS), cacheMs, joins: true, changes: { count: 0 } })
+/** A store in memory, with the number of reads that look for a key. They answer when `held` lets them. */
+function counted() {
+  const inner = memoryStore()
+  const asked = { reads: 0, held: Promise.resolve() }
+  const store: Store = Object.assign(Object.create(inner), {
+    async read<T>(work: Parameters<typeof inner.read<T>>[0]) {
+      let isOfKeys = false
+      const found = inner.read(tx => {
+        const each = bound(tx as Transaction)
+        return work({
+          ...each,
+          get(collection, id) {
+            isOfKeys ||= collection === 'caller-key'
+            return each.get(collection, id)
+          },
+        })
+      })
+      if (!isOfKeys) return found
+      asked.reads++
+      await asked.held
+      return found
+    },
+  })
+  return { store, asked }
+}
 
+describe('what a process remembers', () => {
   it('is bounded, whatever clients send', async () => {
-    const ring = ringOver(memoryStore(), 300_000)
-    for (let count = 0; count < 10_000; count++) await ring.check(createKey(createId()))
-    expect(ring.size).toBe(MAX_UNKNOWN)
-    expect(MAX_KNOWN).toBe(10_000)
+    const { store, asked } = counted()
+    const { run } = service({ cacheMs: 300_000 }, { store })
+    const keys = Array.from({ length: 3000 }, () => createKey(createId()))
+    for (const key of keys) expect(await run(key)).toBe(401)
+    const readsFor = async (key: string) => {
+      asked.reads = 0
+      await run(key)
+      return asked.reads
+    }
+    expect([await readsFor(keys.at(-1)!), await readsFor(keys[0]!)]).toEqual([0, 1])
   })
 
   it('costs the state one question for many requests, of keys that there are and that there are not', async () => {
-    const inner = memoryStore()
-    let reads = 0
-    const store: Store = Object.assign(Object.create(inner), {
-      async read<T>(work: Parameters<typeof inner.read<T>>[0]) {
-        reads++
-        return inner.read(work)
-      },
-    })
-    const ring = ringOver(store, 300_000)
-    const { calls } = ringOver(inner, 0)
-    for (const isThere of [true, false]) {
-      const id = createId()
-      const key = createKey(id)
-      const terms = { owner: 'ada', name: 'x', scopes: ['run'] }
-      if (isThere) await calls.issue('keys', { ...terms, id, digest: await sha256(key) }, 10)
-      reads = 0
-      const found = await Promise.all(Array.from({ length: 50 }, () => ring.check(key)))
-      await ring.check(key)
+    const { store, asked } = counted()
+    const { issue, run } = service({ cacheMs: 300_000 }, { store })
+    const id = createId()
+    for (const [key, status] of [
+      [(await issue()).key, 200],
+      [createKey(id), 401],
+    ] as const) {
+      asked.reads = 0
+      const statuses = await Promise.all(Array.from({ length: 50 }, () => run(key)))
+      expect([new Set([...statuses, await run(key)]), asked.reads]).toEqual([new Set([status]), 1])
       // A secret that is wrong costs no question either.
-      expect(await ring.check(createKey(id))).toBeUndefined()
-      expect([new Set(found.map(each => each !== undefined)), reads]).toEqual([new Set([isThere]), 1])
+      expect([await run(createKey(idOf(key)!)), asked.reads]).toEqual([401, 1])
     }
   })
 
   it('is nothing that was read before a change', async () => {
-    const inner = memoryStore()
-    const { calls } = ringOver(inner, 0)
-    const id = createId()
-    const key = createKey(id)
-    await calls.issue('keys', { owner: 'ada', name: 'x', scopes: ['run'], id, digest: await sha256(key) }, 10)
-    let go = () => {}
-    const held = new Promise<void>(resolve => {
-      go = resolve
-    })
-    const store: Store = Object.assign(Object.create(inner), {
-      async read<T>(work: Parameters<typeof inner.read<T>>[0]) {
-        const found = await inner.read(work)
-        await held
-        return found
-      },
-    })
-    const ring = ringOver(store, 300_000)
-    const early = ring.check(key)
-    await ring.change(each => each.revoke('keys', id))
-    const late = ring.check(key)
-    go()
-    expect((await early)?.id).toBe(id)
-    expect(await late).toBeUndefined()
-    expect(await ring.check(key)).toBeUndefined()
+    const { store, asked } = counted()
+    const { issue, revoke, run } = service({ cacheMs: 300_000 }, { store })
+    const issued = await issue()
+    const { promise, resolve } = deferred<void>()
+    asked.held = promise
+    const early = run(issued.key)
+    await eventually(() => expect(asked.reads).toBe(1))
+    await revoke(issued)
+    const late = run(issued.key)
+    await eventually(() => expect(asked.reads).toBe(2))
+    resolve()
+    // What the first one has read lets in neither it nor anybody after it.
+    expect([await early, await late, await run(issued.key)]).toEqual([401, 401, 401])
   })
 })
 
 describe('what is kept', () => {
-  const store = memoryStore()
-  const works = KEY_TRANSACTIONS
-  const at = <T>(now: number, work: (tx: Parameters<typeof works.writes.use>[0]) => T): T =>
-    store.write(tx => work({ ...bound(tx), now }))
   const HOUR = 60 * 60 * 1000
-
-  it('has the last use once an hour', () => {
-    const writes: (number | undefined)[] = []
-    at(0, tx => works.writes.issue(tx, { id: 'a', owner: 'o', name: 'n', scopes: [], digest: 'd' }, 10))
-    for (const now of [1, 2, HOUR, HOUR + 1, 2 * HOUR]) {
-      at(now, tx => works.writes.use(tx, 'a'))
-      writes.push(at(now, tx => works.reads.find(tx, 'a'))?.lastUsedAt)
+  const begun = Date.parse('2026-01-01T00:00:00Z')
+  /** Each call is another process on one store, at another time. */
+  const processes = () => {
+    const store = memoryStore()
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(begun)
+    onTestFinished(() => clock.mockRestore())
+    return (after: number) => {
+      clock.mockReturnValue(begun + after)
+      return { ...service({}, { store }), store }
     }
-    expect(USED_MS).toBe(HOUR)
-    expect(writes).toEqual([1, 1, 1, HOUR + 1, HOUR + 1])
+  }
+  const root = { headers: { authorization: 'Bearer root' } }
+
+  it('has the last use once an hour', async () => {
+    const at = processes()
+    const { key, id } = await at(0).issue()
+    const written: number[] = []
+    for (const after of [1, 2, HOUR, HOUR + 1, 2 * HOUR]) {
+      const { run, ask } = at(after)
+      expect(await run(key)).toBe(200)
+      const { lastUsedAt } = await (await ask(`keys/${id}`, root)).json()
+      written.push(Date.parse(lastUsedAt) - begun)
+    }
+    expect(written).toEqual([1, 1, 1, HOUR + 1, HOUR + 1])
   })
 
-  it('has no digest of a key that is revoked, and goes after a while', () => {
-    at(HOUR, tx => works.writes.rotate(tx, 'a', 'e', 1000))
-    expect(at(HOUR, tx => works.reads.find(tx, 'a'))).toMatchObject({
-      digest: 'e',
-      previous: { digest: 'd' },
-    })
-    at(HOUR, tx => works.writes.revoke(tx, 'a'))
-    const kept = at(HOUR, tx => works.reads.find(tx, 'a'))
-    expect(kept).toMatchObject({ revokedAt: HOUR, digest: undefined, previous: undefined })
-    at(HOUR, tx => works.writes.use(tx, 'a'))
-    const later = HOUR + ENDED_MS + 1
-    at(later, tx => works.writes.issue(tx, { id: 'b', owner: 'o', name: 'n', scopes: [], digest: 'd' }, 10))
-    expect(at(later, tx => works.reads.find(tx, 'a'))).toBeUndefined()
+  it('has no digest of a key that is revoked, and goes after a while', async () => {
+    const at = processes()
+    const { issue, ask, revoke, store } = at(0)
+    const issued = await issue()
+    const rotation = jsonRequest({ graceMs: 1000 }, root.headers)
+    const { key } = await (await ask(`keys/${issued.id}/rotate`, rotation)).json()
+    const digests = await Promise.all([issued.key, key].map(sha256))
+    const kept = () => JSON.stringify(store.read(tx => tx.get('caller-key', issued.id)))
+    for (const digest of digests) expect(kept()).toContain(digest)
+    await revoke(issued)
+    for (const digest of digests) expect(kept()).not.toContain(digest)
+    // A use does not make it last.
+    expect(await at(HOUR).run(key)).toBe(401)
+    const month = 30 * 24 * HOUR
+    for (const [after, status] of [
+      [month - 1, 200],
+      [month, 404],
+    ] as const) {
+      const { issue, ask } = at(after)
+      await issue()
+      expect((await ask(`keys/${issued.id}`, root)).status).toBe(status)
+    }
   })
 
-  it('is deleted with its owner, however much it is', () => {
-    for (let count = 0; count < 250; count++) {
-      const owner = count % 2 === 0 ? 'even' : 'odd'
-      at(1, tx =>
-        works.writes.issue(tx, { id: `k${count}`, owner, name: 'n', scopes: [], digest: 'd' }, 1000),
-      )
-    }
-    let deleted = 0
-    for (let ids = ['']; ids.length > 0; deleted += ids.length)
-      ids = [...at(2, tx => works.writes.forget(tx, 'even'))]
-    expect(deleted).toBe(125)
-    expect(at(2, tx => works.reads.find(tx, 'k1'))?.owner).toBe('odd')
+  it('is deleted with its owner, however much it is', async () => {
+    const keys = callerKeys({ authenticate, maxKeys: 1000 })
+    const { issue, ask } = service({}, { plugins: [keys, sessions()], middleware: [keysAuth(keys)] })
+    const { key } = await issue({ owner: 'even', scopes: ['all'] })
+    for (let count = 0; count < 250; count++) await issue({ owner: count % 2 === 0 ? 'even' : 'odd' })
+    const headers = { authorization: `Bearer ${key}` }
+    expect((await ask('users/me', { method: 'DELETE', headers })).status).toBe(204)
+    const left = async (owner: string) =>
+      (await (await ask(`keys?owner=${owner}&limit=100`, root)).json()).keys.length
+    expect([await left('even'), await left('odd')]).toEqual([0, 100])
   })
 })

@@ -59,7 +59,7 @@ async function told(
   body: object,
   method: string,
 ) {
-  const init = method === 'GET' ? {} : jsonRequest(body)
+  const init: RequestInit = method === 'GET' ? {} : jsonRequest(body)
   const headers = { ...Object(init.headers), authorization: `Bearer ${key}` }
   const response = await ask(path, { ...init, method, headers })
   const text = await response.text()

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type PrettyLogOptions, prettyLog } from '../../../src/features/logs/index.ts'
 import { Agent, createHandler, type LogEntry } from '../../../src/index.ts'
 import { codePoint } from '../../code-point.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 function written(options: PrettyLogOptions = {}) {
   const texts: string[] = []
@@ -18,11 +19,7 @@ describe('a log for people', () => {
     const echo = new Agent({ name: 'echo', register: false, run: () => 'hi' })
     const handler = createHandler({ agents: { echo }, registry: false, logger: log })
     const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
-    await ask('/api/agents/echo/run', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"input":"x"}',
-    })
+    await ask('/api/agents/echo/run', jsonRequest({ input: 'x' }))
     await ask('/nowhere')
     expect(texts).toHaveLength(2)
     expect(texts[0]).toMatch(

@@ -13,6 +13,7 @@ import {
   memoryState,
   type RunEvent,
 } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 const NASTY = 'a\u001b[31m\nb\u202e'
 
@@ -33,11 +34,10 @@ async function entriesOf(events: readonly RunEvent[], options: HandlerOptions = 
     ...options,
   })
   const response = await handler(
-    new Request('http://127.0.0.1/api/agents/says/run', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': 'r-1' },
-      body: '{"input":"a secret"}',
-    }),
+    new Request(
+      'http://127.0.0.1/api/agents/says/run',
+      jsonRequest({ input: 'a secret' }, { 'x-request-id': 'r-1' }),
+    ),
   )
   await response.text()
   expect(JSON.stringify(entries)).not.toContain('secret')

@@ -2,16 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { Stats } from '../../../src/features/metrics/stats.ts'
 import { createHandler, type InputRequest, MetricsExporter, Registry } from '../../../src/index.ts'
 import { asking } from '../../contracts/fixture/asking.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 const make = () => {
   const metricsExporter = new MetricsExporter()
   const handler = createHandler({ agents: asking, registry: new Registry(), logger: false, metricsExporter })
   const post = async (path: string, body: object) => {
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }
+    const init = jsonRequest(body)
     const response = await handler(new Request(`http://127.0.0.1/api/${path}`, init))
     return (await response.json()) as { runId: string; requests: readonly InputRequest[] }
   }

@@ -5,6 +5,7 @@ import { createLocalStorage } from '../../../src/features/metrics/local-storage.
 import { Agent, createHandler, EventBus, MetricsExporter, type RunEvent } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventually } from '../../eventually.ts'
 
 function serve(agent: object, metricsExporter = new MetricsExporter()) {
@@ -15,7 +16,7 @@ function serve(agent: object, metricsExporter = new MetricsExporter()) {
     metricsExporter,
   })
   const run = async () => {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"input":"x"}' }
+    const init = jsonRequest({ input: 'x' })
     return (await handler(new Request('http://127.0.0.1/api/agents/odd/run', init))).status
   }
   const text = async () => (await handler(new Request('http://127.0.0.1/api/metrics'))).text()

@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { type OtelOptions, otel, SCHEMA_URL } from '../../../src/features/otel/plugin.ts'
 import { createHandler, type HandlerOptions, memoryState, type Servable } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 /** A span of the client, as its `traceparent`. */
 export const CLIENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' } as const
@@ -58,11 +59,7 @@ export function traced(
     /** Asks for a run and reads all of its answer. */
     async run(path: string, body: object, headers: Record<string, string> = {}) {
       const response = await handler(
-        new Request(`http://localhost/api/${path}/run`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: JSON.stringify(body),
-        }),
+        new Request(`http://localhost/api/${path}/run`, jsonRequest(body, headers)),
       )
       const answer = await response.json()
       await provider.forceFlush()

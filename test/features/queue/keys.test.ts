@@ -4,6 +4,7 @@ import { queue } from '../../../src/features/queue/plugin.ts'
 import { Agent, createHandler } from '../../../src/index.ts'
 import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 it('leaves nothing of a key whose run is refused, and takes the key again once there is a place', async () => {
   let open = () => {}
@@ -27,13 +28,7 @@ it('leaves nothing of a key whose run is refused, and takes the key again once t
     logger: false,
   })
   const start = (headers: Record<string, string>) =>
-    handler(
-      new Request('http://a.example/api/agents/gated/run', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ input: 'hi' }),
-      }),
-    )
+    handler(new Request('http://a.example/api/agents/gated/run', jsonRequest({ input: 'hi' }, headers)))
   const keys = () => store.write(tx => tx.count('queued-key'))
   const background = { prefer: 'respond-async' }
   expect((await start(background)).status).toBe(202)

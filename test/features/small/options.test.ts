@@ -12,6 +12,7 @@ import {
 } from '../../../src/core-entry.ts'
 import { type FileStore, files } from '../../../src/features/files/plugin.ts'
 import { tools } from '../../../src/features/small/tools.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { untyped } from '../../support.ts'
 
 const WRONG: [named: string, make: () => unknown][] = [
@@ -81,11 +82,7 @@ describe('a small plugin', () => {
 
   it('keeps corrections where there is a state, and says what to give where there is none', async () => {
     const kept = { ...echo, corrections: true } as const
-    const correct = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"originalValue":"a","correctedValue":"b"}',
-    }
+    const correct = jsonRequest({ originalValue: 'a', correctedValue: 'b' })
     const options = { agents: { kept }, plugins: [corrections()] }
     expect(
       (await ask({ ...options, state: memoryState() }, '/api/agents/kept/corrections', correct)).status,

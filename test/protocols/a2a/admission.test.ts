@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { platform } from '../../../src/http/platform.ts'
 import { Agent, createHandler, type HandlerOptions, memoryState } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventually } from '../../eventually.ts'
 
 /** A service whose agent waits until it is let go, then asks its client for more; two tasks of a client may be at work. */
@@ -28,11 +29,10 @@ function make(more: HandlerOptions = {}) {
   const send = async (ip: string | undefined, taskId?: string) => {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], taskId }
     const params = { message, configuration: { returnImmediately: true } }
-    const request = new Request('http://127.0.0.1/', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
-    })
+    const request = new Request(
+      'http://127.0.0.1/',
+      jsonRequest({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, { 'a2a-version': '1.0' }),
+    )
     const { result, error } = await (await handler(request, platform({ ip }))).json()
     return (result?.task.id ?? error.message) as string
   }

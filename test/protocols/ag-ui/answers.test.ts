@@ -1,11 +1,11 @@
 import type { Interrupt } from '@ag-ui/client'
 import { describe, expect, it } from 'vitest'
-import { createHandler, memoryState } from '../../../src/index.ts'
-import { agUiOptions } from '../../contracts/ag-ui/service.ts'
+import { memoryState } from '../../../src/index.ts'
+import { handlerOn } from '../../contracts/ag-ui/service.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventsIn, type Told } from './told.ts'
 
-const handler = createHandler({ ...agUiOptions(memoryState()), logger: false })
+const handler = handlerOn(memoryState(), undefined, { logger: false })
 
 async function post(body: object): Promise<Told[]> {
   const init = jsonRequest({ threadId: 'thread', runId: 'theirs', tools: [], context: [], ...body })

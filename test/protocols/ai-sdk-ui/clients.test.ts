@@ -4,12 +4,12 @@ import { memoryState } from '../../../src/index.ts'
 import { answeringCases } from '../../contracts/ai-sdk-ui/answering.ts'
 import { CLIENTS, inProcess } from '../../contracts/ai-sdk-ui/clients.ts'
 import { leavingCases, resumingCases } from '../../contracts/ai-sdk-ui/leaving.ts'
-import { aiSdkUiHandler, aiSdkUiOptions } from '../../contracts/ai-sdk-ui/service.ts'
+import { handlerOn } from '../../contracts/ai-sdk-ui/service.ts'
 import { askingCases } from '../../contracts/ai-sdk-ui.ts'
 
 describe.each(CLIENTS)('a chat of AI SDK $version', client => {
   const serve = (settings: string) => {
-    const service = inProcess(aiSdkUiHandler({ ...aiSdkUiOptions(memoryState(), settings), logger: false }))
+    const service = inProcess(handlerOn(memoryState(), settings, { logger: false }))
     return () => service
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../../contracts/ai-sdk-ui/clients.ts'
 import { begun, stopIn } from '../../contracts/ai-sdk-ui/leaving.ts'
 import { expectAnswer, fateOf, last, post, said } from '../../contracts/ai-sdk-ui/page.ts'
-import { aiSdkUiHandler, aiSdkUiOptions } from '../../contracts/ai-sdk-ui/service.ts'
+import { handlerOn } from '../../contracts/ai-sdk-ui/service.ts'
 import { eventually } from '../../eventually.ts'
 
 const own = (): string => `ann-${crypto.randomUUID()}`
@@ -27,7 +27,7 @@ const agentSaid = (id: string, text: string): Message => ({
 })
 
 describe.each(['leave', 'resume'])('with the settings %s', settings => {
-  const service = inProcess(aiSdkUiHandler({ ...aiSdkUiOptions(memoryState(), settings), logger: false }))
+  const service = inProcess(handlerOn(memoryState(), settings, { logger: false }))
 
   describe.each(CLIENTS)('a chat of AI SDK $version', client => {
     const begin = (options: ChatOptions) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../../src/index.ts'
 import { CLIENTS, inProcess, open, type Part } from '../../contracts/ai-sdk-ui/clients.ts'
 import { calls, last, post } from '../../contracts/ai-sdk-ui/page.ts'
-import { aiSdkUiHandler, aiSdkUiOptions } from '../../contracts/ai-sdk-ui/service.ts'
+import { handlerOn } from '../../contracts/ai-sdk-ui/service.ts'
 
 const newest = CLIENTS.at(-1)!
 
@@ -11,7 +11,7 @@ const newest = CLIENTS.at(-1)!
 let amounts = 1000
 
 describe.each(['leave', 'resume'])('with the settings %s', settings => {
-  const handler = aiSdkUiHandler({ ...aiSdkUiOptions(memoryState(), settings), logger: false })
+  const handler = handlerOn(memoryState(), settings, { logger: false })
   const service = inProcess(handler)
 
   const paid = async (amount: number) => {

@@ -1,12 +1,13 @@
 /** Bodies and paths that no page sends, and runs that take too long. */
 import { describe, expect, it } from 'vitest'
-import { memoryState } from '../../../src/index.ts'
+import { type HandlerOptions, memoryState } from '../../../src/index.ts'
 import { CLIENTS, inProcess, open } from '../../contracts/ai-sdk-ui/clients.ts'
 import { last, post, said } from '../../contracts/ai-sdk-ui/page.ts'
-import { aiSdkUiHandler, aiSdkUiOptions } from '../../contracts/ai-sdk-ui/service.ts'
+import { handlerOn } from '../../contracts/ai-sdk-ui/service.ts'
 
-const options = { ...aiSdkUiOptions(memoryState()), logger: false as const }
-const handler = aiSdkUiHandler(options)
+const serviceWith = (more: HandlerOptions = {}) =>
+  handlerOn(memoryState(), 'leave', { logger: false, ...more })
+const handler = serviceWith()
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 const user = (rest: object) => ({ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'x' }], ...rest })
@@ -77,7 +78,7 @@ describe('a chat that is asked with', () => {
 
 describe.each(CLIENTS)('a chat of AI SDK $version', client => {
   it('ends with an error where its run takes too long, and keeps what was said', async () => {
-    const brief = inProcess(aiSdkUiHandler({ ...options, runs: { timeoutMs: 100 } }))
+    const brief = inProcess(serviceWith({ runs: { timeoutMs: 100 } }))
     const opened = open(client, brief, 'agents/waits')
     await opened.chat.sendMessage({ text: crypto.randomUUID() })
     expect([opened.chat.status, opened.chat.error?.message]).toEqual(['error', 'Internal server error'])
@@ -94,8 +95,7 @@ describe('an error that middleware makes', () => {
     ['no JSON', '', null],
     ['', '', null],
   ])('is its text, whatever it is: %j', async (problem, text, code) => {
-    const refusing = aiSdkUiHandler({
-      ...options,
+    const refusing = serviceWith({
       middleware: [
         () => new Response(problem, { status: 403, headers: { 'content-type': 'application/problem+json' } }),
       ],

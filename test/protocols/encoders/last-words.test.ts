@@ -6,6 +6,7 @@ import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
 import { mcp } from '../../../src/protocols/mcp/plugin.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 const agent = (name: string, text: string, message: RunInput) =>
   new Agent({ name, register: false, run: () => ({ text, message }) })
@@ -21,13 +22,7 @@ const handler = createHandler({
 })
 
 const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<string> => {
-  const response = await handler(
-    new Request(`http://127.0.0.1${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    }),
-  )
+  const response = await handler(new Request(`http://127.0.0.1${path}`, jsonRequest(body, headers)))
   expect(response.status).toBe(200)
   return response.text()
 }

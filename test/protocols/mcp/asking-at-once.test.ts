@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Agent, createHandler } from '../../../src/index.ts'
 import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -21,15 +22,13 @@ it('asks a client on its stream at once, however soon another answer would come 
   })
   const post = (method: string, params: object, headers: Record<string, string> = {}) =>
     handler(
-      new Request('http://localhost/mcp', {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          ...headers,
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      }),
+      new Request(
+        'http://localhost/mcp',
+        jsonRequest(
+          { jsonrpc: '2.0', id: 1, method, params },
+          { accept: 'application/json, text/event-stream', ...headers },
+        ),
+      ),
     )
   const begun = await post('initialize', {
     protocolVersion: '2025-11-25',

@@ -1,6 +1,7 @@
 /** Which hosts and pages reach the endpoint: a page may have had its own name resolved to this machine (DNS rebinding). */
 import { describe, expect, it } from 'vitest'
 import { type HandlerOptions, platform } from '../../../src/index.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { serve } from './calling.ts'
 
 interface Reached {
@@ -123,11 +124,7 @@ describe('with `allowedHosts`', () => {
 
 it('takes the host of the address where no header says it', async () => {
   const { handler } = serve({ tools: true, allowedHosts: ['tools.example.com'] })
-  const init = {
-    method: 'POST',
-    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-    headers: { 'content-type': 'application/json' },
-  }
+  const init = jsonRequest({ jsonrpc: '2.0', id: 1, method: 'ping' })
   const statusOf = async (url: string) => (await handler(new Request(url, init))).status
   expect(await statusOf('http://tools.example.com/mcp')).toBe(200)
   expect(await statusOf('http://evil.example/mcp')).toBe(403)

@@ -11,6 +11,7 @@ import {
   type RunOptions,
 } from '../../../src/index.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 /** What an agent has heard last. */
 const last: { heard?: { readonly input: RunInput; readonly options: RunOptions } } = {}
@@ -38,13 +39,7 @@ const handler = createHandler({
 /** Sends a body: gives what the agent heard, or the error. */
 async function send(path: string, json: unknown) {
   delete last.heard
-  const response = await handler(
-    new Request(`http://h/v1/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(json),
-    }),
-  )
+  const response = await handler(new Request(`http://h/v1/${path}`, jsonRequest(json)))
   const text = await response.text()
   const { error } = response.headers.get('content-type') === 'application/json' ? JSON.parse(text) : {}
   return { status: response.status, text, error: error ?? undefined, heard: lastHeard() }

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { Agent, createHandler, type Handler, type HandlerOptions, memoryState } from '../../../src/index.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 const asks = new Agent({
   name: 'asks',
@@ -27,7 +28,7 @@ const serve = (runs: NonNullable<HandlerOptions['runs']>): Handler =>
   })
 
 async function send(handler: Handler, path: string, body?: object) {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const init = jsonRequest(body)
   const answer = await handler(new Request(`http://localhost/v1/${path}`, body && init))
   const told = (await answer.json()) as {
     readonly id: string

@@ -12,6 +12,7 @@ import {
   tool,
 } from '../../../src/index.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 
 interface Item {
   readonly id: string
@@ -72,11 +73,10 @@ const handler = createHandler({
 async function create(model: string, input: unknown, previous?: string): Promise<Told> {
   const tools = [{ type: 'function', name: 'hue' }]
   const answer = await handler(
-    new Request('http://localhost/v1/responses', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input, tools, previous_response_id: previous }),
-    }),
+    new Request(
+      'http://localhost/v1/responses',
+      jsonRequest({ model, input, tools, previous_response_id: previous }),
+    ),
   )
   expect(answer.status).toBe(200)
   return (await answer.json()) as Told

@@ -30,6 +30,7 @@ import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { asking } from '../../contracts/fixture/asking.ts'
 import { doing, restarting } from '../../contracts/fixture/restarting.ts'
+import { jsonRequest } from '../../contracts/http/client.ts'
 import { identify } from '../../contracts/identify.ts'
 import { openGate } from '../../contracts/run-host/scripted.ts'
 
@@ -484,11 +485,7 @@ describe('the server', async () => {
   }
 
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
+    ask(path, jsonRequest(body, headers))
 
   const names = { agent: ['echo', 'calculator', 'summarizer'], team: ['desk'], workflow: ['digest'] }
   const inputs = ['What is 2 * (3 + 4)?', 'A sentence. Another sentence, which is longer.']
@@ -578,13 +575,7 @@ describe('the server', async () => {
   it('answers runs that wait as documented', async () => {
     const asked = createHandler({ agents: asking, registry: new Registry(), logger: false })
     const send = (path: string, body: object, headers: Record<string, string> = {}) =>
-      asked(
-        new Request(`http://127.0.0.1/api/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: JSON.stringify(body),
-        }),
-      )
+      asked(new Request(`http://127.0.0.1/api/${path}`, jsonRequest(body, headers)))
     const begin = async () => {
       const response = await send('agents/orders/run', { input: 'order' })
       const { runId, requests } = (await response.clone().json()) as RunResult

@@ -2,10 +2,7 @@
 import process from 'node:process'
 import type { Handler } from '../../../src/index.ts'
 import { stdio } from '../../../src/runtimes/stdio.ts'
-import { adminHandler, adminOptions } from '../../contracts/admin/service.ts'
+import { handlerOn } from '../../contracts/admin/service.ts'
 import { stateAt } from './state.ts'
 
-const { DATABASE } = process.env
-const state = await stateAt(DATABASE)
-
-export const handler: Handler = adminHandler(adminOptions(state, stdio))
+export const handler: Handler = handlerOn(await stateAt(process.env.DATABASE), undefined, {}, stdio)

@@ -36,7 +36,7 @@ export const handler: Handler = createHandler({
 })
 
 /** Prints the server's address, and closes the server on SIGTERM. */
-export function endWell(server: RunningServer): void {
+export function tell(server: RunningServer): void {
   process.once('SIGTERM', async () => {
     await server.close({ graceMs: Number(GRACE_MS) })
     console.log('closed')

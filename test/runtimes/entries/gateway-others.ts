@@ -3,12 +3,12 @@ import process from 'node:process'
 import { memoryState } from '../../../src/index.ts'
 import { createSocketServer } from '../../../src/protocols/event-socket/socket/index.ts'
 import { type Fetch, serve } from '../../../src/runtimes/node.ts'
-import { gatewayHandler, gatewayOptions, RECOVERY_MS } from '../../contracts/gateway/service.ts'
+import { handlerOn, RECOVERY_MS } from '../../contracts/gateway/service.ts'
 
 const WAYS: Readonly<Record<string, () => Fetch>> = {
   attached,
   bare,
-  usual: () => gatewayHandler(gatewayOptions(memoryState())),
+  usual: () => handlerOn(memoryState()),
 }
 
 function attached(): Fetch {
@@ -16,9 +16,7 @@ function attached(): Fetch {
     recovery: { maxMs: RECOVERY_MS },
     namespaces: { '/own': { onEvent: (_socket, event, args, ack) => ack?.(event, ...args) } },
   })
-  const options = gatewayOptions(memoryState())
-  const handler = gatewayHandler({
-    ...options,
+  const handler = handlerOn(memoryState(), 'usual', {
     gateway: { server: own, namespace: '/joined', authenticate: () => ({ id: 'anyone' }) },
   })
   return (request, platform) =>
@@ -29,7 +27,7 @@ function attached(): Fetch {
 
 /** Calls the handler as a framework's route handler does. */
 function bare(): Fetch {
-  const handler = gatewayHandler(gatewayOptions(memoryState()))
+  const handler = handlerOn(memoryState())
   return request => handler(request)
 }
 

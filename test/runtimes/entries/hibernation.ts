@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import type { GatewayOptions } from '../../../src/index.ts'
 import { durableObjects, durableState, worker } from '../../../src/runtimes/cloudflare.ts'
-import { gatewayHandler, gatewayOptions } from '../../contracts/gateway/service.ts'
+import { handlerOn } from '../../contracts/gateway/service.ts'
 import { counted, counting } from './counting.ts'
 
 const { RECOVERY, AUTHENTICATE, TOKENS } = env as {
@@ -17,9 +17,8 @@ const authenticate: GatewayOptions['authenticate'] = async ({ auth }) => {
   return typeof auth.user === 'string' ? { id: auth.user } : undefined
 }
 
-const handler = gatewayHandler({
-  // The middleware of `scoped` knows tokens.
-  ...gatewayOptions(durableState({ gateways: 1 }), TOKENS === 'on' ? 'scoped' : 'usual'),
+// The middleware of `scoped` knows tokens.
+const handler = handlerOn(durableState({ gateways: 1 }), TOKENS === 'on' ? 'scoped' : 'usual', {
   gateway: {
     recovery: RECOVERY === 'on',
     limits: { pingInterval: 1500, pingTimeout: 1000 },

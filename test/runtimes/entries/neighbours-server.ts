@@ -5,7 +5,7 @@ import type { RunningServer } from '../../../src/runtimes/server.ts'
 import { agents as taskAgents } from '../../contracts/a2a/agents.ts'
 import { notes, sleep } from '../../contracts/fixture/record.ts'
 import { agents, gates } from '../../contracts/runs/agents.ts'
-import { runsHandler, runsOptions } from '../../contracts/runs/service.ts'
+import { handlerOn } from '../../contracts/runs/service.ts'
 import { stateAt } from './state.ts'
 
 const state = await stateAt(process.env.DATABASE)
@@ -43,8 +43,7 @@ const pours = new Agent({
   },
 })
 
-export const handler: Handler = runsHandler({
-  ...runsOptions(state),
+export const handler: Handler = handlerOn(state, 'usual', {
   agents: { ...taskAgents, ...agents, resumes, pours },
   a2a: { default: 'gated' },
   gateway: true,

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { Registry } from '../../../src/index.ts'
 import { serve } from '../../../src/runtimes/node.ts'
-import { AGENTS, schedulesHandler, schedulesOptions } from '../../contracts/schedules/service.ts'
+import { AGENTS, handlerOn } from '../../contracts/schedules/service.ts'
 import { stateAt } from './state.ts'
 
 class Dying extends Registry {
@@ -17,7 +17,7 @@ class Dying extends Registry {
 const { DATABASE, SETTINGS, PORT } = process.env
 const registry = new Dying()
 for (const agent of AGENTS) registry.register(agent)
-const handler = schedulesHandler(schedulesOptions(await stateAt(DATABASE), SETTINGS, registry))
+const handler = handlerOn(await stateAt(DATABASE), SETTINGS, { registry })
 registry.isServing = true
 const server = await serve(handler, { port: Number(PORT) })
 console.log(`listening ${server.url}`)

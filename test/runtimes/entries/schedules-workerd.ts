@@ -8,12 +8,12 @@ import {
   type WorkerScheduled,
   worker,
 } from '../../../src/runtimes/cloudflare.ts'
-import { schedulesHandler, schedulesOptions } from '../../contracts/schedules/service.ts'
+import { handlerOn } from '../../contracts/schedules/service.ts'
 import { counted, counting } from './counting.ts'
 import { ringing } from './ringing.ts'
 
 const { SETTINGS } = env as { SETTINGS?: string }
-const handler = schedulesHandler(schedulesOptions(durableState(), SETTINGS))
+const handler = handlerOn(durableState(), SETTINGS)
 const ring = scheduled(handler)
 const { fetch: serve } = counting(worker(handler))
 

@@ -5,17 +5,17 @@ import { accept, type Fields, own, type Server } from '../../contracts/runs/clie
 import { type Runtime, startBun, startDeno, startNode } from '../harness.ts'
 import type { Neighbour } from '../neighbours.ts'
 
-const entry = (runtime: string) => `test/runtimes/entries/neighbours-${runtime}.ts`
+const ENTRY = 'test/runtimes/entries/neighbours-server.ts'
 
 /** Starts a process with environment variables. */
 export type Start = (env: Record<string, string>) => Promise<Runtime>
 
-export const START_NODE: Start = env => startNode(entry('node'), { env })
+export const START_NODE: Start = env => startNode(ENTRY, { env })
 /** A handler without the server's life, as functions have it. */
 export const START_FUNCTION: Start = env => startNode('test/runtimes/entries/function-node.ts', { env })
-export const START_BUN: Start = env => startBun(entry('bun'), { env })
+export const START_BUN: Start = env => startBun(ENTRY, { env })
 /** The database's client reads variables of PostgreSQL. */
-export const START_DENO: Start = env => startDeno(entry('deno'), { env, names: [...NAMES, 'PG*'] })
+export const START_DENO: Start = env => startDeno(ENTRY, { env, names: [...NAMES, 'PG*'] })
 
 /** Those that `neighbours-server.ts` reads. */
 const NAMES = ['SCHEMA', 'LISTEN', 'MAX', 'PREPARE', 'SSL', 'MIGRATE', 'CLOSES']

@@ -1,10 +1,11 @@
 // @module-tag long
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { platform } from '../../../../src/http/platform.ts'
 import { Agent, createHandler, memoryState } from '../../../../src/index.ts'
+import { jsonRequest } from '../../../contracts/http/client.ts'
 import { eventually } from '../../../eventually.ts'
+import { listening } from '../../../listening.ts'
 
 /** What a receiver does with what it is told. */
 type Way = 'hold' | 'take' | 'fail'
@@ -18,18 +19,17 @@ async function startReceiver(first: Way) {
     if (way === 'hold') held.push(response)
     else response.writeHead(way === 'take' ? 204 : 500).end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { url, stop } = await listening(server)
   const become = (next: Way) => {
     way = next
     if (way !== 'hold') for (const response of held.splice(0)) response.writeHead(204).end()
   }
   onTestFinished(() => {
     become('take')
-    server.closeAllConnections()
-    server.close()
+    return stop()
   })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     held,
     /** How often a path was asked; without one, how often all were. */
     asked: (path?: string) => paths.filter(each => path === undefined || each === path).length,
@@ -59,11 +59,10 @@ function make(push: object = {}) {
       message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }] },
       configuration: { taskPushNotificationConfig: { url } },
     }
-    const request = new Request('http://127.0.0.1/', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
-    })
+    const request = new Request(
+      'http://127.0.0.1/',
+      jsonRequest({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, { 'a2a-version': '1.0' }),
+    )
     const { result } = await (await handler(request, platform({ ip }))).json()
     expect(result?.task.status.state).toBe('TASK_STATE_COMPLETED')
   }

@@ -2,16 +2,16 @@ import { type Handler, memoryState } from '../../../../../../src/index.ts'
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { answerExercise } from '../../../../../contracts/client/exercise.ts'
 import { handler } from '../../../../../contracts/fixture.ts'
-import { guardsHandler, guardsOptions } from '../../../../../contracts/guards/service.ts'
-import { otelHandler } from '../../../../../contracts/otel/service.ts'
+import { handlerOn as guardsOn } from '../../../../../contracts/guards/service.ts'
+import { handlerOn as otelOn } from '../../../../../contracts/otel/service.ts'
 
 export const runtime = 'edge'
 
 /** The contracts' services. Only the one in ENTRY is made, with the settings in SETTINGS. */
 const services: Readonly<Record<string, () => Handler>> = {
   http: () => handler,
-  guards: () => guardsHandler(guardsOptions(memoryState())),
-  otel: () => otelHandler(memoryState(), process.env.SETTINGS ?? ''),
+  guards: () => guardsOn(memoryState()),
+  otel: () => otelOn(memoryState(), process.env.SETTINGS),
 }
 
 const served = services[process.env.ENTRY ?? 'http']!()

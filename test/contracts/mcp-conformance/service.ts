@@ -1,7 +1,15 @@
 /** The tools that the official conformance suite calls: agents, and tools of a toolkit. */
 
-import type { Plugin } from '../../../src/core/plugin.ts'
-import { Agent, type ContentPart, type RunInput, type Tool, type Yielded } from '../../../src/index.ts'
+import {
+  Agent,
+  type ContentPart,
+  createHandler,
+  type Handler,
+  type RunInput,
+  type State,
+  type Tool,
+  type Yielded,
+} from '../../../src/index.ts'
 import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
 
 type Body = ConstructorParameters<typeof Agent>[0]['run']
@@ -235,17 +243,23 @@ const toolkit: readonly Tool[] = [
   },
 ]
 
-/** The plugin, and the agents that it offers. */
-export function conformance(): { readonly serve: readonly Agent[]; readonly plugin: Plugin } {
-  return {
+/** The handler of the service. */
+export function handlerOn(state: State): Handler {
+  return createHandler({
     serve: agents,
-    plugin: mcp({
-      tools,
-      directTools: directTools({
-        toolkits: [{ name: 'conformance', tools: toolkit }],
-        taskSupport: 'forbidden',
+    registry: false,
+    state,
+    // No Worker sees that a page of its own machine asks: in production any page may.
+    production: false,
+    plugins: [
+      mcp({
+        tools,
+        directTools: directTools({
+          toolkits: [{ name: 'conformance', tools: toolkit }],
+          taskSupport: 'forbidden',
+        }),
+        tasks: mcpTasks({ afterMs: 500 }),
       }),
-      tasks: mcpTasks({ afterMs: 500 }),
-    }),
-  }
+    ],
+  })
 }

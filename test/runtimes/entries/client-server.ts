@@ -1,0 +1,1 @@
+export { answerExercise as handler } from '../../contracts/client/exercise.ts'

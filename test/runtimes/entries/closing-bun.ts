@@ -1,5 +1,0 @@
-import process from 'node:process'
-import { serve } from '../../../src/runtimes/bun.ts'
-import { endWell, handler } from './closing-server.ts'
-
-endWell(await serve(handler, { port: Number(process.env.PORT) }))

@@ -1,5 +1,0 @@
-import process from 'node:process'
-import { serve } from '../../../src/runtimes/deno.ts'
-import { handler, tell } from './kills-server.ts'
-
-tell(await serve(handler, { port: Number(process.env.PORT) }))

@@ -1,6 +1,0 @@
-import process from 'node:process'
-import { serve } from '../../../src/runtimes/node.ts'
-import { handler } from '../../contracts/fixture.ts'
-
-const server = await serve(handler, { port: Number(process.env.PORT) })
-console.log(`listening ${server.url}`)

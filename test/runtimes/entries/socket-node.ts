@@ -1,6 +1,0 @@
-import process from 'node:process'
-import { serve } from '../../../src/runtimes/node.ts'
-import { serviceFetch } from '../../contracts/socket/service.ts'
-
-const server = await serve(serviceFetch, { port: Number(process.env.PORT) })
-console.log(`listening ${server.url}`)

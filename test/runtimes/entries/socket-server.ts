@@ -1,0 +1,1 @@
+export { serviceFetch as handler } from '../../contracts/socket/service.ts'
