@@ -14,7 +14,7 @@ import { messagesOf, toAiInput } from './ai-sdk/ai-messages.ts'
 import { AiParts } from './ai-sdk/ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn } from './fields.ts'
-import { threadOf } from './thread.ts'
+import { threadOf } from './history.ts'
 import type { Before } from './waits.ts'
 
 /** A run with a `sessionId` has its conversation in the agent's memory. */

@@ -16,7 +16,7 @@ import { AiParts } from '../ai-sdk/ai-parts.ts'
 import { answeredMessages, askClient, toMastraTools } from '../client-tools.ts'
 import { modelOf, toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn, type UnknownFields } from '../fields.ts'
-import { threadOf } from '../thread.ts'
+import { threadOf } from '../history.ts'
 import type { Before } from '../waits.ts'
 import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
 

@@ -20,9 +20,8 @@ import {
   textIn,
   type UnknownFields,
 } from '../fields.ts'
-import { threadOf } from '../thread.ts'
+import { earlierOf, threadOf } from '../history.ts'
 import type { Before } from '../waits.ts'
-import { earlierOf } from '../window.ts'
 import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
