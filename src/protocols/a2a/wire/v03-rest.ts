@@ -13,8 +13,8 @@ import type { PushConfig, PushConfigInput } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, sendSchema, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import * as f from './fields.ts'
-import { protoConfigs, protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
-import { configId, configOfV03, pushDecoder, shown } from './push-config.ts'
+import { PROTO, protoEncoders, protoPush, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
+import { configId, configOfV03, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 import { unwrapData, wrapData } from './v03.ts'
 import type { Wire } from './wire.ts'
@@ -48,13 +48,7 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   }),
 )
 
-const grammar: Grammar = {
-  record: protoRecord,
-  part: PartSchema,
-  roles: ROLES,
-  states: STATES,
-  count: f.protoCount,
-}
+const grammar: Grammar = { ...PROTO, part: PartSchema, roles: ROLES, states: STATES }
 
 const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   protoRecord({ ...messageFields(grammar), content: parts(PartSchema) }),
@@ -108,31 +102,23 @@ export const v03Rest: Wire = {
       return { id, historyLength: unlessZero(historyLength) }
     },
   },
-  push: {
-    decode: pushDecoder({
-      record: protoRecord,
-      taskId: 'taskId',
-      configId: 'id',
-      count: f.protoCount,
-      set: v.pipe(
-        protoRecord({
-          taskId: f.required,
-          configId,
-          config: v.optional(NamedSchema),
-          pushNotificationConfig: v.optional(PushSchema),
-        }),
-        v.transform(({ taskId, configId, config, pushNotificationConfig: own }) => ({
-          taskId,
-          config: withId(config?.pushNotificationConfig ?? own, configId),
-        })),
-        v.check(({ config }) => config !== undefined, 'must have a `pushNotificationConfig`'),
-        v.transform(({ taskId, config }) => ({ taskId, config: config! })),
-      ),
-    }),
-    encode: encodePush,
-    encodeList: protoConfigs(encodePush),
-    deleted: {},
-  },
+  push: protoPush(
+    v.pipe(
+      protoRecord({
+        taskId: f.required,
+        configId,
+        config: v.optional(NamedSchema),
+        pushNotificationConfig: v.optional(PushSchema),
+      }),
+      v.transform(({ taskId, configId, config, pushNotificationConfig: own }) => ({
+        taskId,
+        config: withId(config?.pushNotificationConfig ?? own, configId),
+      })),
+      v.check(({ config }) => config !== undefined, 'must have a `pushNotificationConfig`'),
+      v.transform(({ taskId, config }) => ({ taskId, config: config! })),
+    ),
+    encodePush,
+  ),
   encode: protoEncoders(
     {
       roles: ROLES,

@@ -10,8 +10,8 @@ import type { PushConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, sendSchema, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
 import * as f from './fields.ts'
-import { protoConfigs, protoEncoders, ROLES, STATES } from './proto.ts'
-import { configOfV1, pushDecoder, shown } from './push-config.ts'
+import { PROTO, protoEncoders, protoPush, ROLES, STATES } from './proto.ts'
+import { configOfV1, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 import type { Wire } from './wire.ts'
 
@@ -32,13 +32,7 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   exactlyOne('text', 'raw', 'url', 'data'),
 )
 
-const grammar: Grammar = {
-  record: protoRecord,
-  part: PartSchema,
-  roles: ROLES,
-  states: STATES,
-  count: f.protoCount,
-}
+const grammar: Grammar = { ...PROTO, part: PartSchema, roles: ROLES, states: STATES }
 
 const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
   ...messageFields(grammar),
@@ -70,21 +64,13 @@ export const v1: Wire = {
     send: params => check(SendSchema, params),
     ...taskDecoders(grammar),
   },
-  push: {
-    decode: pushDecoder({
-      record: protoRecord,
-      taskId: 'taskId',
-      configId: 'id',
-      count: f.protoCount,
-      set: v.pipe(
-        v.intersect([protoRecord({ taskId: f.required }), PushSchema]),
-        v.transform(({ taskId, ...config }) => ({ taskId, config })),
-      ),
-    }),
-    encode: encodePush,
-    encodeList: protoConfigs(encodePush),
-    deleted: {},
-  },
+  push: protoPush(
+    v.pipe(
+      v.intersect([protoRecord({ taskId: f.required }), PushSchema]),
+      v.transform(({ taskId, ...config }) => ({ taskId, config })),
+    ),
+    encodePush,
+  ),
   encode: protoEncoders(
     {
       roles: ROLES,
