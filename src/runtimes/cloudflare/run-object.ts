@@ -8,9 +8,9 @@ import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.t
 import { sessionOf } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService, Reach } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
-import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
+import { KeptInObject, type KeptInObjectOptions, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
 import { objectCalls } from '../../core/transaction-calls.ts'
 import { admitted } from '../../runs/admit.ts'
@@ -36,8 +36,13 @@ import {
 import { forgetRun } from '../../runs/stored/retention.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
-import type { AnsweredRun } from '../../runs/waiting/waiting.ts'
-import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting/waiting.ts'
+import {
+  type AnsweredBy,
+  type AnsweredRun,
+  type Continued,
+  WAITING,
+  type WaitingRun,
+} from '../../runs/waiting/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { addressOfKey, RUN_INDEX, RUN_SERVICE } from './run-index.ts'
 
@@ -98,22 +103,76 @@ export interface RunMethods {
 /** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
+/** What the parts of one object's run share. */
+interface ObjectParts {
+  readonly context: ObjectContext
+  readonly core: Core
+  readonly settings: ReturnType<typeof runsInObject>
+  readonly index: ReturnType<typeof indexAt>
+}
+
+/** With the run itself, and the host that runs it. */
+interface RunParts extends ObjectParts {
+  readonly kept: KeptInObject<StoredRun>
+  readonly host: RunHost
+}
+
 /** Creates the service of one object's run. */
 export function createRunObject(context: ObjectContext, core: Core): ObjectService {
   const { store, reach } = context
   const settings = runsInObject(core)
-  const index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
-
-  /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
-  const indexOf = ({ record, owner }: StoredRun): string =>
-    store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
-
-  /** The open questions of the run. Undefined if it never waited, or without the approvals plugin. */
-  const asked = ({ record: { id } }: StoredRun): Asking | undefined => {
-    return store.read(tx => settings.approvals?.asking(tx, id))
+  const parts = { context, core, settings, index: indexAt(reach) }
+  // `get` ends a run that an eviction interrupted.
+  const kept = keptRun(parts, async ({ id, value }) => void (await host.get(id, value.owner)))
+  const host: RunHost = createLocalHost({
+    store,
+    settings,
+    retention: {},
+    leavesExpired: true,
+    onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
+  })
+  const methods = runMethods({ ...parts, kept, host })
+  return {
+    collections: [
+      ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
+      ...(settings.notices?.collections ?? []),
+    ],
+    // Work in this object ends with its memory, which the record shows at the next read. The key of a run has an object of its
+    // own.
+    inMemory: [RUNNING, KEYS],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
   }
+}
 
-  const kept: KeptInObject<StoredRun> = new KeptInObject(context, {
+function indexAt(reach: Reach) {
+  return objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
+}
+
+/** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
+function indexOf(store: ObjectContext['store'], { record, owner }: StoredRun): string {
+  return store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
+}
+
+/** Stores the name of the index object, if it is not the owner's. */
+function keepListedBy(
+  store: ObjectContext['store'],
+  { id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>,
+): void {
+  if (name === partitionOf(owner)) return
+  store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+}
+
+/** The stored run, with its reports to its index object and to the inbox. */
+function keptRun(
+  { context, settings, index }: ObjectParts,
+  look: KeptInObjectOptions<StoredRun>['look'],
+): KeptInObject<StoredRun> {
+  const { store } = context
+  /** The open questions of the run. Undefined if it never waited, or without the approvals plugin. */
+  const asked = ({ record: { id } }: StoredRun): Asking | undefined =>
+    store.read(tx => settings.approvals?.asking(tx, id))
+  return new KeptInObject(context, {
     collection: RUNS,
     missing: () => new ServableError('run_not_found', 'There is no such run'),
     // A running run is listed since its admission.
@@ -124,7 +183,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     },
     isAtWork: ({ record }) => record.status === 'running',
     async report({ value, expiresAt }) {
-      await index.update(indexOf(value), value, expiresAt)
+      await index.update(indexOf(store, value), value, expiresAt)
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.enlist(asking)
       await settings.notices?.forward(store)
@@ -134,10 +193,9 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
       await settings.files?.forget?.({ runId: id, owner: value.owner })
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.enlist({ ...asking, open: [] })
-      await index.remove(indexOf(value), id)
+      await index.remove(indexOf(store, value), id)
     },
-    // `get` ends a run that an eviction interrupted.
-    look: async ({ id, value }) => void (await host.get(id, value.owner)),
+    look,
     // An open question may expire before the run.
     nextAt: at =>
       Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
@@ -146,58 +204,77 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
       tx.delete(LISTED_BY, run.record.id)
     },
   })
-  const host: RunHost = createLocalHost({
-    store,
-    settings,
-    retention: {},
-    leavesExpired: true,
-    onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
+}
+
+/** Lists a run that is about to start. */
+async function admit(
+  { context: { store }, settings, index }: RunParts,
+  message: StartMessage,
+  target: Target,
+): Promise<void> {
+  const { id, owner, client, listedBy, options, continues, transport } = message
+  const { name, shares } = listedBy
+  const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
+  const session = sessionOf(settings.memory, target, options)
+  const run = newRun(
+    { id, at: Date.now(), instance: store.instance, session },
+    { target, options, owner, key: undefined, continues, transport },
+  )
+  await index.admit(name, run, client, {
+    maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
+    maxRunningPerOwner,
+    timeoutMs,
   })
+  keepListedBy(store, message)
+}
 
-  /** Stores the name of the index object, if it is not the owner's. */
-  function keepListedBy({ id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>) {
-    if (name === partitionOf(owner)) return
-    store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+async function start(parts: RunParts, message: StartMessage): Promise<RunRecord> {
+  const { context, core, settings, kept, host } = parts
+  const { id, kind, name, scope } = message
+  const target = resolveInObject(core.catalogOf(scope), kind, name)
+  await kept.expire()
+  const options = { ...message.options, runId: id }
+  const begin = async () => {
+    if (kept.document() === undefined) await admit(parts, message, target)
+    return host.start({ ...message, target, options })
   }
+  const { client, input } = message
+  // A refused run is in no list.
+  const isKnown = kept.document() !== undefined
+  const record = await admitted(
+    isKnown ? undefined : settings.admit,
+    { id, target, input, options, client },
+    begin,
+  )
+  if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
+  return record
+}
 
-  async function admit(message: StartMessage, target: Target): Promise<void> {
-    const { id, owner, client, listedBy, options, continues, transport } = message
-    const { name, shares } = listedBy
-    const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
-    const session = sessionOf(settings.memory, target, options)
-    const run = newRun(
-      { id, at: Date.now(), instance: store.instance, session },
-      { target, options, owner, key: undefined, continues, transport },
-    )
-    await index.admit(name, run, client, {
-      maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
-      maxRunningPerOwner,
-      timeoutMs,
-    })
-    keepListedBy(message)
-  }
+/** Keeps a plain run that waits. */
+async function keep(
+  { context: { store }, settings, index, kept, host }: RunParts,
+  message: KeepMessage,
+): Promise<void> {
+  const { id, client, listedBy, owner } = message
+  const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
+  const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
+  const goneAt = Date.now() + longestMs
+  await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
+  keepListedBy(store, message)
+  await host.keep(message)
+  await kept.settle()
+}
 
-  const methods: RunMethods = {
-    async start(message) {
-      const { id, kind, name, scope } = message
-      const target = resolveInObject(core.catalogOf(scope), kind, name)
-      await kept.expire()
-      const options = { ...message.options, runId: id }
-      const start = async () => {
-        if (kept.document() === undefined) await admit(message, target)
-        return host.start({ ...message, target, options })
-      }
-      const { client, input } = message
-      // A refused run is in no list.
-      const isKnown = kept.document() !== undefined
-      const record = await admitted(
-        isKnown ? undefined : settings.admit,
-        { id, target, input, options, client },
-        start,
-      )
-      if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
-      return record
-    },
+function runMethods(parts: RunParts): RunMethods {
+  const {
+    context: { store },
+    settings,
+    index,
+    kept,
+    host,
+  } = parts
+  return {
+    start: message => start(parts, message),
     async get(viewer) {
       const record = await host.get(await kept.id(), viewer)
       // An eviction may have ended the run. The index learns of it before the caller does.
@@ -215,18 +292,9 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
       await kept.expire()
       return kept.document() && host.asking(id)
     },
-    async keep(message) {
-      const { id, client, listedBy, owner } = message
-      const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
-      const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
-      const goneAt = Date.now() + longestMs
-      await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
-      keepListedBy(message)
-      await host.keep(message)
-      await kept.settle()
-    },
+    keep: message => keep(parts, message),
     async record(message) {
-      keepListedBy(message)
+      keepListedBy(store, message)
       await host.record(message)
       await kept.settle()
     },
@@ -253,16 +321,5 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
         if (keyId !== null) await index.free(addressOfKey(keyId), keyId, id)
       }),
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
-  }
-  return {
-    collections: [
-      ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
-      ...(settings.notices?.collections ?? []),
-    ],
-    // Work in this object ends with its memory, which the record shows at the next read. The key of a run has an object of its
-    // own.
-    inMemory: [RUNNING, KEYS],
-    ask: (method, args) => callIn(methods, method, args),
-    alarm: () => kept.alarm(),
   }
 }
