@@ -121,31 +121,26 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
 }
 
-function storedRunPaths(build: Builders, parts: RunParts): Paths {
-  const { at, operation } = build
-  return {
-    ...readPaths(build),
-    ...goOnPaths(build, parts),
-    [at('runs/{id}/cancel')]: {
-      post: operation('runs', 'cancelRun', 'Cancel a stored run', {
-        parameters: [runIdOf(build)],
-        responses: { 200: recordOf(build) },
-        problems: [401, 403, 404, 409, 503],
-      }),
-    },
-  }
-}
-
-const runIdOf = ({ parameter }: Builders): Schema =>
-  parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
-
-const recordOf = ({ answer, json, ref }: Builders): Schema =>
-  answer('The record', json(ref('RunRecord')), runIdHeader)
-
-/** Lists and records of stored runs, and their events. */
-function readPaths(build: Builders): Paths {
+/** The paths of stored runs. It is long because it is a table: one entry for each path. */
+function storedRunPaths(build: Builders, { security }: RunParts): Paths {
   const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment } = build
-  const runId = runIdOf(build)
+  const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
+  const record = answer('The record', json(ref('RunRecord')), runIdHeader)
+  const again = (id: string, summary: string, begun: string) =>
+    operation('runs', id, summary, {
+      parameters: [runId, prefer(build)],
+      requestBody: { required: false, content: json(ref('AgainBody')) },
+      responses: {
+        200: answer(
+          'The result of the other run',
+          { ...json(ref('RunResult')), ...eventStream(ref('RunEvent')) },
+          runIdHeader,
+        ),
+        202: answer(begun, json(ref('RunRecord')), runIdHeader),
+      },
+      problems: GOING_ON_PROBLEMS,
+      ...keyed(security),
+    })
   return {
     [at('runs')]: {
       get: page(
@@ -171,7 +166,7 @@ function readPaths(build: Builders): Paths {
           runId,
           parameter('query', 'include', 'Gives the input as well, if it is kept', choice('input')),
         ],
-        responses: { 200: recordOf(build) },
+        responses: { 200: record },
         problems: [400, 401, 404, 503],
       }),
     },
@@ -202,29 +197,6 @@ function readPaths(build: Builders): Paths {
         problems: [400, 401, 404, 503],
       }),
     },
-  }
-}
-
-/** Whatever lets a run go on, or runs its input again. */
-function goOnPaths(build: Builders, { security }: RunParts): Paths {
-  const { at, operation, answer, json, eventStream, ref } = build
-  const runId = runIdOf(build)
-  const again = (id: string, summary: string, begun: string) =>
-    operation('runs', id, summary, {
-      parameters: [runId, prefer(build)],
-      requestBody: { required: false, content: json(ref('AgainBody')) },
-      responses: {
-        200: answer(
-          'The result of the other run',
-          { ...json(ref('RunResult')), ...eventStream(ref('RunEvent')) },
-          runIdHeader,
-        ),
-        202: answer(begun, json(ref('RunRecord')), runIdHeader),
-      },
-      problems: GOING_ON_PROBLEMS,
-      ...keyed(security),
-    })
-  return {
     [at('runs/{id}/answers')]: {
       post: operation('runs', 'answerRun', 'Answer what a run waits for', {
         parameters: [runId, prefer(build)],
@@ -249,6 +221,13 @@ function goOnPaths(build: Builders, { security }: RunParts): Paths {
     },
     [at('runs/{id}/retry')]: {
       post: again('retryRun', 'Run the input of a stored run again', 'The run has begun'),
+    },
+    [at('runs/{id}/cancel')]: {
+      post: operation('runs', 'cancelRun', 'Cancel a stored run', {
+        parameters: [runId],
+        responses: { 200: record },
+        problems: [401, 403, 404, 409, 503],
+      }),
     },
   }
 }

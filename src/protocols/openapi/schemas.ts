@@ -11,13 +11,18 @@ import { RUN_STATUSES } from '../../runs/stored/record.ts'
 
 const anything: Schema = {}
 
-/** Schemas of runs and of the index. */
+/** Schemas of runs and of the index. It is long because it is a table: one entry for each schema. */
 export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
-  return { ...resultSchemas(build), RunEvent: eventSchema(build), ...recordSchemas(build) }
-}
-
-/** The parts that several schemas of runs have. */
-function partsOf({ ref, list, choice, text }: SchemaBuilders) {
+  const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
+  const finishReason = choice(...FINISH_REASONS)
+  const kind = choice(...KINDS)
+  const runEvent: typeof event = (type, fields) =>
+    event(type, {
+      ...fields,
+      'at?': { ...count, description: 'Milliseconds since the start of the run' },
+      'agent?': { ...text, description: "Who says it, if not the run's own" },
+      'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
+    })
   const label = { 'name?': text, 'description?': { ...text, description: 'For people' } }
   /** A2A facts besides parts. */
   const facts = { 'metadata?': { type: 'object' }, 'extensions?': list(text) }
@@ -25,13 +30,6 @@ function partsOf({ ref, list, choice, text }: SchemaBuilders) {
     oneOf: [text, list(ref('ContentPart'))],
     description: 'What the servable says about the end, apart from the answer',
   }
-  return { finishReason: choice(...FINISH_REASONS), label, facts, messageSchema }
-}
-
-/** Schemas of results and of what they contain. */
-function resultSchemas(build: SchemaBuilders): Record<string, Schema> {
-  const { ref, object, list, choice, text, flag, count, amount } = build
-  const { finishReason, label, facts, messageSchema } = partsOf(build)
   return {
     Usage: object({
       promptTokens: count,
@@ -83,77 +81,55 @@ function resultSchemas(build: SchemaBuilders): Record<string, Schema> {
       },
       'What a run waits for',
     ),
-  }
-}
-
-/** The schema of one event of a run. */
-function eventSchema(build: SchemaBuilders): Schema {
-  const { ref, object, list, choice, event, text, flag, count, amount } = build
-  const { finishReason, label, facts, messageSchema } = partsOf(build)
-  const runEvent: typeof event = (type, fields) =>
-    event(type, {
-      ...fields,
-      'at?': { ...count, description: 'Milliseconds since the start of the run' },
-      'agent?': { ...text, description: "Who says it, if not the run's own" },
-      'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
-    })
-  return {
-    description: 'The `data` of one message of a stream. A run ends in exactly one `finish` or `error`.',
-    oneOf: [
-      runEvent('text', { text }),
-      runEvent('thinking', { text }),
-      runEvent('tool_call_start', { toolCall: object({ id: text, name: text }), 'isClientTool?': flag }),
-      runEvent('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
-      runEvent('tool_call_ready', { toolCallId: text, 'args?': anything }),
-      runEvent('tool_call_end', {
-        toolCallId: text,
-        'result?': anything,
-        'error?': text,
-        'code?': text,
-      }),
-      runEvent('model_call', {
-        'model?': { ...text, description: '`provider/id`' },
-        'usage?': ref('Usage'),
-        'finishReason?': finishReason,
-        'durationMs?': amount,
-      }),
-      runEvent('step', {
-        'id?': { ...text, description: 'Unique in the run' },
-        name: text,
-        status: choice('started', 'progress', 'completed', 'failed'),
-        'index?': count,
-        'text?': text,
-        'durationMs?': amount,
-        'error?': text,
-      }),
-      runEvent('artifact', {
-        artifactId: text,
-        ...label,
-        parts: list(ref('ContentPart')),
-        ...facts,
-        'append?': flag,
-        'lastChunk?': flag,
-      }),
-      runEvent('message', { parts: list(ref('ContentPart')), ...facts }),
-      runEvent('resumed', {}),
-      runEvent('finish', {
-        finishReason,
-        'requests?': list(ref('InputRequest')),
-        'message?': messageSchema,
-        'usage?': ref('Usage'),
-        'structured?': { nullable: true },
-      }),
-      runEvent('error', { error: text, code: text }),
-    ],
-  }
-}
-
-/** Schemas of records, of pages of them, and of the index. */
-function recordSchemas(build: SchemaBuilders): Record<string, Schema> {
-  const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
-  const { finishReason } = partsOf(build)
-  const kind = choice(...KINDS)
-  return {
+    RunEvent: {
+      description: 'The `data` of one message of a stream. A run ends in exactly one `finish` or `error`.',
+      oneOf: [
+        runEvent('text', { text }),
+        runEvent('thinking', { text }),
+        runEvent('tool_call_start', { toolCall: object({ id: text, name: text }), 'isClientTool?': flag }),
+        runEvent('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
+        runEvent('tool_call_ready', { toolCallId: text, 'args?': anything }),
+        runEvent('tool_call_end', {
+          toolCallId: text,
+          'result?': anything,
+          'error?': text,
+          'code?': text,
+        }),
+        runEvent('model_call', {
+          'model?': { ...text, description: '`provider/id`' },
+          'usage?': ref('Usage'),
+          'finishReason?': finishReason,
+          'durationMs?': amount,
+        }),
+        runEvent('step', {
+          'id?': { ...text, description: 'Unique in the run' },
+          name: text,
+          status: choice('started', 'progress', 'completed', 'failed'),
+          'index?': count,
+          'text?': text,
+          'durationMs?': amount,
+          'error?': text,
+        }),
+        runEvent('artifact', {
+          artifactId: text,
+          ...label,
+          parts: list(ref('ContentPart')),
+          ...facts,
+          'append?': flag,
+          'lastChunk?': flag,
+        }),
+        runEvent('message', { parts: list(ref('ContentPart')), ...facts }),
+        runEvent('resumed', {}),
+        runEvent('finish', {
+          finishReason,
+          'requests?': list(ref('InputRequest')),
+          'message?': messageSchema,
+          'usage?': ref('Usage'),
+          'structured?': { nullable: true },
+        }),
+        runEvent('error', { error: text, code: text }),
+      ],
+    },
     RunRecord: object({
       id: text,
       kind,

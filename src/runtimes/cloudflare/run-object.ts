@@ -8,11 +8,11 @@ import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.t
 import { sessionOf } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Core } from '../../core/built-in.ts'
-import type { ObjectContext, ObjectService, Reach } from '../../core/hosted.ts'
+import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
-import { KeptInObject, type KeptInObjectOptions, WATCH_MS } from '../../core/kept-in-object.ts'
+import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
-import { objectCalls } from '../../core/transaction-calls.ts'
+import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import { admitted } from '../../runs/admit.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { EndedRun } from '../../runs/stored/ended-run.ts'
@@ -103,16 +103,12 @@ export interface RunMethods {
 /** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
-/** What the parts of one object's run share. */
-interface ObjectParts {
+/** What the methods of one object's run share. */
+interface RunParts {
   readonly context: ObjectContext
   readonly core: Core
   readonly settings: ReturnType<typeof runsInObject>
-  readonly index: ReturnType<typeof indexAt>
-}
-
-/** With the run itself, and the host that runs it. */
-interface RunParts extends ObjectParts {
+  readonly index: Calls<typeof RUN_INDEX>
   readonly kept: KeptInObject<StoredRun>
   readonly host: RunHost
 }
@@ -121,9 +117,49 @@ interface RunParts extends ObjectParts {
 export function createRunObject(context: ObjectContext, core: Core): ObjectService {
   const { store, reach } = context
   const settings = runsInObject(core)
-  const parts = { context, core, settings, index: indexAt(reach) }
-  // `get` ends a run that an eviction interrupted.
-  const kept = keptRun(parts, async ({ id, value }) => void (await host.get(id, value.owner)))
+  const index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
+  /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
+  const indexOf = ({ record, owner }: StoredRun): string =>
+    store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
+
+  /** The open questions of the run. Undefined if it never waited, or without the approvals plugin. */
+  const asked = ({ record: { id } }: StoredRun): Asking | undefined => {
+    return store.read(tx => settings.approvals?.asking(tx, id))
+  }
+
+  const kept: KeptInObject<StoredRun> = new KeptInObject(context, {
+    collection: RUNS,
+    missing: () => new ServableError('run_not_found', 'There is no such run'),
+    // A running run is listed since its admission.
+    statusOf(run) {
+      const { status, continuedBy = '' } = run.record
+      if (status === 'running') return undefined
+      return `${status} ${continuedBy} ${asked(run)?.open.length ?? ''}`
+    },
+    isAtWork: ({ record }) => record.status === 'running',
+    async report({ value, expiresAt }) {
+      await index.update(indexOf(value), value, expiresAt)
+      const asking = asked(value)
+      if (asking !== undefined) await settings.approvals?.enlist(asking)
+      await settings.notices?.forward(store)
+    },
+    async unlist({ id, value }) {
+      await settings.notices?.forward(store)
+      await settings.files?.forget?.({ runId: id, owner: value.owner })
+      const asking = asked(value)
+      if (asking !== undefined) await settings.approvals?.enlist({ ...asking, open: [] })
+      await index.remove(indexOf(value), id)
+    },
+    // `get` ends a run that an eviction interrupted.
+    look: async ({ id, value }) => void (await host.get(id, value.owner)),
+    // An open question may expire before the run.
+    nextAt: at =>
+      Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
+    forget(tx, run) {
+      forgetRun(tx, run)
+      tx.delete(LISTED_BY, run.record.id)
+    },
+  })
   const host: RunHost = createLocalHost({
     store,
     settings,
@@ -131,7 +167,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     leavesExpired: true,
     onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
   })
-  const methods = runMethods({ ...parts, kept, host })
+  const methods = runMethods({ context, core, settings, index, kept, host })
   return {
     collections: [
       ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
@@ -145,100 +181,42 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
   }
 }
 
-function indexAt(reach: Reach) {
-  return objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
-}
-
-/** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
-function indexOf(store: ObjectContext['store'], { record, owner }: StoredRun): string {
-  return store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
-}
-
 /** Stores the name of the index object, if it is not the owner's. */
 function keepListedBy(
-  store: ObjectContext['store'],
+  { store }: ObjectContext,
   { id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>,
 ): void {
   if (name === partitionOf(owner)) return
   store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
 }
 
-/** The stored run, with its reports to its index object and to the inbox. */
-function keptRun(
-  { context, settings, index }: ObjectParts,
-  look: KeptInObjectOptions<StoredRun>['look'],
-): KeptInObject<StoredRun> {
-  const { store } = context
-  /** The open questions of the run. Undefined if it never waited, or without the approvals plugin. */
-  const asked = ({ record: { id } }: StoredRun): Asking | undefined =>
-    store.read(tx => settings.approvals?.asking(tx, id))
-  return new KeptInObject(context, {
-    collection: RUNS,
-    missing: () => new ServableError('run_not_found', 'There is no such run'),
-    // A running run is listed since its admission.
-    statusOf(run) {
-      const { status, continuedBy = '' } = run.record
-      if (status === 'running') return undefined
-      return `${status} ${continuedBy} ${asked(run)?.open.length ?? ''}`
-    },
-    isAtWork: ({ record }) => record.status === 'running',
-    async report({ value, expiresAt }) {
-      await index.update(indexOf(store, value), value, expiresAt)
-      const asking = asked(value)
-      if (asking !== undefined) await settings.approvals?.enlist(asking)
-      await settings.notices?.forward(store)
-    },
-    async unlist({ id, value }) {
-      await settings.notices?.forward(store)
-      await settings.files?.forget?.({ runId: id, owner: value.owner })
-      const asking = asked(value)
-      if (asking !== undefined) await settings.approvals?.enlist({ ...asking, open: [] })
-      await index.remove(indexOf(store, value), id)
-    },
-    look,
-    // An open question may expire before the run.
-    nextAt: at =>
-      Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
-    forget(tx, run) {
-      forgetRun(tx, run)
-      tx.delete(LISTED_BY, run.record.id)
-    },
-  })
-}
-
-/** Lists a run that is about to start. */
-async function admit(
-  { context: { store }, settings, index }: RunParts,
+/** Starts the run. It is listed before. */
+async function start(
+  { context, core, settings, index, kept, host }: RunParts,
   message: StartMessage,
-  target: Target,
-): Promise<void> {
-  const { id, owner, client, listedBy, options, continues, transport } = message
-  const { name, shares } = listedBy
-  const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
-  const session = sessionOf(settings.memory, target, options)
-  const run = newRun(
-    { id, at: Date.now(), instance: store.instance, session },
-    { target, options, owner, key: undefined, continues, transport },
-  )
-  await index.admit(name, run, client, {
-    maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
-    maxRunningPerOwner,
-    timeoutMs,
-  })
-  keepListedBy(store, message)
-}
-
-async function start(parts: RunParts, message: StartMessage): Promise<RunRecord> {
-  const { context, core, settings, kept, host } = parts
-  const { id, kind, name, scope } = message
+): Promise<RunRecord> {
+  const { id, kind, name, scope, client, input } = message
   const target = resolveInObject(core.catalogOf(scope), kind, name)
   await kept.expire()
   const options = { ...message.options, runId: id }
   const begin = async () => {
-    if (kept.document() === undefined) await admit(parts, message, target)
+    if (kept.document() === undefined) {
+      const { owner, listedBy, continues, transport } = message
+      const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
+      const session = sessionOf(settings.memory, target, message.options)
+      const run = newRun(
+        { id, at: Date.now(), instance: context.store.instance, session },
+        { target, options: message.options, owner, key: undefined, continues, transport },
+      )
+      await index.admit(listedBy.name, run, client, {
+        maxRunning: Math.max(1, Math.floor(maxRunning / listedBy.shares)),
+        maxRunningPerOwner,
+        timeoutMs,
+      })
+      keepListedBy(context, message)
+    }
     return host.start({ ...message, target, options })
   }
-  const { client, input } = message
   // A refused run is in no list.
   const isKnown = kept.document() !== undefined
   const record = await admitted(
@@ -250,29 +228,8 @@ async function start(parts: RunParts, message: StartMessage): Promise<RunRecord>
   return record
 }
 
-/** Keeps a plain run that waits. */
-async function keep(
-  { context: { store }, settings, index, kept, host }: RunParts,
-  message: KeepMessage,
-): Promise<void> {
-  const { id, client, listedBy, owner } = message
-  const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
-  const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
-  const goneAt = Date.now() + longestMs
-  await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
-  keepListedBy(store, message)
-  await host.keep(message)
-  await kept.settle()
-}
-
 function runMethods(parts: RunParts): RunMethods {
-  const {
-    context: { store },
-    settings,
-    index,
-    kept,
-    host,
-  } = parts
+  const { context, settings, index, kept, host } = parts
   return {
     start: message => start(parts, message),
     async get(viewer) {
@@ -292,9 +249,18 @@ function runMethods(parts: RunParts): RunMethods {
       await kept.expire()
       return kept.document() && host.asking(id)
     },
-    keep: message => keep(parts, message),
+    async keep(message) {
+      const { id, client, listedBy, owner } = message
+      const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
+      const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
+      const goneAt = Date.now() + longestMs
+      await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
+      keepListedBy(context, message)
+      await host.keep(message)
+      await kept.settle()
+    },
     async record(message) {
-      keepListedBy(store, message)
+      keepListedBy(context, message)
       await host.record(message)
       await kept.settle()
     },
@@ -317,7 +283,7 @@ function runMethods(parts: RunParts): RunMethods {
     delete: viewer =>
       kept.delete(async ({ id, value: { keyId } }) => {
         if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
-        await settings.notices?.forget(store, id)
+        await settings.notices?.forget(context.store, id)
         if (keyId !== null) await index.free(addressOfKey(keyId), keyId, id)
       }),
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),

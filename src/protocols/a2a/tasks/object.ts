@@ -7,7 +7,7 @@
 import type { RunOptions } from '../../../agents/contract.ts'
 import type { ObjectContext, ObjectService } from '../../../core/hosted.ts'
 import { resolveInObject } from '../../../core/in-object.ts'
-import { KeptInObject, type KeptInObjectOptions, WATCH_MS } from '../../../core/kept-in-object.ts'
+import { KeptInObject, WATCH_MS } from '../../../core/kept-in-object.ts'
 import { callIn } from '../../../core/object-service.ts'
 import type { Catalog } from '../../../http/catalog.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
@@ -60,16 +60,12 @@ export interface TaskMethods {
 /** Milliseconds that an object may take to report an end. */
 const LATE_MS = 60_000
 
-/** What the parts of one object's task share. */
-interface ObjectParts {
+/** What the methods of one object's task share. */
+interface TaskParts {
   readonly context: ObjectContext
   readonly settings: TaskSettings
   readonly index: ReturnType<typeof taskIndexAt>
   readonly targetOf: (skill: Skill) => Target
-}
-
-/** With the task itself, and the host that works on it. */
-interface TaskParts extends ObjectParts {
   readonly kept: KeptInObject<StoredTask>
   readonly host: TaskHost
 }
@@ -80,12 +76,46 @@ export function createTaskObject(
   { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
 ): ObjectService {
   const { store } = context
+  const index = taskIndexAt(context.reach)
   const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)
-  const parts = { context, settings, index: taskIndexAt(context.reach), targetOf }
-  // If an eviction interrupted the agent, the host ends the task before it answers any request about it.
-  const kept = keptTask(parts, async ({ id, value }) => {
-    await host.get(id, value)
-    await host.resume?.()
+
+  /** Reports the requests of the task to the inbox, if the task asks something or may have asked before. */
+  async function reportAsking(task: StoredTask): Promise<void> {
+    const { id, turns, status, owner } = task
+    const { approvals } = settings
+    if (approvals === undefined) return
+    const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
+    const asking = store.read(tx => approvals.asking(tx, id))
+    if (asking !== undefined) {
+      await approvals.enlist(asking)
+      if (asking.expiresAt !== undefined) await context.wakeBy(asking.expiresAt)
+    } else if (hasAsked) {
+      const run = { id, ...skillOf(task), owner }
+      await approvals.enlist({ run, requests: [], open: [], createdAt: 0 })
+    }
+  }
+
+  const kept: KeptInObject<StoredTask> = new KeptInObject(context, {
+    collection: TASKS,
+    missing: taskNotFound,
+    statusOf: ({ status }) => `${status.timestamp} ${status.state}`,
+    isAtWork: ({ isAtWork }) => isAtWork,
+    async report({ value, expiresAt }) {
+      await index.update(partitionOf(value.owner), value, expiresAt)
+      await reportAsking(value)
+    },
+    async unlist({ id, value }) {
+      await index.remove(partitionOf(value.owner), id)
+      await reportAsking(value)
+    },
+    // If an eviction interrupted the agent, the host ends the task before it answers any request about it.
+    async look({ id, value }) {
+      await host.get(id, value)
+      await host.resume?.()
+    },
+    forget: (tx, { id }) => forgetTask(tx, id),
+    // The alarm fires at that time, or earlier if a notification is due.
+    nextAt: at => Math.min(at, store.read(nextDue) ?? at),
   })
   const host: TaskHost = createLocalTaskHost({
     store,
@@ -98,7 +128,7 @@ export function createTaskObject(
       schedule: at => context.waitUntil(context.wakeBy(at)),
     },
   })
-  const methods = taskMethods({ ...parts, kept, host })
+  const methods = taskMethods({ context, settings, index, targetOf, kept, host })
   return {
     collections: [TASKS, BODIES, PUSH, WAITING],
     // The agent ends with the memory of this object. The next request for the task then ends the task.
@@ -108,81 +138,32 @@ export function createTaskObject(
   }
 }
 
-/** Reports the requests of the task to the inbox, if the task asks something or may have asked before. */
-async function reportAsking({ context, settings }: ObjectParts, task: StoredTask): Promise<void> {
-  const { id, turns, status, owner } = task
-  const { approvals } = settings
-  if (approvals === undefined) return
-  const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
-  const asking = context.store.read(tx => approvals.asking(tx, id))
-  if (asking !== undefined) {
-    await approvals.enlist(asking)
-    if (asking.expiresAt !== undefined) await context.wakeBy(asking.expiresAt)
-  } else if (hasAsked) {
-    const run = { id, ...skillOf(task), owner }
-    await approvals.enlist({ run, requests: [], open: [], createdAt: 0 })
-  }
-}
-
-/** The stored task, with its reports to its index object and to the inbox. */
-function keptTask(
-  parts: ObjectParts,
-  look: KeptInObjectOptions<StoredTask>['look'],
-): KeptInObject<StoredTask> {
-  const { context, index } = parts
-  const { store } = context
-  return new KeptInObject(context, {
-    collection: TASKS,
-    missing: taskNotFound,
-    statusOf: ({ status }) => `${status.timestamp} ${status.state}`,
-    isAtWork: ({ isAtWork }) => isAtWork,
-    async report({ value, expiresAt }) {
-      await index.update(partitionOf(value.owner), value, expiresAt)
-      await reportAsking(parts, value)
-    },
-    async unlist({ id, value }) {
-      await index.remove(partitionOf(value.owner), id)
-      await reportAsking(parts, value)
-    },
-    look,
-    forget: (tx, { id }) => forgetTask(tx, id),
-    // The alarm fires at that time, or earlier if a notification is due.
-    nextAt: at => Math.min(at, store.read(nextDue) ?? at),
-  })
-}
-
-async function deliver(
-  { context, settings, index, targetOf, kept, host }: TaskParts,
-  { skill, ...message }: DeliverMessage,
-): Promise<Delivered> {
+function taskMethods({ context, settings, index, targetOf, kept, host }: TaskParts): TaskMethods {
   const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
   const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
-  const isNew = skill !== undefined
-  // If the message continues a task that does not exist, nothing is written.
-  if (!isNew) await kept.id()
-  const target = isNew ? targetOf(skill) : undefined
-  const { taskId: id, owner, client } = message
-  const list = partitionOf(owner)
-  let isTaken = false
-  await kept.inTurn(async () => {
-    isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
-  })
-  let isAtWork = false
-  try {
-    await context.wakeBy(Date.now() + WATCH_MS)
-    const delivered = await host.deliver({ ...message, target })
-    isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
-    return delivered
-  } finally {
-    // The message was refused, got a bare message, or left the task waiting. So no later report would free the slot.
-    if (isTaken && !isAtWork) await index.rest(list, id)
-  }
-}
-
-function taskMethods(parts: TaskParts): TaskMethods {
-  const { kept, host } = parts
   return {
-    deliver: message => deliver(parts, message),
+    async deliver({ skill, ...message }) {
+      const isNew = skill !== undefined
+      // If the message continues a task that does not exist, nothing is written.
+      if (!isNew) await kept.id()
+      const target = isNew ? targetOf(skill) : undefined
+      const { taskId: id, owner, client } = message
+      const list = partitionOf(owner)
+      let isTaken = false
+      await kept.inTurn(async () => {
+        isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
+      })
+      let isAtWork = false
+      try {
+        await context.wakeBy(Date.now() + WATCH_MS)
+        const delivered = await host.deliver({ ...message, target })
+        isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
+        return delivered
+      } finally {
+        // The message was refused, got a bare message, or left the task waiting. So no later report would free the slot.
+        if (isTaken && !isAtWork) await index.rest(list, id)
+      }
+    },
     async get(viewer) {
       const view = await host.get(await kept.id(), viewer)
       // An eviction may have ended the task. The index has to know this before any client does.

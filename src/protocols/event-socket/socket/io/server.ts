@@ -7,7 +7,7 @@
 import { ServableError } from '../../../../base/errors.ts'
 import type { CloseReason, Connection } from '../engine/connection.ts'
 import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
-import { type EngineHandlers, type EngineHooks, type EngineLimits, resolveEngine } from '../engine/options.ts'
+import { type EngineHandlers, type EngineLimits, resolveEngine } from '../engine/options.ts'
 import { type SharedClientParts, SocketClient } from './client.ts'
 import { mayReconnect, type Namespace } from './namespace.ts'
 import type { SocketSnapshot } from './namespace-socket.ts'
@@ -86,7 +86,26 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
   }
   const engine = createEngineWith(
     { ...settings, ...handlersOf(shared, plain) },
-    hooksOf(shared, plain, maxDataBytes),
+    {
+      admission: 'caller',
+      pong(connection) {
+        if (!connection.isPlain) clientOf(connection).pong()
+      },
+      tick(at) {
+        for (const socket of shared.asking) socket.tick(at)
+        return recovery?.tick(at) ?? 0
+      },
+      snapshot: connection =>
+        connection.isPlain
+          ? plain?.snapshot(connection)
+          : bounded(clientOf(connection).snapshot(), maxDataBytes),
+      restore(connection, layer) {
+        if (connection.isPlain) return plain?.restore(connection, layer)
+        const client = new SocketClient(shared, connection)
+        connection.context = client
+        client.restore(layer)
+      },
+    },
   )
   return {
     ...engine,
@@ -136,34 +155,6 @@ function handlersOf(shared: SharedClientParts, plain: PlainHandlers | undefined)
     onClose(connection, reason) {
       if (connection.isPlain) plain?.onClose?.(connection, reason)
       else loseAll(clientOf(connection), reason, shared)
-    },
-  }
-}
-
-/** What the engine asks this layer: time, pongs and snapshots. */
-function hooksOf(
-  shared: SharedClientParts,
-  plain: PlainHandlers | undefined,
-  maxDataBytes: number,
-): EngineHooks {
-  return {
-    admission: 'caller',
-    pong(connection) {
-      if (!connection.isPlain) clientOf(connection).pong()
-    },
-    tick(at) {
-      for (const socket of shared.asking) socket.tick(at)
-      return shared.recovery?.tick(at) ?? 0
-    },
-    snapshot: connection =>
-      connection.isPlain
-        ? plain?.snapshot(connection)
-        : bounded(clientOf(connection).snapshot(), maxDataBytes),
-    restore(connection, layer) {
-      if (connection.isPlain) return plain?.restore(connection, layer)
-      const client = new SocketClient(shared, connection)
-      connection.context = client
-      client.restore(layer)
     },
   }
 }
