@@ -55,7 +55,10 @@ export interface ConfigPage {
   readonly nextPageToken: string
 }
 
-/** The page that a request asks for (section 3.1.9 of A2A 1.0). Without a size it has all configs. Throws `invalid_params` for an unknown token. */
+/**
+ * The page that a request asks for (section 3.1.9 of A2A 1.0). Without a size it has all configs. Throws `invalid_params` for an
+ * unknown token.
+ */
 export function pageOf(
   all: readonly PushConfig[],
   { pageSize = all.length, pageToken }: Extract<PushLook, { act: 'list' }>,

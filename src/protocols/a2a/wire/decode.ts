@@ -61,7 +61,7 @@ type Configuration = SendRequest['configuration']
 
 /** The schema of the parameters of send. `own` reads what a wire's configuration says in words of its own. */
 export function sendSchema<C extends Pick<Configuration, 'acceptedOutputModes' | 'historyLength'>>(
-  { record }: Pick<Grammar, 'record'>,
+  record: RecordOf,
   message: v.GenericSchema<unknown, Message>,
   configuration: v.GenericSchema<unknown, C>,
   own: (configuration: C | undefined) => Omit<Configuration, 'acceptedOutputModes'>,

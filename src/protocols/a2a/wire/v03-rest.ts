@@ -62,7 +62,7 @@ const NamedSchema = protoRecord({ pushNotificationConfig: PushSchema })
 
 /** If a configuration is given, the default of `blocking` is false. A client that wants to wait has to set it. */
 const SendSchema = sendSchema(
-  grammar,
+  protoRecord,
   MessageSchema,
   protoRecord({
     acceptedOutputModes: v.optional(f.texts),

@@ -85,7 +85,7 @@ const PushSchema = configOfV03(jsonRecord)
 
 /** The parameters of send (section 7.1). The default of `blocking` is true, as in other servers of 0.3. */
 const SendSchema = sendSchema(
-  grammar,
+  jsonRecord,
   MessageSchema,
   jsonRecord({
     acceptedOutputModes: v.optional(f.texts),
@@ -164,8 +164,8 @@ interface ObjectData {
 }
 
 /**
- * Wraps any JSON value as an object, because data parts of 0.2 and 0.3 contain only objects, and those of 1.0 any JSON. A value that is
- * no object becomes `{ value }`. The part's metadata marks it as the official SDKs do.
+ * Wraps any JSON value as an object, because data parts of 0.2 and 0.3 contain only objects, and those of 1.0 any JSON. A value
+ * that is no object becomes `{ value }`. The part's metadata marks it as the official SDKs do.
  */
 export function wrapData(data: unknown, metadata: Metadata | undefined): ObjectData {
   if (!isObject(data)) return { data: { value: data ?? null }, metadata: { ...metadata, [MARK]: true } }

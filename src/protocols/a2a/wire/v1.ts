@@ -43,7 +43,7 @@ const PushSchema = configOfV1(protoRecord)
 
 /** The parameters of send (section 3.2.1), with the configuration of section 3.2.2. */
 const SendSchema = sendSchema(
-  grammar,
+  protoRecord,
   MessageSchema,
   protoRecord({
     acceptedOutputModes: v.optional(f.texts),
