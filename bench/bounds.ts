@@ -150,7 +150,7 @@ export const BOUNDS: readonly Bound[] = [
     of: 'push receivers of a task',
     option: 'a2a.push.maxConfigs',
     beyond: 'one more is refused',
-    at: ['protocols/a2a/push/options.ts'],
+    at: ['protocols/a2a/options.ts'],
   },
   {
     of: 'runs of one kept response that go on from each other',

@@ -188,8 +188,7 @@ export {
   type CardSubject,
 } from './protocols/a2a/cards/card.ts'
 export type { AgentCard, CardGeneration } from './protocols/a2a/cards/card-forms.ts'
-export type { A2AOptions, A2AProvider } from './protocols/a2a/options.ts'
-export type { PushOptions } from './protocols/a2a/push/options.ts'
+export type { A2AOptions, A2AProvider, PushOptions } from './protocols/a2a/options.ts'
 export type {
   AuthenticateSocket,
   GatewayLimits,

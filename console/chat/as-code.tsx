@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ASKS, BASE, config, providerKeys } from '../service.ts'
-import type { Chat, Turn } from './chats.ts'
-import { userId } from './chats.ts'
+import { type Chat, type Turn, userId } from './chats.ts'
 import { clientCode, curl, openaiCode, type Shown, useChatCode } from './code.ts'
 
 const WAYS: readonly {

@@ -5,12 +5,11 @@
  */
 
 import { discard, parseObject, readText, type StreamOptions } from './body.ts'
-import { ServableClientError } from './error.ts'
+import { mayPass, ServableClientError } from './error.ts'
 import type { CallOptions, ClientOptions, HeaderFields } from './options.ts'
 import { notOurs, problemOf } from './problem.ts'
 import { attempt, setAll } from './sent.ts'
-import { type LinkedSignal, linkSignal, orAbort } from './signal.ts'
-import { createTries, type Tries } from './tries.ts'
+import { type LinkedSignal, linkSignal, orAbort, sleep } from './signal.ts'
 
 /** The parts of a request besides its path. */
 export interface RequestParts {
@@ -144,4 +143,40 @@ function baseOf(text: string): string {
     if (/^http/.test(href) && href === origin + pathname) return href.replace(/(?<!\/)\/+$/, '')
     throw message
   })
+}
+
+/** Most milliseconds between two tries, without a `Retry-After`. */
+const MAX_DELAY_MS = 10_000
+/** Most milliseconds of a `Retry-After` that the client waits for. A longer one ends the tries. */
+const MAX_RETRY_AFTER_MS = 60_000
+
+/** The tries of one call. */
+interface Tries {
+  /** Reports progress. The next failure counts as the first. */
+  progress(): void
+  /** Waits before the next try. Throws `error` if there is no next try. */
+  again(error: unknown): Promise<void>
+}
+
+/** Counts tries without progress. */
+function createTries(maxTries: number, delayMs: number, signal: AbortSignal): Tries {
+  let failures = 0
+  return {
+    progress() {
+      failures = 0
+    },
+    async again(error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ServableClientError)) {
+        // An error of another class comes from the caller: `headers` that throw, or an input that is not JSON.
+        throw new ServableClientError('invalid_options', 'The request cannot be sent', { cause: error })
+      }
+      failures++
+      const { retryAfter = 0 } = error
+      // If `maxTries` is not a number, there is no second try.
+      if (!mayPass(error) || !(failures < maxTries) || retryAfter > MAX_RETRY_AFTER_MS) throw error
+      const delay = Math.min(MAX_DELAY_MS, delayMs * 2 ** (failures - 1))
+      await sleep(Math.max(retryAfter, delay * (1 - Math.random() / 2)), signal)
+    },
+  }
 }

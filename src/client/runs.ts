@@ -5,15 +5,15 @@ import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/stored/host.ts'
 import type { RunEventPage } from '../runs/stored/log-page.ts'
 import type { RunRecord, RunSummary } from '../runs/stored/record.ts'
+import { readBytes } from './body.ts'
 import type { ClientCaller } from './call.ts'
 import { prepareRun, RESPOND_ASYNC, type RunTarget } from './client-run.ts'
-import { artifactPath, filePath, getFile } from './files.ts'
 import { watch } from './metrics.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
 import { leavable } from './reconnect.ts'
 import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
-import { queryOf } from './sent.ts'
+import { attempt, queryOf, segment } from './sent.ts'
 
 /** Selects runs for a list. A run must match all members. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until'>> {
@@ -186,4 +186,29 @@ export function createRuns(caller: ClientCaller): RunsClient {
       } while (cursor)
     },
   }
+}
+
+/** Gets the file at a path. */
+function getFile(caller: ClientCaller, path: string, options?: CallOptions): Promise<File> {
+  return caller.within(options, async call => {
+    const response = await call.send(path)
+    const { headers } = response
+    const bytes = await readBytes(response, call.signal, call.maxLength)
+    const name = /filename\*=UTF-8''(\S+)/.exec(headers.get('content-disposition') ?? '')?.[1] ?? 'file'
+    return new File(bytes, decodeURIComponent(name), { type: headers.get('content-type') ?? '' })
+  })
+}
+
+/** The path of a part of an artifact. */
+function artifactPath(id: string, artifactId: string, part = 0): string {
+  return runPath(id, `/artifacts/${segment(artifactId)}?part=${part}`)
+}
+
+/** The path of an address, below the client's base. Throws `invalid_options` for data that is no such address. */
+function filePath(address: string): string {
+  return attempt('This is no address of a file of a run', () => {
+    const found = /\/runs\/[\da-f-]{36}\/(artifacts|messages|input)[^#]*$/.exec(address)
+    if (address.length > 2000 || found === null) throw address
+    return found[0]
+  })
 }

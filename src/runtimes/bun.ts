@@ -5,22 +5,10 @@
  */
 
 import { BrandedPlatform, type Platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
-import {
-  type CloseOptions,
-  checkHandler,
-  closeServer,
-  createPending,
-  type Fetch,
-  type RunningServer,
-  resolveAddress,
-  SERVE_EXAMPLE,
-  type ServeOptions,
-  serveAlive,
-  urlOf,
-} from './server.ts'
+import { type Fetch, type Listen, type RunningServer, type ServeOptions, serveOn } from './server.ts'
 
 export { directory } from './directory.ts'
-export type { CloseOptions, Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions } from './server.ts'
 
 /**
  * The part of Bun that this file uses. It is restated here, so that the declarations need no types package that a user may
@@ -149,21 +137,18 @@ function absolute(request: Request, port: number): Request {
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
-export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
-  checkHandler(handler, 'serve', SERVE_EXAMPLE)
-  const address = resolveAddress(options)
-  return serveAlive(handler, () => listenTo(handler, address))
+export function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
+  return serveOn(listen, handler, options)
 }
 
-function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): RunningServer {
-  const pending = createPending()
+const listen: Listen = (handler, { port, hostname }, waitUntil) => {
   const server = Bun.serve({
     port,
     hostname,
     idleTimeout: 0,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, self) {
-      const platform = new BunPlatform(request, self, pending.add)
+      const platform = new BunPlatform(request, self, waitUntil)
       const response = await handler(absolute(request, self.port), platform)
       return platform.isUpgraded ? undefined : response
     },
@@ -178,14 +163,8 @@ function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): R
     },
   })
   return {
-    url: urlOf(hostname, server.port),
     port: server.port,
-    async close(options = {}) {
-      await closeServer(handler, options, {
-        stop: () => server.stop(false),
-        cut: () => server.stop(true),
-      })
-      await pending.settled()
-    },
+    stop: () => server.stop(false),
+    cut: () => server.stop(true),
   }
 }

@@ -18,7 +18,7 @@ import { socketClass } from './cloudflare/socket-object.ts'
 import type { WorkerContext } from './cloudflare/worker.ts'
 
 export type { ObjectStorage } from '../stores/objects/tables.ts'
-export { workerAssets } from './cloudflare/assets.ts'
+export { workerAssets } from './cloudflare/bindings.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 

@@ -5,23 +5,11 @@
  */
 
 import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../http/platform.ts'
-import {
-  type CloseOptions,
-  checkHandler,
-  closeServer,
-  createPending,
-  type Fetch,
-  type RunningServer,
-  resolveAddress,
-  SERVE_EXAMPLE,
-  type ServeOptions,
-  serveAlive,
-  urlOf,
-} from './server.ts'
+import { type Fetch, type Listen, type RunningServer, type ServeOptions, serveOn } from './server.ts'
 import { connect, type StandardSocket } from './standard-socket.ts'
 
 export { directory } from './directory.ts'
-export type { CloseOptions, Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions } from './server.ts'
 
 /**
  * The part of Deno that this file uses. It is restated here, so that the declarations need no types package that a user may
@@ -97,37 +85,28 @@ class DenoPlatform extends BrandedPlatform implements Platform {
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
-export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
-  checkHandler(handler, 'serve', SERVE_EXAMPLE)
-  const address = resolveAddress(options)
-  return serveAlive(handler, () => listenTo(handler, address))
+export function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
+  return serveOn(listen, handler, options)
 }
 
-function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): RunningServer {
-  const pending = createPending()
+const listen: Listen = (handler, { port, hostname }, waitUntil) => {
   const stop = new AbortController()
   const sockets = new Set<StandardSocket>()
   const server = Deno.serve({ port, hostname, signal: stop.signal, onListen() {} }, (request, info) =>
-    handler(request, new DenoPlatform(request, info, sockets, pending.add)),
+    handler(request, new DenoPlatform(request, info, sockets, waitUntil)),
   )
   let isOver = false
   void server.finished.then(() => {
     isOver = true
   })
   return {
-    url: urlOf(hostname, server.addr.port),
     port: server.addr.port,
-    async close(options = {}) {
-      await closeServer(handler, options, {
-        stop: () => server.shutdown(),
-        async cut() {
-          for (const socket of sockets) socket.close()
-          // Deno throws if an ended server is stopped.
-          if (!isOver) stop.abort()
-          await server.finished
-        },
-      })
-      await pending.settled()
+    stop: () => server.shutdown(),
+    async cut() {
+      for (const socket of sockets) socket.close()
+      // Deno throws if an ended server is stopped.
+      if (!isOver) stop.abort()
+      await server.finished
     },
   }
 }

@@ -14,22 +14,10 @@ import { LeavingResponse } from './node/left-body.ts'
 import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
 import { checkNode } from './node/version.ts'
-import {
-  type CloseOptions,
-  checkHandler,
-  closeServer,
-  createPending,
-  type Fetch,
-  type RunningServer,
-  resolveAddress,
-  SERVE_EXAMPLE,
-  type ServeOptions,
-  serveAlive,
-  urlOf,
-} from './server.ts'
+import { type Fetch, type Listen, type RunningServer, type ServeOptions, serveOn } from './server.ts'
 
 export { directory } from './directory.ts'
-export type { CloseOptions, Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions } from './server.ts'
 
 /**
  * Serves a handler with `node:http` (through srvx), and WebSockets (through ws). Node must be 22.13 or newer.
@@ -39,9 +27,7 @@ export type { CloseOptions, Fetch, RunningServer, ServeOptions }
  */
 export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
   checkNode()
-  checkHandler(handler, 'serve', SERVE_EXAMPLE)
-  const address = resolveAddress(options)
-  return serveAlive(handler, () => listenTo(handler, address))
+  return serveOn(listenTo, handler, options)
 }
 
 /**
@@ -50,8 +36,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
  */
 const KEEP_ALIVE_MS = 75_000
 
-async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): Promise<RunningServer> {
-  const pending = createPending()
+const listenTo: Listen = async (handler, { port, hostname }, waitUntil) => {
   // A handler may give another one a new request that follows this one's signal. On Node, the signal of a request that is
   // garbage collected never fires.
   const kept = new WeakMap<object, Request>()
@@ -73,21 +58,14 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
       return handler(withHost(request), new NodePlatform(request))
     },
   })
-  const sockets = acceptSockets(server.node?.server, handler, pending.add)
+  const sockets = acceptSockets(server.node?.server, handler, waitUntil)
   await server.ready()
-  const bound = Number(new URL(server.url ?? '').port)
   return {
-    url: urlOf(hostname, bound),
-    port: bound,
-    async close(options = {}) {
-      await closeServer(handler, options, {
-        stop: () => stop(server.node?.server as Server),
-        async cut() {
-          sockets.close()
-          await server.close(true)
-        },
-      })
-      await pending.settled()
+    port: Number(new URL(server.url ?? '').port),
+    stop: () => stop(server.node?.server as Server),
+    async cut() {
+      sockets.close()
+      await server.close(true)
     },
   }
 }

@@ -43,10 +43,10 @@ export function checkHandler(handler: unknown, what: string, example: string): a
 }
 
 /** The example of a `serve` without a handler. */
-export const SERVE_EXAMPLE = 'serve(createHandler({ agents: { … } }), { port: 3000 })'
+const SERVE_EXAMPLE = 'serve(createHandler({ agents: { … } }), { port: 3000 })'
 
 /** Fills in the defaults of {@link ServeOptions}. */
-export function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
+function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
   const unknown = Object.keys(options).find(name => name !== 'port' && name !== 'hostname')
   if (unknown !== undefined) {
     throw new ServableError(
@@ -58,24 +58,48 @@ export function resolveAddress(options: ServeOptions = {}): Required<ServeOption
 }
 
 /** The address of a server, with IPv6 in brackets (RFC 3986, section 3.2.2). */
-export function urlOf(hostname: string, port: number): string {
+function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 }
 
-/** Serves a handler. The handler's life begins before the first request and ends with its server. Throws `invalid_options`. */
-export async function serveAlive(
+/** What a runtime gives once it listens: the port, and the steps of closing. */
+export interface Listening {
+  readonly port: number
+  /** Stops listening. Resolves once all connections have ended by themselves. */
+  stop(): Promise<unknown>
+  /** Ends all open connections. */
+  cut(): Promise<unknown>
+}
+
+/** Listens at an address. `waitUntil` takes promises that closing waits for. */
+export type Listen = (
   handler: Fetch,
-  listen: () => RunningServer | Promise<RunningServer>,
+  address: Required<ServeOptions>,
+  waitUntil: (promise: Promise<unknown>) => void,
+) => Listening | Promise<Listening>
+
+/** Serves a handler. The handler's life begins before the first request and ends with its server. Throws `invalid_options`. */
+export async function serveOn(
+  listen: Listen,
+  handler: Fetch,
+  options: ServeOptions | undefined,
 ): Promise<RunningServer> {
+  checkHandler(handler, 'serve', SERVE_EXAMPLE)
+  const address = resolveAddress(options)
   useReadableLog(handler)
   const end = await beginLife(handler)
   try {
-    const server = await listen()
-    logStarted(handler, server.url)
+    const pending = createPending()
+    const listening = await listen(handler, address, pending.add)
+    const { port } = listening
+    const url = urlOf(address.hostname, port)
+    logStarted(handler, url)
     return {
-      ...server,
-      async close(options) {
-        await server.close(options)
+      url,
+      port,
+      async close(options = {}) {
+        await closeServer(handler, options, listening)
+        await pending.settled()
         await end()
       },
     }
@@ -85,23 +109,11 @@ export async function serveAlive(
   }
 }
 
-/** The steps of closing, for each runtime. */
-export interface Closing {
-  /** Stops listening. Resolves once all connections have ended by themselves. */
-  stop(): Promise<unknown>
-  /** Ends all open connections. */
-  cut(): Promise<unknown>
-}
-
 /** Milliseconds in which clients may read buffered data, after the last run has ended. */
 const FLUSH_MS = 1000
 
 /** Closes a server. Throws `invalid_options`. */
-export async function closeServer(
-  handler: Fetch,
-  { graceMs = 0 }: CloseOptions,
-  closing: Closing,
-): Promise<void> {
+async function closeServer(handler: Fetch, { graceMs = 0 }: CloseOptions, closing: Listening): Promise<void> {
   if (!(graceMs >= 0 && graceMs < 2 ** 31)) {
     throw new ServableError(
       'invalid_options',
@@ -129,7 +141,7 @@ function atMost(promise: Promise<unknown>, ms: number): Promise<void> {
 }
 
 /** Collects the promises of `waitUntil`, so that closing can wait for them. */
-export function createPending(): { add(promise: Promise<unknown>): void; settled(): Promise<unknown> } {
+function createPending(): { add(promise: Promise<unknown>): void; settled(): Promise<unknown> } {
   const pending = new Set<Promise<unknown>>()
   return {
     add(promise) {

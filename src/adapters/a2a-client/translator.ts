@@ -5,13 +5,13 @@
  */
 
 import type { Artifact, Message, TaskStatus } from '@a2a-js/sdk'
-import type { ArtifactEvent, ContentPart, RunEvent } from '../../agents/contract.ts'
-import { checkId, checkSize } from './checks.ts'
+import type { ArtifactEvent, ContentPart, RunEvent, StepEvent } from '../../agents/contract.ts'
+import { isObject } from '../../base/validation.ts'
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../web/json.ts'
 import { EmittedText } from './emitted-text.ts'
 import { unfit } from './failure.ts'
 import { fromRemoteParts, textOfParts } from './parts.ts'
 import type { Payload } from './service.ts'
-import { stepIn } from './steps.ts'
 
 /** The state in which a task no longer works, or `answered` for a message without a task. */
 export type EndState =
@@ -282,3 +282,50 @@ function factsOf({ metadata, extensions }: Pick<Artifact, 'metadata' | 'extensio
 
 /** Most URIs of extensions that an event has. */
 const MAX_EXTENSIONS = 100
+
+const STATUSES = ['started', 'progress', 'completed', 'failed'] as const
+
+/** The step in the metadata of a status. Undefined if there is none. */
+function stepIn(metadata: unknown): StepEvent | undefined {
+  const step = isObject(metadata) ? metadata.step : undefined
+  if (!isObject(step) || typeof step.name !== 'string') return undefined
+  const status = STATUSES.find(each => each === step.status)
+  if (status === undefined) return undefined
+  return {
+    type: 'step',
+    name: step.name,
+    status,
+    ...texts(step),
+    ...(Number.isSafeInteger(step.index) && { index: Number(step.index) }),
+    ...(Number.isFinite(step.durationMs) && { durationMs: Number(step.durationMs) }),
+  }
+}
+
+function texts(step: Readonly<Record<string, unknown>>): Pick<StepEvent, 'id' | 'text' | 'error'> {
+  const found = (['id', 'text', 'error'] as const).filter(name => typeof step[name] === 'string')
+  return Object.fromEntries(found.map(name => [name, step[name]]))
+}
+
+/** Throws `invalid_agent_response` for a value that is nested too deep, or has too many values inside. */
+function checkSize(value: unknown): void {
+  const waiting: [value: unknown, depth: number][] = [[value, 0]]
+  let count = 0
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [each, depth] = next
+    if (depth > MAX_JSON_DEPTH) throw unfit(`sent JSON that is nested deeper than ${MAX_JSON_DEPTH}`)
+    if (typeof each !== 'object' || each === null || each instanceof Uint8Array) continue
+    for (const member of Object.values(each)) {
+      if (++count > MAX_JSON_VALUES) throw unfit(`sent JSON with more than ${MAX_JSON_VALUES} values`)
+      waiting.push([member, depth + 1])
+    }
+  }
+}
+
+/** Most characters of an id. */
+const MAX_ID_LENGTH = 1000
+
+/** Returns the id of a task or an artifact. Throws `invalid_agent_response` for an empty or too long id. */
+function checkId(id: string, what: string): string {
+  if (id !== '' && id.length <= MAX_ID_LENGTH) return id
+  throw unfit(`sent ${what} without an id of 1 to ${MAX_ID_LENGTH} characters`)
+}

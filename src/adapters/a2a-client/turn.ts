@@ -9,13 +9,14 @@ import type { RunInput, RunOutcome } from '../../agents/contract.ts'
 import type { RunContext, Yielded } from '../../agents/work/perform.ts'
 import { isRetired } from '../../base/abort.ts'
 import { keepAlive } from '../../base/environment.ts'
+import { ServableError } from '../../base/errors.ts'
+import { isObject } from '../../base/validation.ts'
 import { deferred } from '../../base/wake.ts'
 import { withoutSecrets } from '../../web/secrets.ts'
 import { waitFor } from '../frameworks/waits.ts'
 import type { CardCache } from './card.ts'
 import type { Contexts } from './contexts.ts'
 import { CutEvents } from './cut-events.ts'
-import { DEPTH, nextDepth } from './depth.ts'
 import { failed, isLost, runErrorOf, unknowable } from './failure.ts'
 import { remoteFetch } from './fetch.ts'
 import type { RemoteSettings } from './options.ts'
@@ -303,3 +304,21 @@ function isInterrupted({ state }: RemoteEnd): boolean {
 
 /** `ROLE_USER`. */
 const ROLE_USER = 1
+
+/** The member of a message's metadata that has the count. */
+const DEPTH = 'servable/depth'
+
+/** Most services that one request may pass. */
+const MAX_DEPTH = 8
+
+/** The depth of a message of this run. Throws `unsupported_operation` for a depth above the limit. */
+function nextDepth({ metadata }: Pick<RunContext, 'metadata'>): number {
+  const message = metadata?.message
+  const own = isObject(message) && isObject(message.metadata) ? message.metadata[DEPTH] : 0
+  const depth = typeof own === 'number' && own > 0 ? Math.ceil(own) : 0
+  if (depth < MAX_DEPTH) return depth + 1
+  throw new ServableError(
+    'unsupported_operation',
+    `The request has come over ${MAX_DEPTH} services, so no further remote agent is called`,
+  )
+}

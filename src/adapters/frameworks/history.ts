@@ -1,4 +1,13 @@
+/**
+ * What came before a run, for frameworks: the history that its client sends, and the messages of its session.
+ *
+ * @module
+ */
+
 import type { HistoryMessage } from '../../agents/contract.ts'
+import { escaped, ownerOf } from '../../agents/memory.ts'
+import type { RunContext } from '../../agents/work/perform.ts'
+import { fieldsOf, listIn, textIn } from './fields.ts'
 
 /** A message of a client's history that is passed to a framework. */
 export type PassedMessage = Exclude<HistoryMessage, { readonly role: 'system' | 'user' }> | UserMessage
@@ -65,4 +74,36 @@ export function assistantText({
       return part.type === 'data' ? [resultText(part.data)] : []
     })
     .join('\n')
+}
+
+/**
+ * The id of the conversation in a framework's memory. Each owner has its own. Undefined if the run has no session, or if its
+ * client sends the history.
+ */
+export function threadOf(context: RunContext): string | undefined {
+  const { sessionId, history } = context
+  if (sessionId === undefined || history !== undefined) return undefined
+  const owner = ownerOf(context)
+  return owner === undefined ? escaped(sessionId) : `${owner}/${escaped(sessionId)}`
+}
+
+/** A message of an earlier turn. */
+export interface EarlierMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+}
+
+/** The earlier messages in the session of a run, oldest first: only their texts, which every framework accepts. */
+export async function earlierOf({ memory }: Pick<RunContext, 'memory'>): Promise<readonly EarlierMessage[]> {
+  const messages = (await memory?.session()?.read()) ?? []
+  return messages.flatMap(message => {
+    const { role, content } = fieldsOf(message)
+    const text = textIn(content) ?? listIn(content).map(textOf).join('\n')
+    return (role === 'user' || role === 'assistant') && text !== '' ? [{ role, content: text }] : []
+  })
+}
+
+function textOf(part: unknown): string {
+  const { type, text } = fieldsOf(part)
+  return type === 'text' ? (textIn(text) ?? '') : ''
 }

@@ -24,7 +24,6 @@ import type { AddressPolicy } from '../../web/address.ts'
 import type { ServerAccess } from './definition.ts'
 import { guardedFetch } from './fetch.ts'
 import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
-import { resultOf } from './result.ts'
 import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
 
 /** Starts a program and connects to it (MCP, transport `stdio`). */
@@ -336,4 +335,22 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function failed(why: string): ServableError {
   return new ServableError('tool_server_failed', why)
+}
+
+/** Most characters of a tool's error text. */
+const MAX_ERROR = 2000
+
+/**
+ * The result of a tool (MCP, `tools/call`): its structured content if it has any, otherwise its text if all content is text,
+ * otherwise its content. Throws `tool_failed` if the tool reports an error.
+ */
+export function resultOf(answer: unknown): unknown {
+  const { content, structuredContent, isError } = Object(answer) as Record<string, unknown>
+  const parts = Array.isArray(content) ? content : []
+  const texts = parts.flatMap(part => (part?.type === 'text' ? [String(part.text)] : []))
+  if (isError === true) {
+    throw new ServableError('tool_failed', texts.join('\n').slice(0, MAX_ERROR) || 'The tool failed')
+  }
+  if (structuredContent !== undefined) return structuredContent
+  return texts.length === parts.length ? texts.join('\n') : parts
 }

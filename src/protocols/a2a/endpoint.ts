@@ -4,7 +4,14 @@
  * @module
  */
 
-import { isServableError, messageOf, reportError, ServableError, shouldLog } from '../../base/errors.ts'
+import {
+  type ErrorReport,
+  isServableError,
+  messageOf,
+  reportError,
+  ServableError,
+  shouldLog,
+} from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import type { RequestState } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
@@ -104,12 +111,24 @@ function tenantIn({ wire, params }: Pick<OperationCall, 'wire' | 'params'>): unk
   return wire.version === '1.0' && isObject(params) ? params.tenant : undefined
 }
 
+/** The report of an error that a request ends in, for its answer. Throws an error that is not this package's again. */
+export function reportOf(
+  error: unknown,
+  request: Request,
+  state: RequestState,
+  { production }: Pick<BindingOptions, 'production'>,
+): ErrorReport {
+  if (!isServableError(error)) throw error
+  if (shouldLog(error)) state.logThrown('request.failed', error, request)
+  return reportError(error, production, 'internal_error')
+}
+
 /** How a binding writes the events of a stream. */
 export interface StreamWriter {
   /** Returns the lines of one update, with the id of the event. */
   update(update: TaskUpdate, seq: number): string
   /** Returns the lines of an error that ends a stream. */
-  failure(report: ReturnType<typeof reportError>): string
+  failure(report: ErrorReport): string
 }
 
 /** Settings of a streamed answer. */

@@ -5,19 +5,13 @@
  * @module
  */
 
-import {
-  type ErrorReport,
-  isServableError,
-  reportError,
-  ServableError,
-  shouldLog,
-} from '../../base/errors.ts'
+import { type ErrorReport, ServableError } from '../../base/errors.ts'
 import type { EndpointResult, RequestState } from '../../http/context.ts'
 import type { Target } from '../../runs/target.ts'
 import { requireJson } from '../../web/body.ts'
 import { discard, jsonReply } from '../../web/reply.ts'
 import { SSE_HEADERS, sseData, sseMessage } from '../../web/sse.ts'
-import { type BindingOptions, callOf, readParams, streamResponse, versionOf } from './endpoint.ts'
+import { type BindingOptions, callOf, readParams, reportOf, streamResponse, versionOf } from './endpoint.ts'
 import { jsonRpcError } from './errors.ts'
 import type { OperationName } from './operations.ts'
 import { v1 } from './wire/v1.ts'
@@ -83,9 +77,7 @@ export async function answerJsonRpc(
     const response = await perform(rpc, request, state, options, agentOf(state))
     return rpc.id === undefined ? noContent(response) : response
   } catch (error) {
-    if (!isServableError(error)) throw error
-    if (shouldLog(error)) state.logThrown('request.failed', error, request)
-    const report = reportError(error, options.production, 'internal_error')
+    const report = reportOf(error, request, state, options)
     state.rpc = { ...state.rpc, code: report.code }
     return answerError(report, progress)
   }

@@ -4,13 +4,7 @@
  * @module
  */
 
-import {
-  type ErrorReport,
-  isServableError,
-  reportError,
-  ServableError,
-  shouldLog,
-} from '../../base/errors.ts'
+import { type ErrorReport, ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
@@ -21,6 +15,7 @@ import {
   type BindingOptions,
   callOf,
   readParams,
+  reportOf,
   type StreamWriter,
   streamResponse,
   versionOf,
@@ -159,9 +154,7 @@ function answering(
       const report = (error: unknown) => state.logThrown('stream.failed', error, request)
       return streamResponse(answer.updates, writerOf(generation), { ...options, report })
     } catch (error) {
-      if (!isServableError(error)) throw error
-      if (shouldLog(error)) state.logThrown('request.failed', error, request)
-      return answerError(errorOf(reportError(error, options.production, 'internal_error')), type)
+      return answerError(errorOf(reportOf(error, request, state, options)), type)
     }
   }
 }

@@ -16,12 +16,10 @@ import type {
 import { endMessageOf } from '../../agents/fold.ts'
 import { isObject } from '../../base/validation.ts'
 import { sseData } from '../../web/sse.ts'
-import type { Encoder } from '../encoders/encoder.ts'
-import { SentText } from '../encoders/sent-text.ts'
+import { type Encoder, SentText } from '../encoders/encoder.ts'
 import { idIn, type KnownCalls } from './answers.ts'
 import { finished } from './finish.ts'
-import { type RunNames, Subagents, type Tag } from './subagents.ts'
-import { trim } from './trim.ts'
+import { type RunNames, Subagents, type Tag, trim } from './subagents.ts'
 
 /** The run to encode, and what its client has and supports. */
 export interface AgUiRun extends RunNames, KnownCalls {

@@ -4,9 +4,11 @@
  * @module
  */
 
+import { KINDS } from '../../agents/registry.ts'
+import type { Builders, BuiltInDescription } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
-import { describeAgUi } from './describe.ts'
+import { RunAgentInputSchema } from './input.ts'
 import { agUiRoutes } from './routes.ts'
 
 /** Serves `POST {prefix}/agents/:name/ag-ui`, and the same for teams and workflows, to clients of AG-UI 0.x and 1.0. */
@@ -15,4 +17,21 @@ export function agUi(): Plugin {
     name: 'ag-ui',
     mount: core => ({ routes: agUiRoutes(core), describe: describeAgUi }),
   })
+}
+
+/** Describes the routes for the OpenAPI document. */
+function describeAgUi(build: Builders): BuiltInDescription {
+  const { at, operation, answer, json, eventStream, nameOf, ref, object, text } = build
+  const paths = KINDS.map(kind => [
+    at(`${kind}s/{name}/ag-ui`),
+    {
+      post: operation('run', `${kind}AgUi`, 'Run for an AG-UI client', {
+        parameters: [nameOf(kind)],
+        requestBody: { required: true, content: json(ref('RunAgentInput')) },
+        responses: { 200: answer('Events', eventStream(object({ type: text }))) },
+        problems: [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503],
+      }),
+    },
+  ])
+  return { paths: Object.fromEntries(paths), bodies: { RunAgentInput: RunAgentInputSchema } }
 }

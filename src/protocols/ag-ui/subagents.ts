@@ -6,7 +6,6 @@
 
 import type { EventFacts } from '../../agents/contract.ts'
 import { idIn } from './answers.ts'
-import { trim } from './trim.ts'
 
 /** The ids of a run: our own, and those that the client gave the run and the conversation. */
 export interface RunNames {
@@ -95,4 +94,15 @@ export class Subagents {
       }
     }
   }
+}
+
+/** Most open calls, steps, sources and subagents, of each. */
+const MAX_OPEN = 1000
+
+/** Closes and removes the oldest entry if there are more than 1,000. */
+export function trim<T>(open: Map<string, T>, close: (oldest: T, key: string) => void): void {
+  const [oldest] = open
+  if (open.size <= MAX_OPEN || oldest === undefined) return
+  close(oldest[1], oldest[0])
+  open.delete(oldest[0])
 }

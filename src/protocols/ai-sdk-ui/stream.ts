@@ -19,9 +19,8 @@ import type {
 import { endMessageOf } from '../../agents/fold.ts'
 import { canonicalJson } from '../../base/canonical-json.ts'
 import { sseData } from '../../web/sse.ts'
-import type { Encoder } from '../encoders/encoder.ts'
+import { type Encoder, SentText } from '../encoders/encoder.ts'
 import { ANY, urlOf } from '../encoders/parts.ts'
-import { SentText } from '../encoders/sent-text.ts'
 import { GatheredArtifact } from './artifact.ts'
 
 /** The message that a run streams, and what the page has of it. */

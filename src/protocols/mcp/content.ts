@@ -6,8 +6,11 @@
 
 import type { ContentPart, RunResult } from '../../agents/contract.ts'
 import { isObject } from '../../base/validation.ts'
+import type { Core } from '../../core/built-in.ts'
 import { ANY, isAddress } from '../encoders/parts.ts'
-import type { Fields } from './rpc.ts'
+import type { Offered } from './offer.ts'
+import { type Fields, INTERNAL_ERROR, RpcError } from './rpc.ts'
+import type { CallOutcome } from './run-reader.ts'
 
 /** The result of a call, without its envelope. */
 export interface ToolResult {
@@ -105,4 +108,27 @@ function blockOf(part: ContentPart, uri: string, base: string): Fields {
 
 function addressOf(address: string, base: string): string {
   return URL.canParse(address, base) ? new URL(address, base).href : address
+}
+
+/** Codes of failures of the service. All other failures are results, because the client's model may correct or report them. */
+const OURS = /^(internal_error|interrupted|invalid_event)$/
+
+/** The result of a run that has ended. Throws an {@link RpcError} for a failure of the service. */
+export function endOf(
+  outcome: CallOutcome,
+  { request, tool }: { readonly request: Request; readonly tool: Offered },
+  { publicUrl = request.url }: Pick<Core, 'publicUrl'>,
+): ToolResult & { readonly _meta?: object } {
+  if ('error' in outcome) {
+    const { code, error } = outcome.error
+    if (OURS.test(code)) throw new RpcError(INTERNAL_ERROR, error, 200, { code })
+    return failed(error)
+  }
+  const { finishReason, runId, structured } = outcome.result
+  if (finishReason === 'cancelled') return failed('The run was cancelled')
+  const result = resultOf(outcome.result, publicUrl)
+  // A client refuses a result without the structured content that was promised.
+  const isShort = structured === null && tool.outputSchema
+  const hasFailed = isShort || /^(rejected|auth_required)$/.test(finishReason)
+  return { ...result, ...(hasFailed && { isError: true }), _meta: { 'servable/runId': runId } }
 }

@@ -6,8 +6,10 @@
 
 import type { ErrorEvent, FinishEvent, InputRequest, RunEvent, RunResult } from '../../agents/contract.ts'
 import { endMessageOf, Fold } from '../../agents/fold.ts'
-import { ServableError } from '../../base/errors.ts'
+import { ignoring, ServableError } from '../../base/errors.ts'
 import type { StartedRun } from '../../http/runs/start-run.ts'
+import type { RunHost, Viewer } from '../../runs/stored/host.ts'
+import type { RunRecord } from '../../runs/stored/record.ts'
 
 /** The outcome of a run. */
 export type CallOutcome = { readonly result: RunResult } | { readonly error: ErrorEvent }
@@ -130,4 +132,22 @@ export class RunReader {
 function doingIn(event: RunEvent): string | undefined {
   if (event.type === 'tool_call_start') return `Calls ${event.toolCall.name}`
   return event.type === 'step' && event.status === 'started' ? event.name : undefined
+}
+
+/** Most runs that continue each other in one call. */
+const MAX_CHAIN = 100
+
+/** The newest of the runs that continue a run. It is the run itself if none has begun. */
+export async function lastOf(
+  host: Pick<RunHost, 'get'>,
+  first: RunRecord,
+  viewer: Viewer,
+): Promise<RunRecord> {
+  let record = first
+  for (let count = 0; record.continuedBy && count < MAX_CHAIN; count++) {
+    const next = await host.get(record.continuedBy, viewer).catch(ignoring('run_not_found'))
+    if (next === undefined) break
+    record = next
+  }
+  return record
 }

@@ -15,13 +15,12 @@ import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
 import { answersTo, formsOf, showsForms } from './asking.ts'
-import { lastOf } from './chain.ts'
-import { endOf } from './end.ts'
+import { endOf } from './content.ts'
 import { checkHeader, own } from './era.ts'
 import type { Offered } from './offer.ts'
 import type { CallContext, McpRequest, McpTasks } from './request.ts'
 import { INVALID_PARAMS, MISSING_CAPABILITY, RpcError } from './rpc.ts'
-import { RunReader } from './run-reader.ts'
+import { lastOf, RunReader } from './run-reader.ts'
 
 /** Options of tasks. */
 export interface McpTasksOptions {

@@ -14,9 +14,8 @@ import type {
 } from '../../agents/contract.ts'
 import { endMessageOf } from '../../agents/fold.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Encoder } from '../encoders/encoder.ts'
+import { type Encoder, SentText } from '../encoders/encoder.ts'
 import { questionOf } from '../encoders/questions.ts'
-import { SentText } from '../encoders/sent-text.ts'
 
 /** The facts that an answer contains or depends on. */
 export interface AnswerOptions {

@@ -8,11 +8,18 @@ import * as v from 'valibot'
 import { checkOptions, flag, func, path } from '../../base/schemas.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
+import type { Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
-import { checkSecurity, resolveSecurity, type SecurityOptions } from '../../http/security/security.ts'
-import { createDocument } from './document.ts'
-import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions } from './options.ts'
-import { docsRoutes } from './routes.ts'
+import {
+  checkSecurity,
+  resolveSecurity,
+  type SecurityOptions,
+  type SecuritySettings,
+} from '../../http/security/security.ts'
+import { jsonReply } from '../../web/reply.ts'
+import { createDocument, type OpenApiDocument } from './document.ts'
+import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions, type SwaggerSettings } from './options.ts'
+import { pageRoutes } from './page.ts'
 
 /** Options of the OpenAPI document: how the API is documented, and which security schemes the document contains. */
 export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
@@ -67,4 +74,27 @@ export function openapiAs(option: string, { securitySchemes, security, ...option
       }
     },
   })
+}
+
+/** The parts of the routes. */
+interface DocsRoutesOptions {
+  readonly prefix: string
+  readonly swagger: SwaggerSettings
+  readonly security: SecuritySettings
+  /** Makes the document. It must only be called once the handler is complete. */
+  readonly make: () => OpenApiDocument
+}
+
+/** Returns the routes: `GET {specPath}`, the current document, and `GET {docsPath}`, the page that shows it. */
+function docsRoutes({ prefix, swagger, security, make }: DocsRoutesOptions): Route[] {
+  const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
+  return [
+    {
+      method: 'GET',
+      path: joinPath(prefix, specPath),
+      part: 'docs',
+      endpoint: () => jsonReply(make(), { headers: { 'cache-control': 'no-cache' } }),
+    },
+    ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, security, assets }),
+  ]
 }

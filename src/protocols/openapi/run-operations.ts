@@ -121,6 +121,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
 }
 
+/** The paths of stored runs. It is long because it is a table: one entry for each path. */
 function storedRunPaths(build: Builders, { security }: RunParts): Paths {
   const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })

@@ -11,7 +11,7 @@ import { RUN_STATUSES } from '../../runs/stored/record.ts'
 
 const anything: Schema = {}
 
-/** Schemas of runs and of the index. */
+/** Schemas of runs and of the index. It is long because it is a table: one entry for each schema. */
 export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
   const finishReason = choice(...FINISH_REASONS)

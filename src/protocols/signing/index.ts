@@ -10,8 +10,8 @@ import { ServableError } from '../../base/errors.ts'
 import { validate } from '../../base/validation.ts'
 import type { AgentCard, CardGeneration, CardSignature } from '../a2a/cards/card-forms.ts'
 import type { SignCard } from '../a2a/options.ts'
-import { ASYMMETRIC } from './algorithms.ts'
 import { signedPartV1, signedWhole } from './canonical.ts'
+import { ASYMMETRIC } from './verifier.ts'
 
 export { type CardVerifierOptions, cardVerifier, type VerifyingKey } from './verifier.ts'
 export type { CardSignature, SignCard }

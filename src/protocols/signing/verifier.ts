@@ -1,7 +1,6 @@
 import { base64url, decodeProtectedHeader, flattenedVerify, importJWK, type JWK } from 'jose'
 import { ServableError } from '../../base/errors.ts'
 import type { AgentCard } from '../a2a/cards/card-forms.ts'
-import { ASYMMETRIC } from './algorithms.ts'
 import { membersV1, signedPartV1, signedWhole } from './canonical.ts'
 
 /** A public key as a JSON Web Key (RFC 7517). `kid` and `alg` are required. */
@@ -83,3 +82,18 @@ async function isValid(signed: Signed, payload: string, key: VerifyingKey): Prom
 function wrong(what: string): ServableError {
   return new ServableError('invalid_options', `\`cardVerifier\` ${what}`)
 }
+
+/** The algorithms of signatures (RFC 7518, section 3.1; RFC 9864): those with a public and a private key. */
+export const ASYMMETRIC: readonly string[] = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+]

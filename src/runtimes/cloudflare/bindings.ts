@@ -1,9 +1,16 @@
+/**
+ * The bindings of a Worker, and calls over them. What a service answers is wrapped, so that errors keep their code.
+ *
+ * @module
+ */
+
 import { env } from 'cloudflare:workers'
-import { ServableError } from '../../base/errors.ts'
+import { asLogged, type ErrorReport, reportError, ServableError, shouldLog } from '../../base/errors.ts'
 import type { ObjectAddress, ObjectClassName, Reach } from '../../core/hosted.ts'
+import { logThrown } from '../../http/failure-log.ts'
+import type { Log } from '../../http/log.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'
-import { type RpcAnswer, unwrap } from './rpc.ts'
 
 /** The methods of an object. A socket object answers requests; all others answer calls of their services. */
 export interface ObjectStub {
@@ -44,4 +51,49 @@ export const reach: Reach =
 
 async function nameOf({ name, key }: Exclude<ObjectAddress, string>): Promise<string> {
   return `${name}:${await sha256(key)}`
+}
+
+/**
+ * Takes the files of the documentation page from a Worker's static assets. `wrangler.toml` needs `[assets] directory =
+ * "node_modules/swagger-ui-dist"`, `binding = "ASSETS"` and `run_worker_first = true`. A Worker that does not use this
+ * contains no part of Swagger UI.
+ *
+ * @example
+ * const options = { swagger: { enabled: true, assets: workerAssets() } }
+ */
+export function workerAssets(binding = 'ASSETS'): (file: string) => Promise<Response> {
+  return async file => {
+    const assets = (env as Record<string, { fetch?(url: string): Promise<Response> } | undefined>)[binding]
+    if (assets?.fetch === undefined) {
+      throw new ServableError('not_found', `The page needs static assets with the binding \`${binding}\``)
+    }
+    // The host of an asset's address has no meaning.
+    return assets.fetch(`https://assets/${file}`)
+  }
+}
+
+/** A value or a failure. RPC would drop the class and code of a thrown error. */
+export type RpcAnswer<T> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & ErrorReport)
+
+/** Returns the value of `work`, or its error. */
+type RpcAnswerer = <T>(work: () => T | Promise<T>) => Promise<RpcAnswer<T>>
+
+/** Creates a wrapper that logs errors in this process, since stacks and causes do not cross RPC. */
+export function answering(log: () => Log): RpcAnswerer {
+  return async work => {
+    try {
+      return { ok: true, value: await work() }
+    } catch (error) {
+      if (shouldLog(error)) logThrown(log(), { event: 'object.failed' }, error)
+      return { ok: false, ...reportError(error, false, 'internal_error') }
+    }
+  }
+}
+
+/** Returns the value of an answer. Throws its error, which the other side has logged already. */
+async function unwrap<T>(asked: Promise<RpcAnswer<T>>): Promise<T> {
+  const answered = await asked
+  if (answered.ok) return answered.value
+  const { code, message, ...more } = answered
+  throw asLogged(new ServableError(code, message, more))
 }

@@ -7,7 +7,7 @@
 import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
-import { type KeyUse, reserveKey, useOfKey } from '../../runs/admission.ts'
+import { type KeyUse, reserveKey, slotOf, takeSlot, useOfKey, type WorkBounds } from '../../runs/admission.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/stored/host.ts'
 import { listRuns } from '../../runs/stored/list.ts'
 import { decodeCursor } from '../../runs/stored/page.ts'
@@ -21,8 +21,7 @@ import {
   toDocument,
 } from '../../runs/stored/record.ts'
 import { tooManyWaiting, WAITING } from '../../runs/waiting/waiting.ts'
-import type { Reader, Transaction } from '../../stores/store.ts'
-import { admitListed, fillSlots, type SlotBounds } from './run-slots.ts'
+import type { Position, Reader, Transaction } from '../../stores/store.ts'
 
 /** The name of the services for runs. No plugin can have it. */
 export const RUN_SERVICE = 'core:run'
@@ -114,3 +113,49 @@ export function createRunIndex(context: ObjectContext): ObjectService {
 }
 
 type AdmitArgs = readonly [run: StoredRun, client: string, bounds: SlotBounds]
+
+/** The limits of running runs, in number and duration. */
+interface SlotBounds extends WorkBounds {
+  readonly timeoutMs: number
+}
+
+/** Milliseconds by which an object may be late to report an end. */
+const LATE_MS = 60_000
+
+/** Documents to read at once. */
+const AT_ONCE = 1000
+
+/** The time by which a run has ended for certain, even if its object could not report it. */
+function workExpiry({ timeoutMs }: SlotBounds, begunAt: number): number {
+  return begunAt + timeoutMs + LATE_MS
+}
+
+/** Lists a run that is about to start. Throws `too_many_runs` if the limit of running runs is reached. */
+function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: SlotBounds): void {
+  const document = toDocument(run)
+  const slot = slotOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds, tx.now) })
+  takeSlot(tx, RUNNING, slot, bounds)
+  // While the run is running, its document names the client that it counts for.
+  tx.put(RUNS, { ...document, tags: { ...document.tags, client } })
+}
+
+/** Counts the listed running runs again, after the object was evicted from memory. */
+function fillSlots(tx: Transaction, partition: string, bounds: SlotBounds): void {
+  const since = tx.now - workExpiry(bounds, 0)
+  const filter = { partition, tags: { status: 'running' }, since }
+  let after: Position | undefined
+  do {
+    const { documents, next } = tx.search<StoredRun>(RUNS, {
+      ...filter,
+      after,
+      limit: AT_ONCE,
+      looks: AT_ONCE,
+    })
+    for (const document of documents) {
+      const { instance } = document.value
+      const { client } = document.tags
+      tx.put(RUNNING, slotOf(document, { instance, client, expiresAt: workExpiry(bounds, document.at) }))
+    }
+    after = next
+  } while (after !== undefined)
+}

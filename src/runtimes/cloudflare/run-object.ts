@@ -12,7 +12,7 @@ import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
-import { objectCalls } from '../../core/transaction-calls.ts'
+import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import { admitted } from '../../runs/admit.ts'
 import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type {
@@ -109,12 +109,21 @@ export interface RunMethods {
 /** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
+/** What the methods of one object's run share. */
+interface RunParts {
+  readonly context: ObjectContext
+  readonly core: Core
+  readonly settings: ReturnType<typeof runsInObject>
+  readonly index: Calls<typeof RUN_INDEX>
+  readonly kept: KeptInObject<StoredRun>
+  readonly host: RunHost
+}
+
 /** Creates the service of one object's run. */
 export function createRunObject(context: ObjectContext, core: Core): ObjectService {
   const { store, reach } = context
   const settings = runsInObject(core)
   const index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
-
   /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
@@ -164,51 +173,71 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     leavesExpired: true,
     onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
   })
-
-  /** Stores the name of the index object, if it is not the owner's. */
-  function keepListedBy({ id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>) {
-    if (name === partitionOf(owner)) return
-    store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+  const methods = runMethods({ context, core, settings, index, kept, host })
+  return {
+    collections: [
+      ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
+      ...(settings.notices?.collections ?? []),
+    ],
+    // Work in this object ends with its memory, which the record shows at the next read. The key of a run has an object of its
+    // own.
+    inMemory: [RUNNING, KEYS],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
   }
+}
 
-  async function admit(message: StartMessage, target: Target): Promise<void> {
-    const { id, owner, client, listedBy, options, continues, transport } = message
-    const { name, shares } = listedBy
-    const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
-    const session = sessionOf(settings.memory, target, options)
-    const run = newRun(
-      { id, at: Date.now(), instance: store.instance, session },
-      { target, options, owner, key: undefined, continues, transport },
-    )
-    await index.admit(name, run, client, {
-      maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
-      maxRunningPerOwner,
-      timeoutMs,
-    })
-    keepListedBy(message)
-  }
+/** Stores the name of the index object, if it is not the owner's. */
+function keepListedBy(
+  { store }: ObjectContext,
+  { id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>,
+): void {
+  if (name === partitionOf(owner)) return
+  store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+}
 
-  const methods: RunMethods = {
-    async start(message) {
-      const { id, kind, name, scope } = message
-      const target = resolveInObject(core.catalogOf(scope), kind, name)
-      await kept.expire()
-      const options = { ...message.options, runId: id }
-      const start = async () => {
-        if (kept.document() === undefined) await admit(message, target)
-        return host.start({ ...message, target, options })
-      }
-      const { client, input } = message
-      // A refused run is in no list.
-      const isKnown = kept.document() !== undefined
-      const record = await admitted(
-        isKnown ? undefined : settings.admit,
-        { id, target, input, options, client },
-        start,
+/** Starts the run. It is listed before. */
+async function start(
+  { context, core, settings, index, kept, host }: RunParts,
+  message: StartMessage,
+): Promise<RunRecord> {
+  const { id, kind, name, scope, client, input } = message
+  const target = resolveInObject(core.catalogOf(scope), kind, name)
+  await kept.expire()
+  const options = { ...message.options, runId: id }
+  const begin = async () => {
+    if (kept.document() === undefined) {
+      const { owner, listedBy, continues, transport } = message
+      const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
+      const session = sessionOf(settings.memory, target, message.options)
+      const run = newRun(
+        { id, at: Date.now(), instance: context.store.instance, session },
+        { target, options: message.options, owner, key: undefined, continues, transport },
       )
-      if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
-      return record
-    },
+      await index.admit(listedBy.name, run, client, {
+        maxRunning: Math.max(1, Math.floor(maxRunning / listedBy.shares)),
+        maxRunningPerOwner,
+        timeoutMs,
+      })
+      keepListedBy(context, message)
+    }
+    return host.start({ ...message, target, options })
+  }
+  // A refused run is in no list.
+  const isKnown = kept.document() !== undefined
+  const record = await admitted(
+    isKnown ? undefined : settings.admit,
+    { id, target, input, options, client },
+    begin,
+  )
+  if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
+  return record
+}
+
+function runMethods(parts: RunParts): RunMethods {
+  const { context, settings, index, kept, host } = parts
+  return {
+    start: message => start(parts, message),
     async get(viewer) {
       const record = await host.get(await kept.id(), viewer)
       // An eviction may have ended the run. The index learns of it before the caller does.
@@ -232,12 +261,12 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
       const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
       const goneAt = Date.now() + longestMs
       await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
-      keepListedBy(message)
+      keepListedBy(context, message)
       await host.keep(message)
       await kept.settle()
     },
     async record(message) {
-      keepListedBy(message)
+      keepListedBy(context, message)
       await host.record(message)
       await kept.settle()
     },
@@ -260,20 +289,9 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     delete: viewer =>
       kept.delete(async ({ id, value: { keyId } }) => {
         if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
-        await settings.notices?.forget(store, id)
+        await settings.notices?.forget(context.store, id)
         if (keyId !== null) await index.free(addressOfKey(keyId), keyId, id)
       }),
     feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
-  }
-  return {
-    collections: [
-      ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
-      ...(settings.notices?.collections ?? []),
-    ],
-    // Work in this object ends with its memory, which the record shows at the next read. The key of a run has an object of its
-    // own.
-    inMemory: [RUNNING, KEYS],
-    ask: (method, args) => callIn(methods, method, args),
-    alarm: () => kept.alarm(),
   }
 }

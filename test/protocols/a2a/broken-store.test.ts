@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isSettledState, isTerminalState } from '../../../src/protocols/a2a/model.ts'
-import { PUSH_DEFAULTS } from '../../../src/protocols/a2a/push/options.ts'
+import { PUSH_DEFAULTS } from '../../../src/protocols/a2a/options.ts'
 import { createLocalTaskHost } from '../../../src/protocols/a2a/tasks/local-task-host.ts'
 import type { TaskEntry } from '../../../src/protocols/a2a/tasks/task-body.ts'
 import type { TaskHost } from '../../../src/protocols/a2a/tasks/task-host.ts'

@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { FinishReason, RunEvent, RunResult, Usage } from '../../../agents/contract.ts'
+import type { ContentPart, FinishReason, RunEvent, RunResult, Usage } from '../../../agents/contract.ts'
 import { isServableError, messageOf, ServableError, withoutKeyText } from '../../../base/errors.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
 import { fieldsOf, numberIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
-import { artifactOf } from '../generated-file.ts'
 import { ToolCalls } from '../tool-calls.ts'
 import type { AgentQuestion, AgentRequest } from '../waits.ts'
 
@@ -165,4 +164,22 @@ export class AiParts {
 
 function failed(error: unknown): { readonly error: string; readonly code?: string } {
   return { error: withoutKeyText(messageOf(error)), ...(isServableError(error) && { code: error.code }) }
+}
+
+/** Yields a file of the model as an artifact. Yields nothing unless the file has base64 and a media type. */
+function* artifactOf(file: UnknownFields): Generator<RunEvent> {
+  const [data, mimeType] = [textIn(file.base64), textIn(file.mediaType)]
+  if (data === undefined || mimeType === undefined) return
+  yield {
+    type: 'artifact',
+    artifactId: crypto.randomUUID(),
+    parts: [toPart(data, mimeType)],
+    lastChunk: true,
+  }
+}
+
+function toPart(data: string, mimeType: string): ContentPart {
+  const kind = mimeType.split('/', 1)[0]
+  if (kind === 'image' || kind === 'audio') return { type: kind, data, mimeType }
+  return { type: 'file', data, mimeType }
 }

@@ -4,14 +4,11 @@
  * @module
  */
 
-import type { RunInput } from '../../../agents/contract.ts'
 import { nameOf } from '../../../agents/usage.ts'
-import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterEnd, AdapterOptions, AgentFacts } from '../adapter.ts'
+import type { Adapter, AgentFacts } from '../adapter.ts'
 import { modelOf, toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from '../fields.ts'
-import type { Before } from '../waits.ts'
-import { earlierOf } from '../window.ts'
+import { earlierOf } from '../history.ts'
 import { decidedMessages, messagesIn, repeatCalls } from './ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
@@ -26,38 +23,30 @@ export const aiSdk: Adapter = {
     const isText = fieldsOf(output).name === 'text'
     return { name: id, tools: toolsOf(tools), model: modelIn(settings), output: isText ? undefined : output }
   },
-  run: runAgent,
+  async *run(agent, input, context, _, before) {
+    keepQuiet(agent)
+    const prompt = toAiInput(input, context.history)
+    const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
+    const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
+    const given = earlier.length === 0 ? { prompt } : { messages }
+    const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
+    if (before) yield* repeatCalls(before, parts)
+    const result = fieldsOf(await callMethod(agent, 'stream', { ...given, abortSignal: context.signal }))
+    for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
+    const { asked, outcome } = parts
+    if (asked.length > 0) {
+      const all = [...messages, ...(await messagesIn(result))]
+      return { ...outcome, asked, state: () => ({ messages: all }) }
+    }
+    const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
+    return { ...outcome, ...(structured && { structured }) }
+  },
 }
 
 /** Returns the model of the settings. A text is a model of the SDK's gateway, whatever is before its slash. */
 function modelIn(settings: unknown): AgentFacts['model'] {
   const { model } = fieldsOf(settings)
   return typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
-}
-
-async function* runAgent(
-  agent: unknown,
-  input: RunInput,
-  context: RunContext,
-  _: AdapterOptions,
-  before: Before | undefined,
-): AsyncGenerator<Yielded, AdapterEnd> {
-  keepQuiet(agent)
-  const prompt = toAiInput(input, context.history)
-  const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
-  const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
-  const given = earlier.length === 0 ? { prompt } : { messages }
-  const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
-  if (before) yield* repeatCalls(before, parts)
-  const result = fieldsOf(await callMethod(agent, 'stream', { ...given, abortSignal: context.signal }))
-  for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
-  const { asked, outcome } = parts
-  if (asked.length > 0) {
-    const all = [...messages, ...(await messagesIn(result))]
-    return { ...outcome, asked, state: () => ({ messages: all }) }
-  }
-  const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
-  return { ...outcome, ...(structured && { structured }) }
 }
 
 /**

@@ -5,11 +5,11 @@
  */
 
 import type { RunInput } from '../../../agents/contract.ts'
-import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
+import type { RunContext } from '../../../agents/work/perform.ts'
+import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from '../fields.ts'
-import { threadOf } from '../thread.ts'
+import { threadOf } from '../history.ts'
 import { type Before, lost } from '../waits.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
@@ -34,34 +34,26 @@ export const langGraph: Adapter = {
       tools: toolsOf(bound),
     }
   },
-  run: runGraph,
-}
-
-async function* runGraph(
-  graph: unknown,
-  input: RunInput,
-  context: RunContext,
-  _: AdapterOptions,
-  before: Before | undefined,
-): AsyncGenerator<Yielded, AdapterEnd> {
-  const { runId, signal } = context
-  const thread = threadOf(context)
-  const threadId = textIn(before?.state.thread) ?? thread ?? runId
-  const configurable = { thread_id: threadId }
-  const isKnown = before !== undefined || thread !== undefined
-  const open = isKnown ? await openInterrupts(graph, configurable) : []
-  const settings = { configurable, streamMode: ['messages', 'updates'], signal }
-  const items = new LangGraphItems()
-  try {
-    const stream = await callMethod(graph, 'stream', asked(input, context, before, open), settings)
-    for await (const item of itemsOf(stream)) yield* items.read(item)
-  } catch (cause) {
-    if (!lacksCheckpointer(cause)) throw cause
-    throw lost('The graph calls `interrupt` and has no checkpointer', cause)
-  }
-  yield* items.rest()
-  const { interrupts, outcome } = items
-  return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
+  async *run(graph, input, context, _, before) {
+    const { runId, signal } = context
+    const thread = threadOf(context)
+    const threadId = textIn(before?.state.thread) ?? thread ?? runId
+    const configurable = { thread_id: threadId }
+    const isKnown = before !== undefined || thread !== undefined
+    const open = isKnown ? await openInterrupts(graph, configurable) : []
+    const settings = { configurable, streamMode: ['messages', 'updates'], signal }
+    const items = new LangGraphItems()
+    try {
+      const stream = await callMethod(graph, 'stream', asked(input, context, before, open), settings)
+      for await (const item of itemsOf(stream)) yield* items.read(item)
+    } catch (cause) {
+      if (!lacksCheckpointer(cause)) throw cause
+      throw lost('The graph calls `interrupt` and has no checkpointer', cause)
+    }
+    yield* items.rest()
+    const { interrupts, outcome } = items
+    return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
+  },
 }
 
 /** Whether the error means a missing checkpointer. Several nodes that ask at once fail with a list of errors. */

@@ -8,15 +8,15 @@ import type { RunInput } from '../../../agents/contract.ts'
 import { ownerOf } from '../../../agents/memory.ts'
 import type { Tool } from '../../../agents/tool.ts'
 import { nameOf } from '../../../agents/usage.ts'
-import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
-import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
+import type { RunContext } from '../../../agents/work/perform.ts'
+import type { Adapter } from '../adapter.ts'
 import { repeatCalls } from '../ai-sdk/ai-approvals.ts'
 import { toAiInput } from '../ai-sdk/ai-messages.ts'
 import { AiParts } from '../ai-sdk/ai-parts.ts'
 import { answeredMessages, askClient, toMastraTools } from '../client-tools.ts'
 import { modelOf, toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn, type UnknownFields } from '../fields.ts'
-import { threadOf } from '../thread.ts'
+import { threadOf } from '../history.ts'
 import type { Before } from '../waits.ts'
 import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
 
@@ -36,7 +36,28 @@ export const mastra: Adapter = {
       tools: learnTools(agent),
     }
   },
-  run: runAgent,
+  async *run(agent, input, context, _, before) {
+    const thread = threadOf(context)
+    const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
+    const clientTools = await toMastraTools(agent, context.clientTools)
+    const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
+    const parts = new AiParts()
+    if (before && isSuspended(before)) yield* repeatCalls(before, parts)
+    let isClientAsked = false
+    let result: UnknownFields = {}
+    for await (const stream of streamsOf(agent, input, context, before, options)) {
+      result = stream
+      for await (const chunk of itemsOf(result.fullStream)) {
+        yield* parts.read(toAiPart(chunk))
+        isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+      }
+    }
+    const { outcome, asked } = parts
+    if (asked.length > 0) return { ...outcome, asked, state: () => keptOf(agent, result) }
+    if (clientTools === undefined || !isClientAsked) return outcome
+    context.signal.throwIfAborted()
+    return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
+  },
 }
 
 /**
@@ -48,35 +69,6 @@ function learnTools(agent: unknown): readonly Tool[] {
   const ask = async () => tools.push(...toolsOf(await callMethod(agent, 'listTools')))
   void ask().catch(() => {})
   return tools
-}
-
-async function* runAgent(
-  agent: unknown,
-  input: RunInput,
-  context: RunContext,
-  _: AdapterOptions,
-  before: Before | undefined,
-): AsyncGenerator<Yielded, AdapterEnd> {
-  const thread = threadOf(context)
-  const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
-  const clientTools = await toMastraTools(agent, context.clientTools)
-  const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
-  const parts = new AiParts()
-  if (before && isSuspended(before)) yield* repeatCalls(before, parts)
-  let isClientAsked = false
-  let result: UnknownFields = {}
-  for await (const stream of streamsOf(agent, input, context, before, options)) {
-    result = stream
-    for await (const chunk of itemsOf(result.fullStream)) {
-      yield* parts.read(toAiPart(chunk))
-      isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
-    }
-  }
-  const { outcome, asked } = parts
-  if (asked.length > 0) return { ...outcome, asked, state: () => keptOf(agent, result) }
-  if (clientTools === undefined || !isClientAsked) return outcome
-  context.signal.throwIfAborted()
-  return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
 }
 
 /** The streams of one run. Mastra takes only one answer to a suspended call at a time. */

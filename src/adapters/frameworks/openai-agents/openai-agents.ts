@@ -5,9 +5,9 @@
  */
 
 import type { RunInput, RunResult, Usage } from '../../../agents/contract.ts'
-import type { RunContext, Yielded } from '../../../agents/work/perform.ts'
+import type { RunContext } from '../../../agents/work/perform.ts'
 import { ServableError } from '../../../base/errors.ts'
-import type { Adapter, AdapterEnd, AdapterOptions } from '../adapter.ts'
+import type { Adapter } from '../adapter.ts'
 import { toUsage } from '../ending.ts'
 import { toolsOf } from '../facts.ts'
 import {
@@ -20,9 +20,7 @@ import {
   textIn,
   type UnknownFields,
 } from '../fields.ts'
-import { threadOf } from '../thread.ts'
-import type { Before } from '../waits.ts'
-import { earlierOf } from '../window.ts'
+import { earlierOf, threadOf } from '../history.ts'
 import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
@@ -55,35 +53,27 @@ export const openaiAgents: Adapter = {
       output: objectIn(outputType),
     }
   },
-  run: runAgent,
-}
-
-async function* runAgent(
-  agent: unknown,
-  input: RunInput,
-  context: RunContext,
-  options: AdapterOptions,
-  before: Before | undefined,
-): AsyncGenerator<Yielded, AdapterEnd> {
-  const thread = threadOf(context)
-  const session = thread === undefined ? undefined : await options.session?.(thread, context)
-  const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
-  const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
-  try {
-    const goingOn = before && (await goOn(agent, options.RunState, before, context))
-    for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
-    const given = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
-    const stream = await start(options.run, agent, given, settings)
-    for await (const event of itemsOf(stream)) yield* events.read(event)
-    await stream.completed
-    if (context.signal.aborted) return { finishReason: 'cancelled' }
-    const asked = asksIn(stream, options.RunState)
-    const state = () => ({ run: callMethod(stream.state, 'toString') })
-    return { ...outcomeOf(stream, events, goingOn?.used), asked, state }
-  } catch (error) {
-    if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
-    return { finishReason: 'rejected' }
-  }
+  async *run(agent, input, context, options, before) {
+    const thread = threadOf(context)
+    const session = thread === undefined ? undefined : await options.session?.(thread, context)
+    const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
+    const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
+    try {
+      const goingOn = before && (await goOn(agent, options.RunState, before, context))
+      for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
+      const given = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
+      const stream = await start(options.run, agent, given, settings)
+      for await (const event of itemsOf(stream)) yield* events.read(event)
+      await stream.completed
+      if (context.signal.aborted) return { finishReason: 'cancelled' }
+      const asked = asksIn(stream, options.RunState)
+      const state = () => ({ run: callMethod(stream.state, 'toString') })
+      return { ...outcomeOf(stream, events, goingOn?.used), asked, state }
+    } catch (error) {
+      if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
+      return { finishReason: 'rejected' }
+    }
+  },
 }
 
 /** The input of the agent. If it has a session of its own, that has the earlier messages. */

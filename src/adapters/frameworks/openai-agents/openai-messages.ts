@@ -1,7 +1,13 @@
 import type { ContentPart, HistoryMessage, RunInput } from '../../../agents/contract.ts'
-import { assistantText, namesIn, type PassedMessage, resultText, turnsOf } from '../history.ts'
+import {
+  assistantText,
+  type EarlierMessage,
+  namesIn,
+  type PassedMessage,
+  resultText,
+  turnsOf,
+} from '../history.ts'
 import { dataOf, formatOf, urlOf } from '../media.ts'
-import type { EarlierMessage } from '../window.ts'
 
 /**
  * The input of a run for OpenAI's Agents SDK: text unchanged, parts as one user message. With a history the input is the last

@@ -17,7 +17,6 @@ import type { Delivery } from '../../../features/webhooks/delivery/sender.ts'
 import type { Transaction } from '../../../stores/store.ts'
 import { type StoredTask, TASKS } from '../tasks/task-record.ts'
 import { TaskViews } from '../tasks/task-views.ts'
-import { deliveryOf, receiverOf } from './delivery.ts'
 import { type KeptPush, PUSHES } from './kept.ts'
 import { type Notice, nextNotice } from './notice.ts'
 
@@ -53,12 +52,24 @@ class TaskMail implements Mail<KeptPush, Notice> {
     this.#growing = growing
   }
 
-  receiverOf(kept: KeptPush): Receiver {
-    return receiverOf(kept)
+  receiverOf({ config: { url }, client, failures }: KeptPush): Receiver {
+    return { url, client, failures }
   }
 
-  deliveryOf(kept: KeptPush, notice: Notice): Delivery {
-    return deliveryOf(kept, notice)
+  /** Makes the request of a notice for the receiver of a config, with the token and credentials that the client gave. */
+  deliveryOf({ taskId, config }: KeptPush, { seq, body, contentType }: Notice): Delivery {
+    const { id, url, token, scheme, credentials, version } = config
+    return {
+      url,
+      id: `${taskId}.${encoded(id)}.${seq}`,
+      body,
+      headers: {
+        'content-type': contentType,
+        'a2a-version': version,
+        ...(token !== undefined && { 'x-a2a-notification-token': token }),
+        ...(scheme !== undefined && { authorization: [scheme, credentials].filter(Boolean).join(' ') }),
+      },
+    }
   }
 
   seenOf({ seq }: KeptPush, taken?: Notice): number {
@@ -95,4 +106,9 @@ class TaskMail implements Mail<KeptPush, Notice> {
   forget({ generation }: KeptPush): void {
     this.#views.forget(generation)
   }
+}
+
+/** A client's id, encoded for use in a header and between dots. */
+function encoded(id: string): string {
+  return encodeURIComponent(id.toWellFormed()).replaceAll('.', '%2E')
 }

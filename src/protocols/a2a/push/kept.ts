@@ -17,7 +17,7 @@ import {
   saveQueued,
 } from '../../../features/webhooks/delivery/queue.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
-import { logOf } from '../tasks/log-name.ts'
+import { logOf } from '../tasks/task-body.ts'
 import type { PushConfig } from './config.ts'
 
 /** The collection of configs. The partition of a document is its task. A document expires when its config is due. */

@@ -6,8 +6,7 @@
 
 import type { Reader } from '../../../stores/store.ts'
 import type { ArtifactUpdate, Part } from '../model.ts'
-import { logOf } from '../tasks/log-name.ts'
-import type { TaskEntry, TaskGathering } from '../tasks/task-body.ts'
+import { logOf, type TaskEntry, type TaskGathering } from '../tasks/task-body.ts'
 import type { StoredTask } from '../tasks/task-record.ts'
 import type { TaskViews } from '../tasks/task-views.ts'
 import { v1 } from '../wire/v1.ts'

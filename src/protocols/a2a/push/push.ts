@@ -9,10 +9,10 @@ import { createSchedule } from '../../../base/wake.ts'
 import { createSender, type Sender } from '../../../features/webhooks/delivery/sender.ts'
 import { webhookKey } from '../../../features/webhooks/delivery/webhook.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
+import type { PushSettings } from '../options.ts'
 import type { PushChange, PushConfig, PushLook } from './config.ts'
 import { PushDeliverer, type PushDelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
-import type { PushSettings } from './options.ts'
 
 /** What push notifications need. */
 export interface CreatePushOptions extends Pick<PushDelivererOptions, 'store' | 'growing'> {

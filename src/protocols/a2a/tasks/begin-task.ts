@@ -26,15 +26,14 @@ import { isTerminalState } from '../model.ts'
 import { markDue } from '../push/kept.ts'
 import type { Push } from '../push/push.ts'
 import { answersIn, askingParts } from './answers.ts'
-import { logOf } from './log-name.ts'
-import { makeRoom } from './make-room.ts'
-import type { TaskEntry, TaskGathering } from './task-body.ts'
+import { logOf, type TaskEntry, type TaskGathering } from './task-body.ts'
 import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
   evictionAtWork,
   forgetTask,
   isTooLarge,
+  makeRoom,
   putTask,
   type StoredTask,
   statusNow,

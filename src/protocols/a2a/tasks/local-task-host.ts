@@ -25,8 +25,7 @@ import { type BeginContext, type Begun, openTask, resumeTask } from './begin-tas
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
-import { logOf } from './log-name.ts'
-import { isSettling, type TaskEntry } from './task-body.ts'
+import { isSettling, logOf, type TaskEntry } from './task-body.ts'
 import type {
   Delivered,
   FoundTask,

@@ -13,6 +13,7 @@ import type { Catalog } from '../../../http/catalog.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
 import { streamOf } from '../../../runs/stored/log-stream.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
+import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type AnsweredBy, WAITING } from '../../../runs/waiting/waiting.ts'
 import type { Skill } from '../cards/skills.ts'
@@ -59,6 +60,16 @@ export interface TaskMethods {
 /** Milliseconds that an object may take to report an end. */
 const LATE_MS = 60_000
 
+/** What the methods of one object's task share. */
+interface TaskParts {
+  readonly context: ObjectContext
+  readonly settings: TaskSettings
+  readonly index: ReturnType<typeof taskIndexAt>
+  readonly targetOf: (skill: Skill) => Target
+  readonly kept: KeptInObject<StoredTask>
+  readonly host: TaskHost
+}
+
 /** Makes the object service of one task. `settings` are those for an object, `agents` the agents that A2A offers. */
 export function createTaskObject(
   context: ObjectContext,
@@ -67,8 +78,6 @@ export function createTaskObject(
   const { store } = context
   const index = taskIndexAt(context.reach)
   const targetOf = ({ kind, name }: Skill) => resolveInObject(agents, kind, name)
-  const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
-  const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
 
   /** Reports the requests of the task to the inbox, if the task asks something or may have asked before. */
   async function reportAsking(task: StoredTask): Promise<void> {
@@ -119,8 +128,20 @@ export function createTaskObject(
       schedule: at => context.waitUntil(context.wakeBy(at)),
     },
   })
+  const methods = taskMethods({ context, settings, index, targetOf, kept, host })
+  return {
+    collections: [TASKS, BODIES, PUSH, WAITING],
+    // The agent ends with the memory of this object. The next request for the task then ends the task.
+    inMemory: [AT_WORK],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
+  }
+}
 
-  const methods: TaskMethods = {
+function taskMethods({ context, settings, index, targetOf, kept, host }: TaskParts): TaskMethods {
+  const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
+  const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
+  return {
     async deliver({ skill, ...message }) {
       const isNew = skill !== undefined
       // If the message continues a task that does not exist, nothing is written.
@@ -177,12 +198,5 @@ export function createTaskObject(
         await host.get(id, viewer)
         if (kept.document()?.value.isAtWork) throw stillAtWork()
       }),
-  }
-  return {
-    collections: [TASKS, BODIES, PUSH, WAITING],
-    // The agent ends with the memory of this object. The next request for the task then ends the task.
-    inMemory: [AT_WORK],
-    ask: (method, args) => callIn(methods, method, args),
-    alarm: () => kept.alarm(),
   }
 }

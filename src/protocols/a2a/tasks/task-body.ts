@@ -17,7 +17,6 @@ import {
   type TaskArtifact,
   type TaskStatus,
 } from '../model.ts'
-import { logOf } from './log-name.ts'
 
 /** The collection of bodies: artifacts and history of a task, up to an entry of its log. */
 export const BODIES = 'task-body'
@@ -179,4 +178,9 @@ export class TaskGathering {
 
 function isPlainText(part: Part | undefined): part is { text: string } {
   return part?.text !== undefined && Object.keys(part).length === 1
+}
+
+/** The name of a task's log. A full store deletes all parts of a task under this name. */
+export function logOf(taskId: string): string {
+  return `task:${taskId}`
 }

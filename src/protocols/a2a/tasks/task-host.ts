@@ -11,8 +11,8 @@ import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import type { AnsweredBy } from '../../../runs/waiting/waiting.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from '../model.ts'
+import type { PushSettings } from '../options.ts'
 import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
-import type { PushSettings } from '../push/options.ts'
 import type { MessageOptions } from './context.ts'
 
 /** Settings of every task of a handler. */

@@ -12,9 +12,8 @@ import { idsOf, partitionOf } from '../../../runs/stored/record.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
 import type { ListRequest } from '../model.ts'
 import { listTasks, type StoredPage } from './list-tasks.ts'
-import { makeRoom } from './make-room.ts'
 import type { TaskViewer } from './task-host.ts'
-import { AT_WORK, type StoredTask, TASKS, toDocument } from './task-record.ts'
+import { AT_WORK, makeRoom, type StoredTask, TASKS, toDocument } from './task-record.ts'
 
 /** The name of the object services of tasks, which is the plugin's name. */
 export const TASK_SERVICE = 'a2a'

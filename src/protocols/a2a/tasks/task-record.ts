@@ -12,10 +12,9 @@ import { dropWaiting } from '../../../runs/waiting/waiting.ts'
 import { sizeOfText } from '../../../stores/size.ts'
 import type { Document, Eviction, EvictionOrder, Tags, Transaction } from '../../../stores/store.ts'
 import { type Skill, skillId } from '../cards/skills.ts'
-import { isInterruptedState, type Message, type Task, type TaskStatus } from '../model.ts'
+import { isInterruptedState, isTerminalState, type Message, type Task, type TaskStatus } from '../model.ts'
 import { deletePushes } from '../push/kept.ts'
-import { logOf } from './log-name.ts'
-import { BODIES, type TaskBody, type TaskGathering } from './task-body.ts'
+import { BODIES, logOf, type TaskBody, type TaskGathering } from './task-body.ts'
 import type { FoundTask, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
 
@@ -161,4 +160,26 @@ export function withHistory(task: Task, length: number | undefined): Task {
   if (length === undefined) return task
   const { history = [], ...rest } = task
   return length === 0 ? rest : { ...rest, history: history.slice(-length) }
+}
+
+/** How many of the oldest tasks are searched for one that may be deleted. */
+const LOOK_AT = 100
+
+/**
+ * Makes room for one more task in a full partition: deletes the oldest ended task. All clients without an identity share
+ * one partition, and one client must not block the others. So if none of its tasks has ended, the oldest task that waits
+ * for its client is deleted. Throws `too_many_runs` if no task may be deleted.
+ */
+export function makeRoom(tx: Transaction, partition: string, maxTasks: number): void {
+  if (tx.count(TASKS, partition) < maxTasks) return
+  const oldest = tx.oldest<StoredTask>(TASKS, LOOK_AT, partition)
+  const ended = oldest.find(({ value }) => isTerminalState(value.status.state))
+  const isShared = partition === partitionOf(null)
+  const deletable = ended ?? (isShared ? oldest.find(isWaiting) : undefined)
+  if (deletable !== undefined) return forgetTask(tx, deletable.id)
+  throw new ServableError('too_many_runs', `${maxTasks} tasks are already open: finish or cancel one first`)
+}
+
+function isWaiting({ value }: { readonly value: StoredTask }): boolean {
+  return !value.isAtWork && isInterruptedState(value.status.state)
 }

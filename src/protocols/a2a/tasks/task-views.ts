@@ -1,6 +1,5 @@
 import type { Reader, Store } from '../../../stores/store.ts'
-import { logOf } from './log-name.ts'
-import { TaskGathering } from './task-body.ts'
+import { logOf, TaskGathering } from './task-body.ts'
 
 /** A gathering of fewer entries is not held, because reading it again is quick. */
 const WORTH_HOLDING = 64

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { list, moment, validate } from '../../../base/validation.ts'
 import { MAX_PARTS } from '../../../runs/input.ts'
-import type { GetRequest, ListRequest, Message, Part, TaskRequest, TaskState } from '../model.ts'
+import type { GetRequest, ListRequest, Message, Part, SendRequest, TaskRequest, TaskState } from '../model.ts'
 import { anyObject, oneOf, optionalText, queryFlag, required, texts } from './fields.ts'
 import { orEmpty, type RecordOf } from './record.ts'
 import type { Wire } from './wire.ts'
@@ -55,6 +55,28 @@ export function messageFields({ roles }: Pick<Grammar, 'roles'>): {
     extensions: v.optional(texts),
     referenceTaskIds: v.optional(texts),
   }
+}
+
+type Configuration = SendRequest['configuration']
+
+/** The schema of the parameters of send. `own` reads what a wire's configuration says in words of its own. */
+export function sendSchema<C extends Pick<Configuration, 'acceptedOutputModes' | 'historyLength'>>(
+  record: RecordOf,
+  message: v.GenericSchema<unknown, Message>,
+  configuration: v.GenericSchema<unknown, C>,
+  own: (configuration: C | undefined) => Omit<Configuration, 'acceptedOutputModes'>,
+): v.GenericSchema<unknown, SendRequest> {
+  return v.pipe(
+    record({ message, configuration: v.optional(configuration), metadata: v.optional(anyObject) }),
+    v.transform(({ configuration: given, ...request }) => ({
+      ...request,
+      configuration: {
+        acceptedOutputModes: given?.acceptedOutputModes,
+        historyLength: given?.historyLength,
+        ...own(given),
+      },
+    })),
+  )
 }
 
 /** The decoders of all methods except send. */

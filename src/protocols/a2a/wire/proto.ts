@@ -1,12 +1,19 @@
 /**
- * The parts that both generations of proto-JSON share: names of roles and states, and the wrappers of results.
+ * The parts that both generations of proto-JSON share: how they are read, names of roles and states, and the wrappers of results.
  *
  * @module
  */
 
 import type { Message, StatusUpdate, TaskState, TaskUpdate } from '../model.ts'
+import type { Grammar } from './decode.ts'
 import { type Dialect, type Json, type ObjectEncoders, objectEncoders, pageEncoder } from './encode.ts'
-import type { Wire } from './wire.ts'
+import { protoCount } from './fields.ts'
+import { type PushGrammar, pushDecoder } from './push-config.ts'
+import { protoRecord } from './record.ts'
+import type { PushWire, Wire } from './wire.ts'
+
+/** How proto-JSON is read: fields have two names each, and whole numbers may be text. */
+export const PROTO: Pick<Grammar, 'record' | 'count'> = { record: protoRecord, count: protoCount }
 
 /** The names of roles (section 4.1.5). */
 export const ROLES: Readonly<Record<Message['role'], string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
@@ -44,12 +51,17 @@ export function protoEncoders(
   }
 }
 
-/** A page of the push notification configs of a task. */
-export function protoConfigs(encode: Wire['push']['encode']): Wire['push']['encodeList'] {
-  return (taskId, { configs, nextPageToken }) => ({
-    configs: configs.map(config => encode(taskId, config)),
-    nextPageToken,
-  })
+/** How a proto-JSON wire reads and writes push notification configs. `set` reads a config and the id of its task. */
+export function protoPush(set: PushGrammar['set'], encode: PushWire['encode']): PushWire {
+  return {
+    decode: pushDecoder({ ...PROTO, taskId: 'taskId', configId: 'id', set }),
+    encode,
+    encodeList: (taskId, { configs, nextPageToken }) => ({
+      configs: configs.map(config => encode(taskId, config)),
+      nextPageToken,
+    }),
+    deleted: {},
+  }
 }
 
 /** Calls the encoder in `table` for the type of an update. */

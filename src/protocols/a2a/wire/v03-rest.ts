@@ -8,25 +8,15 @@
 
 import * as v from 'valibot'
 import { isObject } from '../../../base/validation.ts'
-import type { Message, Part, SendRequest, TaskState } from '../model.ts'
+import type { Message, Part, TaskState } from '../model.ts'
 import type { PushConfig, PushConfigInput } from '../push/config.ts'
-import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import { check, type Grammar, messageFields, parts, sendSchema, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
-import {
-  anyObject,
-  base64,
-  flag,
-  optionalText,
-  partUrl,
-  protoCount,
-  required,
-  text,
-  texts,
-} from './fields.ts'
-import { unwrapData, wrapData } from './object-data.ts'
-import { protoConfigs, protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
-import { configId, configOfV03, pushDecoder, shown } from './push-config.ts'
+import * as f from './fields.ts'
+import { PROTO, protoEncoders, protoPush, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
+import { configId, configOfV03, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
+import { unwrapData, wrapData } from './v03.ts'
 import type { Wire } from './wire.ts'
 
 /** The names of states. `CANCELLED` has two Ls here. */
@@ -34,20 +24,20 @@ const STATES: Readonly<Record<TaskState, string>> = { ...STATES_OF_V1, canceled:
 
 const FileSchema = v.pipe(
   protoRecord({
-    fileWithUri: v.optional(partUrl),
-    fileWithBytes: v.optional(base64),
-    mimeType: optionalText,
-    name: optionalText,
+    fileWithUri: v.optional(f.partUrl),
+    fileWithBytes: v.optional(f.base64),
+    mimeType: f.optionalText,
+    name: f.optionalText,
   }),
   exactlyOne('fileWithUri', 'fileWithBytes'),
 )
 
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   protoRecord({
-    text: v.optional(text),
+    text: v.optional(f.text),
     file: v.optional(FileSchema),
-    data: v.optional(protoRecord({ data: anyObject })),
-    metadata: v.optional(anyObject),
+    data: v.optional(protoRecord({ data: f.anyObject })),
+    metadata: v.optional(f.anyObject),
   }),
   exactlyOne('text', 'file', 'data'),
   v.transform(({ text, file, data, metadata }) => {
@@ -58,13 +48,7 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   }),
 )
 
-const grammar: Grammar = {
-  record: protoRecord,
-  part: PartSchema,
-  roles: ROLES,
-  states: STATES,
-  count: protoCount,
-}
+const grammar: Grammar = { ...PROTO, part: PartSchema, roles: ROLES, states: STATES }
 
 const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   protoRecord({ ...messageFields(grammar), content: parts(PartSchema) }),
@@ -77,28 +61,20 @@ const PushSchema = configOfV03(protoRecord)
 const NamedSchema = protoRecord({ pushNotificationConfig: PushSchema })
 
 /** If a configuration is given, the default of `blocking` is false. A client that wants to wait has to set it. */
-const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+const SendSchema = sendSchema(
+  protoRecord,
+  MessageSchema,
   protoRecord({
-    message: MessageSchema,
-    configuration: v.optional(
-      protoRecord({
-        acceptedOutputModes: v.optional(texts),
-        pushNotification: v.optional(PushSchema),
-        historyLength: v.optional(protoCount(0)),
-        blocking: v.optional(flag, false),
-      }),
-    ),
-    metadata: v.optional(anyObject),
+    acceptedOutputModes: v.optional(f.texts),
+    pushNotification: v.optional(PushSchema),
+    historyLength: v.optional(f.protoCount(0)),
+    blocking: v.optional(f.flag, false),
   }),
-  v.transform(({ configuration, ...request }) => ({
-    ...request,
-    configuration: {
-      acceptedOutputModes: configuration?.acceptedOutputModes,
-      historyLength: unlessZero(configuration?.historyLength),
-      returnImmediately: configuration?.blocking === false,
-      pushConfig: configuration?.pushNotification,
-    },
-  })),
+  configuration => ({
+    historyLength: unlessZero(configuration?.historyLength),
+    returnImmediately: configuration?.blocking === false,
+    pushConfig: configuration?.pushNotification,
+  }),
 )
 
 /** The parameters of send, whose message is called `request` in the file itself. Readers accept both names. */
@@ -126,31 +102,23 @@ export const v03Rest: Wire = {
       return { id, historyLength: unlessZero(historyLength) }
     },
   },
-  push: {
-    decode: pushDecoder({
-      record: protoRecord,
-      taskId: 'taskId',
-      configId: 'id',
-      count: protoCount,
-      set: v.pipe(
-        protoRecord({
-          taskId: required,
-          configId,
-          config: v.optional(NamedSchema),
-          pushNotificationConfig: v.optional(PushSchema),
-        }),
-        v.transform(({ taskId, configId, config, pushNotificationConfig: own }) => ({
-          taskId,
-          config: withId(config?.pushNotificationConfig ?? own, configId),
-        })),
-        v.check(({ config }) => config !== undefined, 'must have a `pushNotificationConfig`'),
-        v.transform(({ taskId, config }) => ({ taskId, config: config! })),
-      ),
-    }),
-    encode: encodePush,
-    encodeList: protoConfigs(encodePush),
-    deleted: {},
-  },
+  push: protoPush(
+    v.pipe(
+      protoRecord({
+        taskId: f.required,
+        configId,
+        config: v.optional(NamedSchema),
+        pushNotificationConfig: v.optional(PushSchema),
+      }),
+      v.transform(({ taskId, configId, config, pushNotificationConfig: own }) => ({
+        taskId,
+        config: withId(config?.pushNotificationConfig ?? own, configId),
+      })),
+      v.check(({ config }) => config !== undefined, 'must have a `pushNotificationConfig`'),
+      v.transform(({ taskId, config }) => ({ taskId, config: config! })),
+    ),
+    encodePush,
+  ),
   encode: protoEncoders(
     {
       roles: ROLES,

@@ -5,12 +5,13 @@
  */
 
 import * as v from 'valibot'
-import type { Message, Part, SendRequest, TaskState, TaskUpdate } from '../model.ts'
+import type { Metadata } from '../../../agents/run-types.ts'
+import { isObject } from '../../../base/validation.ts'
+import type { Message, Part, TaskState, TaskUpdate } from '../model.ts'
 import type { PushConfig } from '../push/config.ts'
-import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import { check, type Grammar, messageFields, parts, sendSchema, taskDecoders } from './decode.ts'
 import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
-import { anyObject, base64, count, flag, optionalText, partUrl, required, text, texts } from './fields.ts'
-import { unwrapData, wrapData } from './object-data.ts'
+import * as f from './fields.ts'
 import { wrap } from './proto.ts'
 import { configOfV03, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, jsonRecord } from './record.ts'
@@ -34,10 +35,10 @@ const KINDS = ['text', 'file', 'data'] as const
 
 const FileSchema = v.pipe(
   jsonRecord({
-    bytes: v.optional(base64),
-    uri: v.optional(partUrl),
-    mimeType: optionalText,
-    name: optionalText,
+    bytes: v.optional(f.base64),
+    uri: v.optional(f.partUrl),
+    mimeType: f.optionalText,
+    name: f.optionalText,
   }),
   exactlyOne('bytes', 'uri'),
 )
@@ -46,10 +47,10 @@ const FileSchema = v.pipe(
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   jsonRecord({
     kind: v.picklist(KINDS, 'must be `text`, `file` or `data`'),
-    text: v.optional(text),
+    text: v.optional(f.text),
     file: v.optional(FileSchema),
-    data: v.optional(anyObject),
-    metadata: v.optional(anyObject),
+    data: v.optional(f.anyObject),
+    metadata: v.optional(f.anyObject),
   }),
   v.check(
     part => KINDS.every(kind => Object.hasOwn(part, kind) === (kind === part.kind)),
@@ -62,7 +63,13 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   }),
 )
 
-const grammar: Grammar = { record: jsonRecord, part: PartSchema, roles: ROLES, states: STATES, count }
+const grammar: Grammar = {
+  record: jsonRecord,
+  part: PartSchema,
+  roles: ROLES,
+  states: STATES,
+  count: f.count,
+}
 
 const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   jsonRecord({
@@ -77,28 +84,19 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
 const PushSchema = configOfV03(jsonRecord)
 
 /** The parameters of send (section 7.1). The default of `blocking` is true, as in other servers of 0.3. */
-const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+const SendSchema = sendSchema(
+  jsonRecord,
+  MessageSchema,
   jsonRecord({
-    message: MessageSchema,
-    configuration: v.optional(
-      jsonRecord({
-        acceptedOutputModes: v.optional(texts),
-        pushNotificationConfig: v.optional(PushSchema),
-        historyLength: v.optional(count(0)),
-        blocking: v.optional(flag),
-      }),
-    ),
-    metadata: v.optional(anyObject),
+    acceptedOutputModes: v.optional(f.texts),
+    pushNotificationConfig: v.optional(PushSchema),
+    historyLength: v.optional(f.count(0)),
+    blocking: v.optional(f.flag),
   }),
-  v.transform(({ configuration, ...request }) => ({
-    ...request,
-    configuration: {
-      acceptedOutputModes: configuration?.acceptedOutputModes,
-      historyLength: configuration?.historyLength,
-      returnImmediately: configuration?.blocking === false,
-      pushConfig: configuration?.pushNotificationConfig,
-    },
-  })),
+  configuration => ({
+    returnImmediately: configuration?.blocking === false,
+    pushConfig: configuration?.pushNotificationConfig,
+  }),
 )
 
 const objects = objectEncoders({
@@ -129,7 +127,7 @@ export const v03: Wire = {
       taskId: 'id',
       configId: 'pushNotificationConfigId',
       set: v.pipe(
-        jsonRecord({ taskId: required, pushNotificationConfig: PushSchema }),
+        jsonRecord({ taskId: f.required, pushNotificationConfig: PushSchema }),
         v.transform(({ taskId, pushNotificationConfig: config }) => ({ taskId, config })),
       ),
     }),
@@ -155,4 +153,28 @@ function encodePart({ text, raw, url, data, mediaType, filename, metadata }: Par
   if (raw === undefined && url === undefined) return { kind: 'data', ...wrapData(data, metadata) }
   const file = { ...content, ...compact({ mimeType: mediaType, name: filename }) }
   return { kind: 'file', file, ...compact({ metadata }) }
+}
+
+const MARK = 'data_part_compat'
+
+/** The members of a part that contains an object. */
+interface ObjectData {
+  readonly data: Metadata
+  readonly metadata?: Metadata
+}
+
+/**
+ * Wraps any JSON value as an object, because data parts of 0.2 and 0.3 contain only objects, and those of 1.0 any JSON. A value
+ * that is no object becomes `{ value }`. The part's metadata marks it as the official SDKs do.
+ */
+export function wrapData(data: unknown, metadata: Metadata | undefined): ObjectData {
+  if (!isObject(data)) return { data: { value: data ?? null }, metadata: { ...metadata, [MARK]: true } }
+  return metadata === undefined ? { data } : { data, metadata }
+}
+
+/** Makes the part from an object, and unwraps a marked value. */
+export function unwrapData(data: Metadata, metadata: Metadata | undefined): Part {
+  if (metadata?.[MARK] !== true || !Object.hasOwn(data, 'value')) return { data, metadata }
+  const { [MARK]: _, ...rest } = metadata
+  return { data: data.value, metadata: Object.keys(rest).length === 0 ? undefined : rest }
 }

@@ -5,23 +5,13 @@
  */
 
 import * as v from 'valibot'
-import type { Message, Part, SendRequest } from '../model.ts'
+import type { Message, Part } from '../model.ts'
 import type { PushConfig } from '../push/config.ts'
-import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import { check, type Grammar, messageFields, parts, sendSchema, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
-import {
-  anyObject,
-  base64,
-  flag,
-  optionalText,
-  partUrl,
-  protoCount,
-  required,
-  text,
-  texts,
-} from './fields.ts'
-import { protoConfigs, protoEncoders, ROLES, STATES } from './proto.ts'
-import { configOfV1, pushDecoder, shown } from './push-config.ts'
+import * as f from './fields.ts'
+import { PROTO, protoEncoders, protoPush, ROLES, STATES } from './proto.ts'
+import { configOfV1, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 import type { Wire } from './wire.ts'
 
@@ -29,26 +19,20 @@ import type { Wire } from './wire.ts'
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   protoRecord(
     {
-      text: v.optional(text),
-      raw: v.optional(base64),
-      url: v.optional(partUrl),
+      text: v.optional(f.text),
+      raw: v.optional(f.base64),
+      url: v.optional(f.partUrl),
       data: v.optional(v.unknown()),
-      mediaType: optionalText,
-      filename: optionalText,
-      metadata: v.optional(anyObject),
+      mediaType: f.optionalText,
+      filename: f.optionalText,
+      metadata: v.optional(f.anyObject),
     },
     ['data'],
   ),
   exactlyOne('text', 'raw', 'url', 'data'),
 )
 
-const grammar: Grammar = {
-  record: protoRecord,
-  part: PartSchema,
-  roles: ROLES,
-  states: STATES,
-  count: protoCount,
-}
+const grammar: Grammar = { ...PROTO, part: PartSchema, roles: ROLES, states: STATES }
 
 const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
   ...messageFields(grammar),
@@ -58,28 +42,19 @@ const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
 const PushSchema = configOfV1(protoRecord)
 
 /** The parameters of send (section 3.2.1), with the configuration of section 3.2.2. */
-const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+const SendSchema = sendSchema(
+  protoRecord,
+  MessageSchema,
   protoRecord({
-    message: MessageSchema,
-    configuration: v.optional(
-      protoRecord({
-        acceptedOutputModes: v.optional(texts),
-        taskPushNotificationConfig: v.optional(PushSchema),
-        historyLength: v.optional(protoCount(0)),
-        returnImmediately: v.optional(flag),
-      }),
-    ),
-    metadata: v.optional(anyObject),
+    acceptedOutputModes: v.optional(f.texts),
+    taskPushNotificationConfig: v.optional(PushSchema),
+    historyLength: v.optional(f.protoCount(0)),
+    returnImmediately: v.optional(f.flag),
   }),
-  v.transform(({ configuration, ...request }) => ({
-    ...request,
-    configuration: {
-      acceptedOutputModes: configuration?.acceptedOutputModes,
-      historyLength: configuration?.historyLength,
-      returnImmediately: configuration?.returnImmediately ?? false,
-      pushConfig: configuration?.taskPushNotificationConfig,
-    },
-  })),
+  configuration => ({
+    returnImmediately: configuration?.returnImmediately ?? false,
+    pushConfig: configuration?.taskPushNotificationConfig,
+  }),
 )
 
 /** The wire of A2A 1.0. */
@@ -89,21 +64,13 @@ export const v1: Wire = {
     send: params => check(SendSchema, params),
     ...taskDecoders(grammar),
   },
-  push: {
-    decode: pushDecoder({
-      record: protoRecord,
-      taskId: 'taskId',
-      configId: 'id',
-      count: protoCount,
-      set: v.pipe(
-        v.intersect([protoRecord({ taskId: required }), PushSchema]),
-        v.transform(({ taskId, ...config }) => ({ taskId, config })),
-      ),
-    }),
-    encode: encodePush,
-    encodeList: protoConfigs(encodePush),
-    deleted: {},
-  },
+  push: protoPush(
+    v.pipe(
+      v.intersect([protoRecord({ taskId: f.required }), PushSchema]),
+      v.transform(({ taskId, ...config }) => ({ taskId, config })),
+    ),
+    encodePush,
+  ),
   encode: protoEncoders(
     {
       roles: ROLES,

@@ -10,8 +10,7 @@ import type {
   TaskRequest,
   TaskUpdate,
 } from '../model.ts'
-import type { PushConfig, PushRequest } from '../push/config.ts'
-import type { ConfigPage } from '../push/page.ts'
+import type { ConfigPage, PushConfig, PushRequest } from '../push/config.ts'
 
 /**
  * One generation of the protocol on one binding. A wire reads requests and writes answers. Its decoders throw

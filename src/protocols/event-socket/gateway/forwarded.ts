@@ -6,7 +6,10 @@
  */
 
 import { ServableError } from '../../../base/errors.ts'
+import type { HostedState } from '../../../core/hosted.ts'
 import type { Identity, Platform } from '../../../http/platform.ts'
+import { queryOf } from '../../../http/router.ts'
+import type { GatewayFetch } from './routes.ts'
 
 const IP_HEADER = 'x-servable-ip'
 const IDENTITY_HEADER = 'x-servable-identity'
@@ -47,4 +50,26 @@ export function readForwarded(headers: Headers): Pick<Platform, 'ip' | 'identity
     requestId: headers.get(REQUEST_HEADER) ?? undefined,
     identity: identity === null ? undefined : (JSON.parse(decodeURIComponent(identity)) as Identity),
   }
+}
+
+/**
+ * Sends requests of the event socket to a fixed number of objects. New clients go to any object, others to the object with
+ * their session. Throws `invalid_options` if there are no such objects.
+ */
+export function forwardToObjects(state: Pick<HostedState, 'countOf' | 'forward'>): GatewayFetch {
+  const send = state.forward('gateway')
+  const shards = state.countOf('gateway')
+  return (request, platform) => {
+    const shard = shardOf(request, shards)
+    return send(`gateway:${shard}`, forwarded(request, platform, shard))
+  }
+}
+
+/** The number of the object is before the first dot of a session's id. An invalid id goes to any object. */
+function shardOf(request: Request, shards: number): string {
+  const query = queryOf(request.url)
+  const sid = (query.has('EIO') && query.get('sid')) || ''
+  const [, named] = /^(\d{1,4})\./.exec(sid) ?? []
+  if (named !== undefined && Number(named) < shards) return String(Number(named))
+  return String(Math.floor(Math.random() * shards))
 }

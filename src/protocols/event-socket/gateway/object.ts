@@ -7,11 +7,12 @@
 import type {
   ObjectContext,
   ObjectService,
+  Reach,
   SocketObjectContext,
   SocketService,
 } from '../../../core/hosted.ts'
 import { objectServiceOf } from '../../../core/object-service.ts'
-import type { Transactions } from '../../../core/transaction-calls.ts'
+import { objectCalls, type Transactions } from '../../../core/transaction-calls.ts'
 import type { RunHost } from '../../../runs/stored/host.ts'
 import type { Transaction } from '../../../stores/store.ts'
 import type { SocketEndpoint } from '../socket/engine/engine.ts'
@@ -25,6 +26,7 @@ import {
   type NumberedRun,
   SOCKETS,
   type SocketRecord,
+  type SocketRecords,
   takeRecord,
 } from './records.ts'
 
@@ -87,4 +89,29 @@ export function createSocketObject(
     headers: ['authorization', 'cookie', 'origin', 'user-agent', SHARD_HEADER],
   })
   return new Hibernation(context, server, options)
+}
+
+/** What remote records need. */
+interface RemoteRecordsOptions {
+  /** Milliseconds that a client may be away. */
+  readonly maxMs: number
+  /** Most milliseconds of a run. */
+  readonly timeoutMs: number
+}
+
+/** Stores the record of each socket in an object of its own. The object's alarm ends the record. */
+export function createRemoteRecords(
+  { reach }: { readonly reach: Reach },
+  { maxMs, timeoutMs }: RemoteRecordsOptions,
+): SocketRecords {
+  const calls = objectCalls((address, service) => reach('index', address, service), RECORD_SERVICE, RECORDS)
+  const addressOf = (pid: string) => `socket:${pid}`
+  // The runs have ended by then, and no client can reconnect to them.
+  const livesMs = timeoutMs + maxMs
+  return {
+    begin: (pid, socket, run, open) => calls.begin(addressOf(pid), pid, socket, run, { open, livesMs }),
+    take: (pid, owner) => calls.take(addressOf(pid), pid, owner, livesMs),
+    away: (pid, generation) => calls.expire(addressOf(pid), pid, generation, maxMs),
+    drop: (pid, generation) => calls.expire(addressOf(pid), pid, generation, 0),
+  }
 }

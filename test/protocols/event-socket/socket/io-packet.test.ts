@@ -6,11 +6,11 @@ import {
   type Packet as ReferencePacket,
 } from 'socket.io-parser'
 import { describe, expect, it } from 'vitest'
-import { Decoder } from '../../../../src/protocols/event-socket/socket/io/decoder.ts'
 import {
   ACK,
   CONNECT,
   CONNECT_ERROR,
+  Decoder,
   DISCONNECT,
   decodePacket,
   EVENT,

@@ -17,7 +17,6 @@ import { type EngineHooks, type EngineOptions, type EngineSettings, resolveEngin
 import { refuse } from './refusal.ts'
 import { EngineSession } from './session.ts'
 import type { SessionEvents, SessionSnapshot } from './session-contracts.ts'
-import { createTicker } from './ticker.ts'
 import { SessionSocket } from './upgrade.ts'
 
 /** "Service Restart" of the registry of close codes (RFC 6455, section 11.7): the client may connect again. */
@@ -183,5 +182,47 @@ function guard({ onError }: EngineSettings, work: () => void): void {
     work()
   } catch (error) {
     onError(error)
+  }
+}
+
+/** Most milliseconds between two ticks. They also limit how long a poll waits during an upgrade. */
+const SLOWEST = 100
+/** Least milliseconds between two ticks. */
+const FASTEST = 5
+
+/** Advances the time of all sessions of an engine. */
+interface EngineTicker {
+  readonly tick: (ahead?: number) => void
+  /** Starts the timer if it is not running. It stops by itself when it is not needed. */
+  readonly start: () => void
+  readonly stop: () => void
+}
+
+/** Makes the ticker. All sessions share one timer. */
+function createTicker(
+  settings: EngineSettings,
+  sessions: ReadonlyMap<string, EngineSession>,
+  hooks: EngineHooks,
+): EngineTicker {
+  const { pingInterval, pingTimeout, now: clock, ticks } = settings
+  const period = Math.min(SLOWEST, Math.max(FASTEST, Math.min(pingInterval, pingTimeout) / 50))
+  let timer: ReturnType<typeof setInterval> | undefined
+
+  const stop = () => {
+    if (timer !== undefined) clearInterval(timer)
+    timer = undefined
+  }
+  const tick = (ahead?: number) => {
+    const now = clock()
+    for (const session of sessions.values()) session.tick(now, ahead)
+    const neededUntil = hooks.tick?.(now) ?? 0
+    if (sessions.size === 0 && neededUntil <= now) stop()
+  }
+  return {
+    tick,
+    stop,
+    start() {
+      if (ticks === 'timer') timer ??= setInterval(() => tick(), period)
+    },
   }
 }

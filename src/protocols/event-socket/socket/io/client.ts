@@ -7,7 +7,6 @@
 import { reportError } from '../../../../base/errors.ts'
 import type { Connection } from '../engine/connection.ts'
 import { unreadable } from '../engine/session.ts'
-import { Decoder } from './decoder.ts'
 import type { Ack, Admission, Namespace, SocketHandshake } from './namespace.ts'
 import {
   isSocketSnapshot,
@@ -16,7 +15,16 @@ import {
   type SharedSocketParts,
   type SocketSnapshot,
 } from './namespace-socket.ts'
-import { ACK, CONNECT, CONNECT_ERROR, DISCONNECT, EVENT, encodeControl, type Packet } from './packet.ts'
+import {
+  ACK,
+  CONNECT,
+  CONNECT_ERROR,
+  Decoder,
+  DISCONNECT,
+  EVENT,
+  encodeControl,
+  type Packet,
+} from './packet.ts'
 import type { SocketRecovery } from './recovery.ts'
 
 /** The parts that all clients of a server share. */

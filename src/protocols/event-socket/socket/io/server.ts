@@ -66,15 +66,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
     ...limits
   } = options
   const settings = { ...resolveEngine(limits, '/socket.io/'), plain: plain !== undefined }
-  const namespaces = new Map<string, Namespace>()
-  const attach = (name: string, namespace: Namespace) => {
-    checkName(name)
-    if (namespaces.has(name)) {
-      throw new ServableError('invalid_options', `\`namespaces\`: there are two named \`${name}\``)
-    }
-    namespaces.set(name, namespace)
-  }
-  for (const [name, namespace] of Object.entries(given)) attach(name, namespace)
+  const { namespaces, attach } = namespacesOf(given)
   const { now, onError } = settings
   const recovery = wanted ? new SocketRecovery(wanted === true ? {} : wanted) : undefined
   const shared: SharedClientParts = {
@@ -92,23 +84,8 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
       recovery?.remove(socket)
     },
   }
-  const clientOf = (connection: Connection) => connection.context as SocketClient
   const engine = createEngineWith(
-    {
-      ...settings,
-      onOpen(connection) {
-        if (connection.isPlain) plain?.onOpen?.(connection)
-        else connection.context = new SocketClient(shared, connection)
-      },
-      onMessage(connection, message) {
-        if (connection.isPlain) plain?.onMessage?.(connection, message)
-        else clientOf(connection).receive(message)
-      },
-      onClose(connection, reason) {
-        if (connection.isPlain) plain?.onClose?.(connection, reason)
-        else loseAll(clientOf(connection), reason, shared)
-      },
-    },
+    { ...settings, ...handlersOf(shared, plain) },
     {
       admission: 'caller',
       pong(connection) {
@@ -139,6 +116,45 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
     close() {
       engine.close()
       recovery?.close()
+    },
+  }
+}
+
+/** Checks the given namespaces, and adds further ones. */
+function namespacesOf(given: SocketServerOptions['namespaces']): {
+  readonly namespaces: Map<string, Namespace>
+  readonly attach: SocketServer['attach']
+} {
+  const namespaces = new Map<string, Namespace>()
+  const attach = (name: string, namespace: Namespace) => {
+    checkName(name)
+    if (namespaces.has(name)) {
+      throw new ServableError('invalid_options', `\`namespaces\`: there are two named \`${name}\``)
+    }
+    namespaces.set(name, namespace)
+  }
+  for (const [name, namespace] of Object.entries(given)) attach(name, namespace)
+  return { namespaces, attach }
+}
+
+function clientOf(connection: Connection): SocketClient {
+  return connection.context as SocketClient
+}
+
+/** What the engine calls with connections and messages. */
+function handlersOf(shared: SharedClientParts, plain: PlainHandlers | undefined): Required<EngineHandlers> {
+  return {
+    onOpen(connection) {
+      if (connection.isPlain) plain?.onOpen?.(connection)
+      else connection.context = new SocketClient(shared, connection)
+    },
+    onMessage(connection, message) {
+      if (connection.isPlain) plain?.onMessage?.(connection, message)
+      else clientOf(connection).receive(message)
+    },
+    onClose(connection, reason) {
+      if (connection.isPlain) plain?.onClose?.(connection, reason)
+      else loseAll(clientOf(connection), reason, shared)
     },
   }
 }
