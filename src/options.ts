@@ -1,6 +1,9 @@
 /**
  * The options of `createHandler` of `servable`, and the plugins that they select.
  *
+ * The entries, `index.ts`, `core-entry.ts`, `handler.ts` and this file, may import every door but `runtimes`, `command` and
+ * `client`.
+ *
  * @module
  */
 

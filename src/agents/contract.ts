@@ -2,6 +2,9 @@
  * The contracts of agents, teams and workflows. Any object that fits is servable. The classes of this folder are ready-made
  * implementations.
  *
+ * The door `agents` is what authors write. Begin here, then `agent.ts`, `team.ts` and `workflow.ts`. What a body names so that
+ * it is done once is in `work/` (begin with `work/perform.ts`). May import `base` alone.
+ *
  * @module
  */
 

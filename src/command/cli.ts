@@ -3,6 +3,9 @@
  * The command `servable`. Its exit code is 0 for success, 1 if the resource is missing, the request was refused or the run has
  * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
+ * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`.
+ * May import Node's modules, `client`, and every door below.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * The core of a handler, made once from its options. Requests use it, and so do the Durable Objects of the handler.
  *
+ * The door `core` wires a handler. Begin here, then `handler.ts` (routes, guards, middleware), `plugin.ts` (the interface of
+ * plugins) and `object-service.ts` (what a plugin does in an object). May import `http` and what is below it, and no plugin.
+ *
  * @module
  */
 

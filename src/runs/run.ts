@@ -1,5 +1,6 @@
 /**
- * The run pipeline: runs one servable on one input, and yields exactly one terminal event, whatever the servable does.
+ * The run pipeline: runs one servable on one input, and yields exactly one terminal event, whatever the servable does. The door
+ * `runs` begins here; `stored/host.ts` has stored runs. May import `agents`, `stores` and `base`.
  *
  * @module
  */

@@ -1,6 +1,10 @@
 /**
  * Cloudflare Workers.
  *
+ * The door `runtimes` translates what one runtime has into what the core asks for. Begin with `server.ts` for Node, Bun and
+ * Deno; here for Workers, whose Durable Objects are in `cloudflare/object.ts` and `cloudflare/run-object.ts`. May import every
+ * door below.
+ *
  * @module
  */
 

@@ -2,6 +2,10 @@
  * The storage contract: documents and logs, read and written in synchronous transactions. Every store (memory,
  * SQLite, the storage of a Durable Object) implements this and nothing else.
  *
+ * The door `stores` keeps documents and logs. Begin here, then `memory.ts`. SQL is in `sql/`, with `sqlite/` and `postgres/`
+ * over it (the schema of PostgreSQL is `postgres/schema.ts`), Durable Objects in `objects/`, what a store far away needs in
+ * `remote/`. May import `base` alone.
+ *
  * @module
  */
 

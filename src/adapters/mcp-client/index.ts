@@ -1,6 +1,9 @@
 /**
  * Tool servers (Model Context Protocol) that are added while the service runs.
  *
+ * Begin with `manager.ts`, then `link.ts` (one server as this process sees it) and `connection.ts`. May import `agents`, `http`
+ * for its version, `web` and `base`.
+ *
  * @module
  */
 

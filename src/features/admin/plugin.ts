@@ -1,6 +1,9 @@
 /**
  * The admin routes as a plugin: the entry `servable/admin`.
  *
+ * Begin with `routes.ts`, then `object.ts` (tool servers in objects). May import `core` and what is below it, and no other
+ * feature.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Budgets as a plugin: the entry `servable/budgets`.
  *
+ * Begin with `spending.ts`, then `ticket.ts` (one run) and `transactions.ts` (the windows). May import `core` and what is below
+ * it, and no other feature.
+ *
  * @module
  */
 

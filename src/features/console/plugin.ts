@@ -1,6 +1,9 @@
 /**
  * The console as a plugin: the entry `servable/console`.
  *
+ * The page itself is made in the folder `console/` beside `src/`. Here are its files and its configuration. May import `core`
+ * and what is below it, and no other feature.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Files of stored runs as a plugin: the entry `servable/files`.
  *
+ * Begin with `run-files.ts` (files in events), then `service.ts` (stores them) and `transactions.ts` (counts references). May
+ * import `core` and what is below it, and no other feature.
+ *
  * @module
  */
 

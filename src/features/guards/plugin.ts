@@ -1,6 +1,9 @@
 /**
  * Guards as a plugin: the entry `servable/guards`.
  *
+ * Begin with `input.ts` and `guarded-events.ts`; `pattern.ts` and `scanner.ts` find patterns in streams. May import `core` and
+ * what is below it, and no other feature.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Keys for callers as a plugin: the entry `servable/keys`.
  *
+ * Begin with `keys-auth.ts` (a request), then `keyring.ts` and `kept.ts` (what is stored). May import `core` and what is below
+ * it, and no other feature.
+ *
  * @module
  */
 

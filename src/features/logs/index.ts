@@ -1,6 +1,9 @@
 /**
  * Logs for people, for each run, and for audits.
  *
+ * Begin with `plugins.ts` (the log of runs, the audit log); `pretty.ts` writes lines for people. May import `core` and what is
+ * below it, and no other feature.
+ *
  * @module
  */
 

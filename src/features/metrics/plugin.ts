@@ -1,6 +1,9 @@
 /**
  * Metrics as a plugin: the entry `servable/metrics`.
  *
+ * Begin with `core.ts` (counts runs), then `prometheus.ts`. Counts are stored by `local-storage.ts` or, on
+ * Workers, by `remote-storage.ts`. May import `core` and what is below it, and no other feature.
+ *
  * @module
  */
 

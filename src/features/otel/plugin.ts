@@ -1,6 +1,8 @@
 /**
  * Traces and metrics of runs for OpenTelemetry, as a plugin: the entry `servable/otel`.
  *
+ * Begin with `run-spans.ts` (the spans of one run). May import `core` and what is below it, and no other feature.
+ *
  * @module
  */
 

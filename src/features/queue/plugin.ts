@@ -1,6 +1,9 @@
 /**
  * A queue of background runs as a plugin: the entry `servable/queue`.
  *
+ * Begin with `host.ts` (the run host that queues), then `line.ts` (who is next) and `starter.ts`. May import `core` and what is
+ * below it, and no other feature.
+ *
  * @module
  */
 

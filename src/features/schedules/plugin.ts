@@ -1,6 +1,9 @@
 /**
  * Schedules as a plugin: the entry `servable/schedules`. It needs the package `croner`.
  *
+ * Begin with `service.ts`, then `cron.ts` and `ticker.ts` (the timer of a process). May import `core` and what is below it, and
+ * no other feature.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * The plugin `sessions`, which shows people their sessions: the entry `servable/sessions`.
  *
+ * Begin with `routes.ts`, then `list.ts` (lists), `forget.ts` (deletion) and `feedback.ts`. The turns themselves are in
+ * `runs/sessions`. May import `core` and what is below it, and no other feature.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Webhooks of runs as a plugin: the entry `servable/webhooks`.
  *
+ * Begin with `notices.ts` (the end of a run becomes a delivery), then `transactions.ts`. `delivery/` signs and sends. May
+ * import `core` and what is below it, and no other feature.
+ *
  * @module
  */
 

@@ -1,6 +1,10 @@
 /**
  * A2A as a plugin: the entry `servable/a2a`.
  *
+ * Begin with `routes.ts` and `operations.ts`; tasks are in `tasks/`, the wires of protocol versions in `wire/`, cards in
+ * `cards/`, push notifications in `push/`. May import `core` and what is below it, `encoders`, and
+ * `features/webhooks/delivery`.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * AG-UI as a plugin: the entry `servable/ag-ui`.
  *
+ * Begin with `routes.ts`, then `input.ts` (a request) and `encoder.ts` (its events). May import `core` and what is below it,
+ * and no other protocol but `encoders`.
+ *
  * @module
  */
 

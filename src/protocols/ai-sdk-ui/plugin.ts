@@ -1,6 +1,9 @@
 /**
  * Chats of the AI SDK (`useChat`) as a plugin: the entry `servable/ai-sdk-ui`.
  *
+ * Begin with `routes.ts`, then `messages.ts` (a request), `chat.ts` and `stream.ts` (its parts). May import `core` and what is
+ * below it, and no other protocol but `encoders`.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Writes runs as server-sent events of other protocols. Each protocol has its own encoder.
  *
+ * What the protocols share: `conversation.ts` (who remembers a conversation), `history.ts`, `questions.ts`, `named.ts`. May
+ * import `core` and what is below it.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * An MCP server as a plugin: the entry `servable/mcp`.
  *
+ * Begin with `endpoint.ts` (one message), then `call.ts` (one tool call) and `tasks.ts`. May import `core` and what is below
+ * it, and no other protocol but `encoders`.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * Chat Completions and Responses as a plugin: the entry `servable/openai`.
  *
+ * Begin with `endpoint.ts`, then `chat/` and `responses/`, which share `answer-encoder.ts`. May import `core` and what is below
+ * it, and no other protocol but `encoders`.
+ *
  * @module
  */
 

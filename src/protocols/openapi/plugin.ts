@@ -1,6 +1,8 @@
 /**
  * The OpenAPI document and its page as a plugin: the entry `servable/openapi`.
  *
+ * Begin with `document.ts`, which joins what the core and the plugins describe. May import `core` and what is below it.
+ *
  * @module
  */
 

@@ -1,6 +1,8 @@
 /**
  * `servable/signing`: signed agent cards. Needs the package `jose`.
  *
+ * Begin with `verifier.ts`. May import the form of a card from `a2a`, and `base`.
+ *
  * @module
  */
 

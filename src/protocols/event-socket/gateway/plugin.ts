@@ -1,6 +1,9 @@
 /**
  * The event socket as a plugin: the entry `servable/event-socket`.
  *
+ * Begin with `reception.ts` (who may connect), then `session.ts` (what a client asks) and `event-sender.ts`. May import
+ * `socket`, `core` and what is below it.
+ *
  * @module
  */
 

@@ -1,6 +1,9 @@
 /**
  * The socket layer on its own: an Engine.IO v4 engine and a Socket.IO v5 server, as functions from requests to responses.
  *
+ * Engine.IO is in `engine/` (begin with `engine/session.ts`), Socket.IO in `io/` (begin with `io/client.ts`). May import `web`,
+ * `base`, and the platform of `http`.
+ *
  * @module
  */
 
