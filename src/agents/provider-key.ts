@@ -1,6 +1,6 @@
 /**
  * Chooses which provider key of a request goes to which model (docs/run/authentication.md, "Send your own provider key").
- * `http/key-headers.ts` lets a header override the body.
+ * `http/security/key-headers.ts` lets a header override the body.
  *
  * @module
  */

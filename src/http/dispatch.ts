@@ -1,7 +1,7 @@
 /**
  * Takes a request through the service: route ▸ host ▸ CORS preflight ▸ cross-site check ▸ middleware ▸ endpoint ▸ errors ▸ headers.
  *
- * The door `http` turns a request into a reply. Begin here, then `router.ts`, `runs/start-run.ts` (starts every run) and
+ * The door `http` turns a request into a reply. Begin here, then `router.ts`, `http/runs/start-run.ts` (starts every run) and
  * `routes/`. Who may call is in `security/`, how much in `limits/`. May import `runs` and what is below it.
  *
  * @module

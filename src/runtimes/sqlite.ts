@@ -6,7 +6,7 @@
 
 import { ServableError } from '../base/errors.ts'
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
-import { sqliteModule } from '../stores/sqlite/driver.ts'
+import { sqliteModule } from '../stores/sqlite/module.ts'
 import { sqliteStore } from '../stores/sqlite/store.ts'
 import { checkRetention, type Retention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'

@@ -21,7 +21,7 @@ async function bundled(entry: string, names: RegExp, options: BuildOptions): Pro
     const all = await readdir(join(root, ENTRIES))
     // Some servers have a program of their own beside them.
     const hasProgram = (name: string) =>
-      isServer(name) && all.includes(name.replace('-server.ts', '-node.ts'))
+      isServer(ENTRIES + name) && all.includes(name.replace('-server.ts', '-node.ts'))
     const own = all.filter(name => names.test(name) && !hasProgram(name)).map(name => ENTRIES + name)
     const kind = options.platform === 'node' ? 'node' : 'workerd'
     const named = await Promise.all(

@@ -88,7 +88,8 @@ function textOf(entry: string, kind: ProgramKind): string | undefined {
 }
 
 /** Whether an entry has a handler alone. */
-export const isServer = (entry: string): boolean => entry.endsWith('-server.ts')
+export const isServer = (entry: string): boolean =>
+  entry.startsWith('test/runtimes/entries/') && entry.endsWith('-server.ts')
 
 /** Whether an entry is a service, which makes a handler from a state. */
 export const isService = (entry: string): boolean => serviceOf(entry) !== undefined

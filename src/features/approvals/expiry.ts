@@ -1,5 +1,6 @@
 /**
- * Expires approvals that nobody decided in time.
+ * When an approval expires, and how its run ends then. `service.ts` (`#expire`) calls it. `runs/stored/local-host.ts` triggers that at
+ * each read and every second, `runtimes/cloudflare/run-object.ts` by its alarm.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a key may do. `http/scopes.ts` states the scope that each request needs.
+ * What a key may do. `http/security/scopes.ts` states the scope that each request needs.
  *
  * @module
  */

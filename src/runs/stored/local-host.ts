@@ -62,7 +62,7 @@ export interface LocalHostOptions extends LocalWorkOptions {
   readonly isVolatile?: boolean
 }
 
-/** Makes the host. At the first call, runs that a dead process left unfinished fail with `interrupted`. */
+/** Makes the host. At the first call, runs that a dead process left go on where they can, and else fail with `interrupted`. */
 export function createLocalHost(options: LocalHostOptions): RunHost {
   return new LocalHost(options)
 }

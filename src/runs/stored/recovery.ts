@@ -1,5 +1,6 @@
 /**
- * Ends the runs and tasks that dead processes left at work.
+ * Finds the runs and tasks that dead processes left at work: after a crash, a kill or a lost lease. `core/handler.ts` calls it at the
+ * start and, on a shared store, every second. `local-work.ts` then ends each of them, or goes on with it (`takeover.ts`).
  *
  * @module
  */

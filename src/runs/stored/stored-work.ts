@@ -41,7 +41,7 @@ export interface StoredWorkKind<T extends StoredDocument, W> {
   stop(work: W, why?: unknown): void
   /** Ends work here that another worker may take over. Absent if none can be taken over. */
   leave?(work: W): void
-  /** Writes the end of a run or task whose worker is gone. */
+  /** Writes the end of a run or task whose worker is gone, or the name of this worker, which goes on with it. */
   conclude(tx: Transaction, id: string): void
   /** Called once that is written. */
   onConcluded?(id: string): void

@@ -8,7 +8,7 @@ import { type BigIntStats, closeSync, existsSync, openSync, readdirSync, rmSync,
 import { basename, dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Presence } from '../presence.ts'
-import { sqliteModule } from './driver.ts'
+import { sqliteModule } from './module.ts'
 
 /** A presence that can be released. */
 export interface Lock extends Presence {
