@@ -1,8 +1,9 @@
 // Checks README.md, bench/README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
 // It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
-// docs/look-up/options.md does not name with its default, an error code that docs/look-up/errors.md does not name with its status, a folder of
-// `src` without a row in docs/why/architecture.md, and a file that is named there and is not there.
+// docs/look-up/options.md does not name with its default and with who sets it, a first table there that is too long, an error code that
+// docs/look-up/errors.md does not name with its status, a folder of `src` without a row in docs/why/architecture.md, and a file that is
+// named there and is not there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import process from 'node:process'
@@ -223,18 +224,40 @@ function defaultIn(comment: string): string | undefined {
   return /\bDefault:? (`[^`]+`|\d+(?:,\d{3})*|(?:off|false|none|nobody)\b)/.exec(text)?.[1]
 }
 
-/** The errors of the page of options. Its rows have `option`, default and meaning. */
+/** The heading of the first table of options, and the most rows of it: nobody reads more. */
+const FIRST_TABLE = '## What a deployment sets'
+const MAX_FIRST_ROWS = 25
+
+/**
+ * The errors of the page of options. The rows of its first table have `option`, and when it is set. All other rows have `option`,
+ * default, meaning and who sets it.
+ */
 export function wrongOptions(page: string, options: readonly Option[]): string[] {
-  const rows = rowsOf(page).filter(cells => cells.length >= 3)
+  const [before = '', after = ''] = page.split(`${FIRST_TABLE}\n`)
+  const end = after.search(/^## /m)
+  const isOption = ([cell]: readonly string[]) => codesIn(cell).length > 0
+  const first = rowsOf(end === -1 ? after : after.slice(0, end)).filter(isOption)
+  const rows = rowsOf(end === -1 ? before : before + after.slice(end)).filter(isOption)
   const named = new Map(
     rows.flatMap(([cell, value = '']) => codesIn(cell).map(name => [name, value] as const)),
   )
-  return options.flatMap(({ name, default: told }) => {
-    const value = named.get(name)
-    if (!value) return [`${OPTIONS_PAGE}: needs a row of \`${name}\` with its default`]
-    if (told === undefined || value.includes(told.replaceAll('`', ''))) return []
-    return [`${OPTIONS_PAGE}: the default of \`${name}\` is ${told}`]
-  })
+  return [
+    ...options.flatMap(({ name, default: told }) => {
+      const value = named.get(name)
+      if (!value) return [`needs a row of \`${name}\` with its default`]
+      if (told === undefined || value.includes(told.replaceAll('`', ''))) return []
+      return [`the default of \`${name}\` is ${told}`]
+    }),
+    ...rows.filter(([, , , who]) => !who).map(([cell]) => `the row of ${cell} does not say who sets it`),
+    ...(first.length === 0 ? [`needs a table below \`${FIRST_TABLE}\``] : []),
+    ...(first.length > MAX_FIRST_ROWS
+      ? [`the first table has ${first.length} rows, which is more than ${MAX_FIRST_ROWS}`]
+      : []),
+    ...first
+      .flatMap(([cell]) => codesIn(cell))
+      .filter(name => !named.has(name))
+      .map(name => `the first table has \`${name}\`, which has no row below`),
+  ].map(wrong => `${OPTIONS_PAGE}: ${wrong}`)
 }
 
 /** Rooms that the page of the architecture does not describe, and files of it that do not exist. `sources` are paths. */

@@ -178,17 +178,43 @@ export interface MoreOptions {
     expect(() => optionsOf(sources, { OtherOptions: '' })).toThrow('There is no `OtherOptions`')
   })
 
+  const row = (name: string, value = 'none') => `| \`${name}\` | ${value} | what it does | tests |\n`
+  const rows = options.map(option => row(option.name, option.default)).join('')
+  const pageWith = (first: string, others = rows) =>
+    `## What a deployment sets\n\n${first}\n## Others\n\n${others}`
+  const first = '| [`cors`](#others) | when a page calls |\n'
+
   it('are on the page with their defaults', () => {
-    const row = (name: string, value: string) => `| \`${name}\` | ${value} | what it does |\n`
-    const page = options.map(option => row(option.name, option.default ?? 'none')).join('')
-    expect(wrongOptions(page, options)).toEqual([])
-    expect(wrongOptions(page.replace('1,048,576', '2,000,000'), options)).toEqual([
+    expect(wrongOptions(pageWith(first), options)).toEqual([])
+    expect(wrongOptions(pageWith(first, rows.replace('1,048,576', '2,000,000')), options)).toEqual([
       'docs/look-up/options.md: the default of `limits.maxBytes` is 1,048,576',
     ])
-    expect(wrongOptions(page.replace(row('part.name', 'none'), row('part.name', '')), options)).toEqual([
-      'docs/look-up/options.md: needs a row of `part.name` with its default',
+    expect(
+      wrongOptions(pageWith(first, rows.replace(row('part.name'), row('part.name', ''))), options),
+    ).toEqual(['docs/look-up/options.md: needs a row of `part.name` with its default'])
+    expect(wrongOptions(pageWith(first, row('cors', 'off')), options)).toHaveLength(options.length - 1)
+  })
+
+  it.each(['| `part` | none | what it does |\n', '| `part` | none | what it does | |\n'])(
+    'say who sets them: %s',
+    silent => {
+      expect(wrongOptions(pageWith(first, rows.replace(row('part'), silent)), options)).toEqual([
+        'docs/look-up/options.md: the row of `part` does not say who sets it',
+      ])
+    },
+  )
+
+  it('have a short first table of options that have a row below', () => {
+    expect(wrongOptions(pageWith(first.repeat(25)), options)).toEqual([])
+    expect(wrongOptions(pageWith(first.repeat(26)), options)).toEqual([
+      'docs/look-up/options.md: the first table has 26 rows, which is more than 25',
     ])
-    expect(wrongOptions('', options)).toHaveLength(options.length)
+    expect(wrongOptions(pageWith(first.replace('cors', 'gone')), options)).toEqual([
+      'docs/look-up/options.md: the first table has `gone`, which has no row below',
+    ])
+    expect(wrongOptions(rows, options)).toEqual([
+      'docs/look-up/options.md: needs a table below `## What a deployment sets`',
+    ])
   })
 })
 
