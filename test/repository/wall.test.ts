@@ -48,11 +48,20 @@ function doorOf(path: string): string {
 /** Doors whose folders are parts that know nothing of each other. */
 const OF_PARTS = ['protocols', 'features', 'adapters']
 
-/** The door and, in a door of parts, the folder there: `features/queue`. */
+/** Folders of a part that are rooms of their own. */
+const APART = [
+  'protocols/event-socket/gateway',
+  'protocols/event-socket/socket',
+  'features/webhooks/delivery',
+]
+
+/** What the table below has a row for: a door, a part of one, or a file of `base` or of the entries. */
 function roomOf(path: string): string {
+  const apart = APART.find(room => path.startsWith(`${room}/`))
+  if (apart !== undefined) return apart
   const door = doorOf(path)
-  const [, part = '', file] = path.split('/')
-  return OF_PARTS.includes(door) && file !== undefined ? `${door}/${part}` : door
+  if (door === 'entries' || door === 'base') return path.replace(/\.ts$/, '')
+  return OF_PARTS.includes(door) ? path.split('/').slice(0, 2).join('/') : door
 }
 
 /** Where Node's interfaces are known: the runtimes, the command, and stores on files and sockets. */
@@ -96,44 +105,82 @@ const imports = modules.flatMap(({ path, text }) => importsIn(path, text))
 const inner = imports.filter(({ to }) => isOwn(to))
 const show = ({ from, to }: Import) => `${from} → ${to}`
 
-/** Imports between parts of one door, and imports that pass `core` on their way down. */
-const PARTS: Record<string, readonly string[]> = {
-  'protocols/a2a': ['protocols/encoders', 'features/webhooks'],
-  'protocols/ag-ui': ['protocols/encoders'],
-  'protocols/ai-sdk-ui': ['protocols/encoders'],
-  'protocols/mcp': ['protocols/encoders'],
-  'protocols/openai': ['protocols/encoders'],
-  'protocols/signing': ['protocols/a2a'],
-  'adapters/model-agent': ['adapters/frameworks'],
-  'adapters/a2a-client': ['adapters/frameworks'],
+/** The rooms below the plugins. */
+const DEEP = 'core http runs agents'
+
+/** What each room may know beside itself. In `base` it names the files. */
+const KNOWS: Readonly<Record<string, string>> = {
+  'base/abort': '',
+  'base/canonical-json': '',
+  'base/counter': '',
+  'base/defaults': '',
+  'base/environment': '',
+  'base/errors': '',
+  'base/fair-share': '',
+  'base/schemas': 'base/validation',
+  'base/validation': 'base/errors',
+  'base/wake': '',
+  web: 'base/errors base/environment',
+  agents: 'base/errors base/abort base/canonical-json base/defaults base/environment base/wake',
+  stores: 'base/errors base/wake',
+  runs: 'agents stores base/errors base/abort base/canonical-json base/validation base/wake',
+  http: 'runs agents stores web base/errors base/defaults base/fair-share base/schemas base/validation',
+  // No plugin's: a plugin knows the core, and the core no plugin.
+  core: 'http runs agents stores web base/errors base/defaults base/environment base/schemas base/validation',
+  'adapters/frameworks': 'agents base/errors',
+  'adapters/model-agent': 'adapters/frameworks http agents base/errors',
+  'adapters/a2a-client':
+    'adapters/frameworks agents web base/errors base/abort base/environment base/schemas base/validation base/wake',
+  'adapters/mcp-client': 'http agents web base/errors base/environment base/validation base/wake',
+  'features/admin': 'core http agents stores web base/errors base/schemas base/validation base/wake',
+  'features/approvals': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
+  'features/budgets': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
+  'features/console': 'core http web base/errors base/schemas',
+  'features/files': `${DEEP} stores web base/errors base/schemas base/wake`,
+  'features/guards': 'core runs agents base/errors base/schemas base/validation base/wake',
+  'features/keys': 'core http runs stores web base/errors base/schemas base/validation',
+  'features/logs': `${DEEP} web base/errors base/environment base/validation`,
+  'features/metrics': `${DEEP} stores web base/errors base/schemas base/wake`,
+  'features/otel': `${DEEP} base/errors base/environment base/schemas`,
+  'features/queue': `${DEEP} stores base/errors base/schemas base/wake`,
+  'features/schedules': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
+  'features/sessions': `${DEEP} stores web base/errors base/validation base/wake`,
+  'features/small': `${DEEP} stores web base/errors base/schemas base/validation`,
+  'features/webhooks': `features/webhooks/delivery ${DEEP} stores web base/errors base/environment base/schemas base/validation base/wake`,
+  'features/webhooks/delivery': 'stores web base/errors base/fair-share base/wake',
+  'protocols/a2a': `protocols/encoders features/webhooks/delivery ${DEEP} stores web base/errors base/defaults base/environment base/schemas base/validation base/wake`,
+  'protocols/ag-ui': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation`,
+  'protocols/ai-sdk-ui': `protocols/encoders ${DEEP} web base/errors base/canonical-json base/schemas base/validation`,
+  'protocols/encoders': `${DEEP} web base/errors base/validation`,
+  'protocols/event-socket/gateway': `protocols/event-socket/socket ${DEEP} stores web base/errors base/counter base/defaults base/schemas base/validation base/wake`,
+  'protocols/event-socket/socket': 'http web base/errors base/counter base/defaults base/wake',
+  'protocols/mcp': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation base/wake`,
+  'protocols/openai': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation`,
+  'protocols/openapi': `${DEEP} web base/errors base/schemas base/validation`,
+  'protocols/signing': 'protocols/a2a base/errors base/canonical-json base/validation',
+  // Of all these, types alone: see below.
+  client: 'features/approvals features/metrics features/sessions http runs agents web base/errors',
+  runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
+  command: 'client features/logs runtimes http runs agents stores base/errors base/wake',
+  'core-entry': `features/small features/webhooks/delivery ${DEEP} stores web base/errors`,
+  options: `features/admin features/metrics features/small protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} web base/errors base/validation`,
+  handler: 'options protocols/openapi core http agents',
+  index: `handler options features/admin features/metrics features/webhooks/delivery protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} stores web base/errors`,
 }
 
-/** Rooms that know less than their floor lets them. */
-const ONLY: Record<string, readonly string[]> = {
-  entries: ['protocols', 'features', 'core', 'http', 'runs', 'agents', 'stores', 'web', 'base'],
-  agents: ['base'],
-  stores: ['base'],
-  'adapters/frameworks': ['agents', 'base'],
-  'protocols/event-socket': ['core', 'http', 'runs', 'agents', 'stores', 'web', 'base'],
-  // Types alone: see below.
-  client: ['features', 'http', 'runs', 'agents', 'web', 'base'],
-}
-
-/** Whether a module may import another. */
+/** Whether a module may import another: its room is named, and its door is not above. */
 function mayImport({ from, to }: Import): boolean {
   const [room, known] = [roomOf(from), roomOf(to)]
-  const [door, below] = [doorOf(from), doorOf(to)]
-  if (room === known || PARTS[room]?.includes(known)) return true
-  if (ONLY[room] !== undefined) return ONLY[room].includes(below)
-  // A feature or a protocol stands on the core. It knows no adapter, and a protocol no feature.
-  if (below === 'adapters') return door === 'runtimes'
-  if (below === 'features' && door === 'protocols') return false
-  return DOORS.indexOf(door) < DOORS.indexOf(below)
+  if (room === known) return true
+  return (
+    DOORS.indexOf(doorOf(from)) <= DOORS.indexOf(doorOf(to)) && (KNOWS[room] ?? '').split(' ').includes(known)
+  )
 }
 
 /** The packages that a room may know. */
 const PACKAGES: Record<string, readonly string[]> = {
-  base: ['valibot'],
+  'base/schemas': ['valibot'],
+  'base/validation': ['valibot'],
   runs: ['valibot'],
   core: ['valibot'],
   http: ['itty-router', 'valibot', '@valibot/to-json-schema'],
@@ -148,6 +195,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   'adapters/a2a-client': ['valibot', '@a2a-js/sdk', '@a2a-js/sdk/client'],
 }
 
+/** Parts that know no package. Plugins that are not above know valibot alone, which checks their options. */
+const NO_PACKAGES = ['features/logs', 'features/webhooks/delivery', 'protocols/event-socket/socket']
+
 describe('the rooms of src', () => {
   it('are found, with the imports between them', () => {
     expect(modules.length).toBeGreaterThan(30)
@@ -161,6 +211,9 @@ describe('the rooms of src', () => {
     expect([...new Set(modules.map(({ path }) => doorOf(path)))].toSorted()).toEqual(DOORS.toSorted())
     const entries = modules.filter(({ path }) => doorOf(path) === 'entries').map(({ path }) => path)
     expect(entries).toEqual(['core-entry.ts', 'handler.ts', 'index.ts', 'options.ts'])
+    expect([...new Set(modules.map(({ path }) => roomOf(path)))].toSorted()).toEqual(
+      Object.keys(KNOWS).toSorted(),
+    )
   })
 
   it('know each other in one direction only', () => {
@@ -172,7 +225,7 @@ describe('the rooms of src', () => {
     const known = new Set(ofWorkers.map(({ to }) => roomOf(to)))
     expect([...known].toSorted()).toEqual([
       'agents',
-      'base',
+      'base/errors',
       'core',
       'http',
       'runs',
@@ -185,8 +238,8 @@ describe('the rooms of src', () => {
   it('use a package in the room that is meant to know it', () => {
     const wrong = imports.filter(({ from, to }) => {
       const room = roomOf(from)
-      const isPart = /^(protocols|features)/.test(room)
-      const known = PACKAGES[room] ?? (isPart ? ['valibot'] : [])
+      const isPlugin = /^(protocols|features)\//.test(room) && !NO_PACKAGES.includes(room)
+      const known = PACKAGES[room] ?? (isPlugin ? ['valibot'] : [])
       return !isOwn(to) && !OF_NODE.test(from) && !known.includes(to)
     })
     expect(wrong.map(show)).toEqual([])
