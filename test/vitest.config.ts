@@ -128,7 +128,7 @@ export default defineConfig({
       exclude: [
         'src/{runtimes,command}/**',
         'src/stores/{objects,postgres,sqlite}/**',
-        'src/**/{remote,remote-*}.ts',
+        'src/{protocols,features,adapters}/**/{remote,remote-*}.ts',
         'src/protocols/a2a/tasks/task-index.ts',
         'src/core/in-object.ts',
         'src/protocols/event-socket/gateway/{forwarded,hibernation}.ts',

@@ -1,6 +1,6 @@
 /**
  * When an approval expires, and how its run ends then. `service.ts` (`#expire`) calls it. `runs/stored/local-host.ts` triggers that at
- * each read and every second, `runtimes/cloudflare/run-object.ts` by its alarm.
+ * each read, at the start and, on a shared store, every second. On Workers the alarm of a run's object triggers it.
  *
  * @module
  */
