@@ -13,7 +13,7 @@ import type { Budget } from './options.ts'
 /** The largest values of calls: billionths of a USD, tokens, and tokens of a prompt. */
 export type LargestCall = readonly [usd: number, tokens: number, prompt: number]
 
-/** The most that a call costs, as far as the options or the agent state it. */
+/** The most that a call costs. `undefined` where neither the options nor the agent state it. */
 export type Stated = readonly [usd: number | undefined, tokens: number | undefined]
 
 /** The next call of a run. */

@@ -68,7 +68,7 @@ export interface BudgetsOptions {
 export interface Budget extends Pick<BudgetOptions, 'windowMs' | 'key'> {
   readonly name: string
   readonly max: Amount
-  /** The most that a call costs, as far as the options state it. */
+  /** The most that a call costs. `undefined` where the options do not state it. */
   readonly reserve: readonly [usd: number | undefined, tokens: number | undefined]
   /** Whether it refuses agents of unknown cost. */
   readonly needsPrices: boolean

@@ -1,5 +1,5 @@
 /**
- * Recognizes the type of a file by its first bytes, as far as possible: images, audio, PDF and zip.
+ * Recognizes images, audio, PDF and zip by the first bytes of a file.
  *
  * @module
  */

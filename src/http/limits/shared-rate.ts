@@ -51,7 +51,7 @@ interface Share {
   readonly endsAt: number
   /** When the window ends by the store's clock. */
   readonly storeEndsAt: number
-  /** The number of requests that all have taken, as far as this process knows. */
+  /** The number of requests that all processes had taken when this one last asked the store. */
   count: number
   /** The number of requests that this process has taken. */
   own: number

@@ -130,6 +130,6 @@ export interface RemoteStore {
   commit(commit: Commit): Promise<Committed | undefined>
   /** The name of this process. Undefined if it never changes. */
   readonly instance?: string | undefined
-  /** The store's clock, as far as this process knows it: milliseconds since 1970. */
+  /** The store's clock, as this process estimates it: milliseconds since 1970. */
   now(): number
 }

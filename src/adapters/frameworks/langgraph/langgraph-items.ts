@@ -49,7 +49,7 @@ export class LangGraphItems {
     if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
   }
 
-  /** Yields the model calls that have ended, as far as the graph shows it. */
+  /** Yields the model calls whose end the graph shows. */
   *rest(): Generator<RunEvent> {
     for (const [key, answer] of this.#answers) {
       if (answer.usage === undefined && answer.finishReason === undefined) continue
