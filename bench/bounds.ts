@@ -148,9 +148,8 @@ export const BOUNDS: readonly Bound[] = [
   },
   {
     of: 'push receivers of a task',
-    option: 'a2a.push.maxConfigs',
     beyond: 'one more is refused',
-    at: ['protocols/a2a/options.ts'],
+    at: ['protocols/a2a/push/push.ts', 'MAX_RECEIVERS'],
   },
   {
     of: 'runs of one kept response that go on from each other',
@@ -216,9 +215,8 @@ export const BOUNDS: readonly Bound[] = [
   },
   {
     of: 'tools of a name with metrics of their own',
-    option: 'metricsExporter.maxTools',
     beyond: 'others count as `other`',
-    at: ['features/metrics/exporter.ts'],
+    at: ['features/metrics/stats.ts', 'MAX_TOOLS'],
   },
 ]
 

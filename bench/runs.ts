@@ -133,7 +133,7 @@ async function measured(): Promise<void> {
   const comparisons = [
     ...(await compareMeasured('memory', () => memoryState(bounds))),
     ...(await compareMeasured('SQLite', size =>
-      sqliteState({ ...bounds, path: join(folder, `${size}.db`) }),
+      sqliteState({ maxRuns: bounds.maxRuns, path: join(folder, `${size}.db`) }),
     )),
   ]
   console.log(`\n${table(comparisons, ['measured', 'not measured'])}`)

@@ -20,12 +20,12 @@ function held(): string {
 const isShared = DATABASE?.startsWith('postgres://') ?? false
 
 // The runs of a process that was killed end seconds later. They must not be among the oldest, which leave, before anyone has read that.
-const retention = { maxRuns: DATABASE === undefined ? 1000 : 5000, maxAgeMs }
+const maxRuns = DATABASE === undefined ? 1000 : 5000
 
 function stateOf(): State {
-  if (DATABASE === undefined) return memoryState(retention)
-  if (isShared) return postgresState({ url: DATABASE, listenUrl: DATABASE, ...retention })
-  return sqliteState({ path: DATABASE, ...retention })
+  if (DATABASE === undefined) return memoryState({ maxRuns, maxAgeMs })
+  if (isShared) return postgresState({ url: DATABASE, listenUrl: DATABASE, maxRuns })
+  return sqliteState({ path: DATABASE, maxRuns })
 }
 
 // Several processes are behind a proxy.

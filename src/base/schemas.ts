@@ -69,9 +69,6 @@ export const corsSetting = (): v.GenericSchema<unknown> =>
         credentials: v.optional(v.boolean()),
         allowedHeaders: v.optional(v.array(headerName)),
         exposedHeaders: v.optional(v.array(headerName)),
-        maxAge: v.optional(
-          v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(0, 'must be 0 or more')),
-        ),
       }),
     ],
     'must be true, false, origins or an object with `origins`',

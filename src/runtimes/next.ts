@@ -9,7 +9,6 @@ import { ServableError } from '../base/errors.ts'
 import { coreOf } from '../core/handler.ts'
 import { platform } from '../http/platform.ts'
 import { reportNoAddress } from '../http/security/no-address.ts'
-import { createAddressReader, isTrustProxy } from '../web/client-address.ts'
 import { isHost } from '../web/host.ts'
 import { checkHandler, type Fetch } from './server.ts'
 
@@ -22,11 +21,6 @@ export interface RouteOptions {
    * `waitUntil` of the hosting platform, if it offers one. A process of `next start` needs none, since it stays alive.
    */
   readonly waitUntil?: (promise: Promise<unknown>) => void
-  /**
-   * A header that your proxy sets to the client's address, such as `x-forwarded-for`. The last address in it counts. Prefer
-   * `trustProxy` of `createHandler`. Without either the address is unknown, since Next.js does not provide it. Default: none.
-   */
-  readonly trustedHeader?: string
 }
 
 /** Answers one method of a route. It does not need the params that Next passes beside the request. */
@@ -47,19 +41,17 @@ export type Route = Readonly<
  */
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
   checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
-  const { waitUntil, trustedHeader } = checked(options)
+  const { waitUntil } = checked(options)
   const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
   if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
   // The warning comes at the start, since requests give no more information.
-  if (trustedHeader === undefined) reportNoAddress(handler)
-  const addressOf = createAddressReader(trustedHeader, () => {})
+  reportNoAddress(handler)
   const unproven = isProduction() || isTest() ? undefined : {}
   const answer: RouteHandler = async request => {
     const hold = waitUntil ?? hostsWaitUntil()
     return handler(
       asSent(request),
       platform({
-        ip: addressOf(request.headers, undefined),
         unproven,
         isIsolated: 'EdgeRuntime' in globalThis,
         waitUntil: hold,
@@ -79,17 +71,15 @@ export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route 
 }
 
 function checked(options: RouteOptions): RouteOptions {
-  const { waitUntil, trustedHeader, ...others } = options
+  const { waitUntil, ...others } = options
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is not an option: use \`waitUntil\` and \`trustedHeader\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`waitUntil\``)
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
     throw wrong('`waitUntil` must be a function, such as `after` of `next/server`')
   }
-  const isHeader = typeof trustedHeader === 'string' && isTrustProxy(trustedHeader)
-  if (trustedHeader === undefined || isHeader) return options
-  throw wrong('`trustedHeader` must be a header name, such as `x-forwarded-for`')
+  return options
 }
 
 function wrong(what: string): ServableError {

@@ -9,11 +9,11 @@ import { postgresDriver } from '../stores/postgres/driver.ts'
 import type { Listen } from '../stores/postgres/notifications.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/schema.ts'
 import { postgresStore } from '../stores/postgres/store.ts'
-import { checkRetention, type Retention } from '../stores/state.ts'
+import { type CountRetention, checkRetention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'
 
 /** The database, and what it retains. */
-export interface PostgresStateOptions extends Retention {
+export interface PostgresStateOptions extends CountRetention {
   /** The address of the database: `postgres://user:password@host/name`. It may be that of a pooler. */
   readonly url: string
   /**
@@ -42,7 +42,7 @@ export interface PostgresStateOptions extends Retention {
  * first request, and disconnects when the last server has closed. Throws `invalid_options`.
  */
 export function postgresState(options: PostgresStateOptions): LocalState {
-  const { url, listenUrl, schema = 'servable', migrate = 'auto', maxRuns, maxAgeMs } = checked(options)
+  const { url, listenUrl, schema = 'servable', migrate = 'auto', maxRuns } = checked(options)
   const { max = 10, prepare = true, ssl } = options
   const listen: Listen = listeners =>
     postgresDriver(listenUrl ?? url, { max: 1, prepare: false, ssl, ...listeners })
@@ -54,20 +54,20 @@ export function postgresState(options: PostgresStateOptions): LocalState {
   })
   return localState({
     store,
-    retention: { maxRuns, maxAgeMs },
+    retention: { maxRuns },
     isVolatile: false,
     ...closedByLast(() => store.close()),
   })
 }
 
-const NAMES = ['url', 'listenUrl', 'schema', 'migrate', 'max', 'prepare', 'ssl', 'maxRuns', 'maxAgeMs']
+const NAMES = ['url', 'listenUrl', 'schema', 'migrate', 'max', 'prepare', 'ssl', 'maxRuns']
 
 function checked(options: PostgresStateOptions): PostgresStateOptions {
   const given = Object(options) as Partial<PostgresStateOptions>
   const { url, listenUrl, schema, migrate, max, prepare } = given
   const unknown = Object.keys(given).find(name => !NAMES.includes(name))
   if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option: use ${NAMES.join(', ')}`)
-  checkRetention(given, wrong)
+  checkRetention({ maxRuns: given.maxRuns }, wrong)
   if (!isDatabaseUrl(url)) throw wrong(`\`url\` must be ${DATABASE_URL}`)
   if (listenUrl !== undefined && !isDatabaseUrl(listenUrl))
     throw wrong(`\`listenUrl\` must be ${DATABASE_URL}`)

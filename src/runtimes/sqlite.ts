@@ -8,13 +8,13 @@ import { ServableError } from '../base/errors.ts'
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
 import { sqliteModule } from '../stores/sqlite/module.ts'
 import { sqliteStore } from '../stores/sqlite/store.ts'
-import { checkRetention, type Retention } from '../stores/state.ts'
+import { type CountRetention, checkRetention } from '../stores/state.ts'
 import { closedByLast } from './closed-by-last.ts'
 
 export { openDatabase } from '../stores/sqlite/driver.ts'
 
 /** The database file, and what it retains. */
-export interface SqliteStateOptions extends Retention {
+export interface SqliteStateOptions extends CountRetention {
   /**
    * The database file. It is created if it does not exist; its folder must exist. While the file is open, there are a `-wal`
    * file, a `-shm` file and one lock file for each process beside it. A process that ends normally leaves none of them.
@@ -36,12 +36,12 @@ export interface SqliteStateOptions extends Retention {
  * createHandler({ agents, state: sqliteState({ path: 'servable.db' }) })
  */
 export function sqliteState(options: SqliteStateOptions): LocalState {
-  const { path, maxRuns, maxAgeMs } = checked(options)
+  const { path, maxRuns } = checked(options)
   sqliteModule()
   const store = sqliteStore(path)
   return localState({
     store,
-    retention: { maxRuns, maxAgeMs },
+    retention: { maxRuns },
     isVolatile: false,
     // A database in memory would be lost if it closed.
     ...(store.isShared && closedByLast(() => store.close())),
@@ -49,12 +49,12 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
 }
 
 function checked(options: SqliteStateOptions): SqliteStateOptions {
-  const { path, maxRuns, maxAgeMs, ...others } = Object(options) as Partial<SqliteStateOptions>
+  const { path, maxRuns, ...others } = Object(options) as Partial<SqliteStateOptions>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is not an option: use \`path\`, \`maxRuns\` and \`maxAgeMs\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`path\` and \`maxRuns\``)
   }
-  checkRetention({ maxRuns, maxAgeMs }, wrong)
+  checkRetention({ maxRuns }, wrong)
   if (typeof path === 'string' && path !== '') return { ...options, path }
   throw wrong('`path` must name a file, such as `servable.db`')
 }

@@ -7,13 +7,17 @@
 import type { ServableError } from '../base/errors.ts'
 import type { Soon, Store } from './store.ts'
 
-/** How much a store keeps, in addition to each run's own retention. */
-export interface Retention {
+/** How many ended runs a store keeps. */
+export interface CountRetention {
   /**
    * Most ended runs. Beyond this the oldest are deleted, but a run with an idempotency key is kept for at least an hour.
    * Default: no limit; for `memoryState` 1,000.
    */
   readonly maxRuns?: number | undefined
+}
+
+/** How much a store keeps, in addition to each run's own retention. */
+export interface Retention extends CountRetention {
   /** Most milliseconds for which an ended run is kept. Default: the run's own retention; for `memoryState` at most 1 hour. */
   readonly maxAgeMs?: number | undefined
 }

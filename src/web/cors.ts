@@ -16,8 +16,6 @@ export interface CorsOptions {
   readonly allowedHeaders?: readonly string[]
   /** Response headers to expose beyond the built-in ones. */
   readonly exposedHeaders?: readonly string[]
-  /** Seconds for which a browser may cache a preflight's answer. Default: 600. */
-  readonly maxAge?: number
 }
 
 /** The CORS setting: off, any origin, a list of origins, or all options. */
@@ -62,11 +60,14 @@ const EXPOSED = [
   'x-a2a-extensions',
 ]
 
+/** How long a browser may keep the answer to a preflight, in seconds. */
+const PREFLIGHT_SECONDS = '600'
+
 /** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined if CORS is off. */
 export function createCors(setting: CorsSetting, keyHeaders: readonly string[]): Cors | undefined {
   if (setting === false) return undefined
   const options = toOptions(setting)
-  const { origins, credentials = false, maxAge = 600 } = options
+  const { origins, credentials = false } = options
   const isOpen = origins === '*'
   const allowedHeaders = [...ALLOWED, ...keyHeaders, ...(options.allowedHeaders ?? [])].join(', ')
   const exposedHeaders = [...EXPOSED, ...(options.exposedHeaders ?? [])].join(', ')
@@ -92,7 +93,7 @@ export function createCors(setting: CorsSetting, keyHeaders: readonly string[]):
       const headers = new Headers({
         'access-control-allow-methods': methods.join(', '),
         'access-control-allow-headers': allowedHeaders,
-        'access-control-max-age': String(maxAge),
+        'access-control-max-age': PREFLIGHT_SECONDS,
       })
       return new Response(null, { status: 204, headers })
     },

@@ -72,7 +72,7 @@ const ALL = [
 
 /** The price list. */
 export const BUNDLES: readonly Bundle[] = [
-  { name: 'core', imports: { [CORE]: ['createHandler'] }, limit: 38.9 },
+  { name: 'core', imports: { [CORE]: ['createHandler'] }, limit: 38.85 },
   {
     name: 'core, `memoryState()`',
     imports: { [CORE]: ['createHandler', 'memoryState'] },
@@ -85,9 +85,9 @@ export const BUNDLES: readonly Bundle[] = [
     ...IN_OBJECTS,
     limit: 66.45,
   },
-  withPlugin('`cors()`', CORE, 'cors(true)', 39.65),
+  withPlugin('`cors()`', CORE, 'cors(true)', 39.6),
   withPlugin('`trustProxy()`', CORE, 'trustProxy(1)', 39.6),
-  withPlugin('`rateLimit()`', CORE, 'rateLimit()', 40.8),
+  withPlugin('`rateLimit()`', CORE, 'rateLimit()', 40.15),
   withPlugin('`uploads()`', CORE, 'uploads()', 42.7),
   withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 61.9, true),
   withPlugin('`tools()`', 'src/features/small/tools.ts', 'tools()', 43.1),
@@ -106,7 +106,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`agUi()`', 'src/protocols/ag-ui/plugin.ts', 'agUi()', 45.2),
   withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 44.2),
   withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 48.45),
-  withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 48.3),
+  withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 48.25),
   withPlugin('`guards()`', 'src/features/guards/plugin.ts', 'guards({})', 48.4),
   withPlugin(
     '`budgets()`, `memoryState()`',
@@ -146,10 +146,10 @@ export const BUNDLES: readonly Bundle[] = [
     49.45,
   ),
   withPlugin('`metrics()`', 'src/features/metrics/plugin.ts', 'metrics(new MetricsExporter())', 49.35),
-  withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 52),
+  withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 51.95),
   withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 134.4),
-  withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 59.3),
-  withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 99, true),
+  withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 59.25),
+  withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 98.85, true),
   withPlugin('`otel()`', 'src/features/otel/plugin.ts', 'otel({ tracer: {} })', 45.45),
   withPlugin('`runLog()`', 'src/features/logs/index.ts', 'runLog()', 39.5),
   withPlugin('`auditLog()`', 'src/features/logs/index.ts', 'auditLog()', 40.45),
@@ -168,28 +168,28 @@ export const BUNDLES: readonly Bundle[] = [
     },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [eventSocket()],`,
-    limit: 86.3,
+    limit: 86.2,
   },
   {
     name: 'core, Durable Objects, `a2a()`',
     imports: { [CORE]: ['createHandler'], ...OBJECTS, 'src/protocols/a2a/plugin.ts': ['a2a'] },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [a2a()],`,
-    limit: 103.95,
+    limit: 103.85,
   },
   {
     name: 'every plugin, Durable Objects',
     imports: { [CORE]: ['createHandler', ...SMALL], ...OBJECTS, ...ROOMS },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
-    limit: 361.55,
+    limit: 361.2,
   },
-  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 151.9 },
+  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 151.7 },
   {
     name: '`createHandler` of `servable`, Durable Objects',
     imports: { [FULL]: ['createHandler'], ...OBJECTS },
     ...IN_OBJECTS,
-    limit: 159.7,
+    limit: 159.5,
   },
 ]
 

@@ -47,7 +47,6 @@ const WRONG: [object, string][] = [
   [{ fileUpload: { allowedMimeTypes: [] } }, 'fileUpload.allowedMimeTypes'],
   [{ fileUpload: { allowedMimeTypes: ['image'] } }, 'fileUpload.allowedMimeTypes.0'],
   [{ rateLimit: { max: 1.5 } }, 'rateLimit.max'],
-  [{ rateLimit: { trustedHeader: 'x y' } }, 'rateLimit.trustedHeader'],
   [{ trustProxy: true as never }, 'trustProxy'],
   [{ trustProxy: 0 }, 'trustProxy'],
   [{ trustProxy: 33 }, 'trustProxy'],
@@ -72,7 +71,6 @@ const WRONG: [object, string][] = [
   [{ cors: { origins: 5 } }, 'cors.origins'],
   [{ cors: { origins: '*', credentials: 'yes' } }, 'cors.credentials'],
   [{ cors: { origins: '*', credentials: true } }, 'cors.credentials'],
-  [{ cors: { origins: '*', maxAge: 'long' } }, 'cors.maxAge'],
   [{ cors: { origins: '*', allowedHeaders: 'x-a' } }, 'cors.allowedHeaders'],
   [{ cors: { origins: '*', exposedHeaders: [5] } }, 'cors.exposedHeaders'],
   [{ cors: { origins: '*', methods: ['GET'] } }, 'cors.methods'],
@@ -134,7 +132,6 @@ describe('createHandler', () => {
       cors: {
         origins: ['https://a.example'],
         credentials: true,
-        maxAge: 5,
         allowedHeaders: [],
         exposedHeaders: [],
       },

@@ -11,7 +11,7 @@ import { toBase64 } from '../../web/base64.ts'
 import { INPUT_SPOT, partKeyOf } from './address.ts'
 import { joined } from './bytes.ts'
 import { contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import type { FileBytes, FilePosition, Storing } from './store.ts'
+import { type FileBytes, type FilePosition, INLINE_BYTES, type Storing } from './store.ts'
 
 /** What refers to an input. */
 export type Referrer = Pick<FilePosition, 'refId' | 'session'>
@@ -36,9 +36,9 @@ async function stored(
   index: number,
   referrers: readonly Referrer[],
 ): Promise<ContentPart> {
-  if (!isFilePart(part) || part.data.length <= files.settings.inlineBytes) return part
+  if (!isFilePart(part) || part.data.length <= INLINE_BYTES) return part
   const content = await contentOf(part)
-  if (content === undefined || content.bytes.length <= files.settings.inlineBytes) return part
+  if (content === undefined || content.bytes.length <= INLINE_BYTES) return part
   const { bytes, mimeType } = content
   const metadata = {
     mimeType: mediaTypeOf(mimeType ?? sniff(bytes.subarray(0, HEAD_BYTES))),

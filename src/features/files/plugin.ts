@@ -26,8 +26,6 @@ export type { FileBytes, FileFacts, FileStore } from './store.ts'
 export interface FilesOptions {
   /** Stores the bytes of files. Default: the handler's `state`. */
   readonly store?: FileStore | undefined
-  /** Files of at most this many bytes stay in the events. Default: 4,096. */
-  readonly inlineBytes?: number | undefined
   /** Most bytes of a file. A run with a larger one fails with `run_too_large`. Default: 20,971,520. */
   readonly maxFileBytes?: number | undefined
   /**
@@ -44,7 +42,6 @@ const StoreSchema: v.GenericSchema<unknown> = v.custom(
 
 const OptionsSchema = v.strictObject({
   store: v.optional(StoreSchema),
-  inlineBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0, 'must be 0 or more'))),
   maxFileBytes: v.optional(count),
   maxBytesPerOwner: v.optional(count),
 })
@@ -52,8 +49,8 @@ const OptionsSchema = v.strictObject({
 /** Stores the files of stored runs, and serves them at `GET /runs/:id/artifacts/:artifactId`. Throws `invalid_options`. */
 export function files(options: FilesOptions = {}): Plugin {
   checkOptions(FILES_SERVICE, OptionsSchema, options)
-  const { store, inlineBytes = 4096, maxFileBytes = 20 * 1024 ** 2, maxBytesPerOwner = 1024 ** 3 } = options
-  const settings = { store, inlineBytes, maxFileBytes, maxBytesPerOwner }
+  const { store, maxFileBytes = 20 * 1024 ** 2, maxBytesPerOwner = 1024 ** 3 } = options
+  const settings = { store, maxFileBytes, maxBytesPerOwner }
   return asPlugin({
     name: FILES_SERVICE,
     files: (core, callTransactions) => {

@@ -14,7 +14,7 @@ import { toBase64 } from '../../web/base64.ts'
 import { artifactSpot, messageSpot, partKeyOf, type Spot } from './address.ts'
 import { joined } from './bytes.ts'
 import { contentOf, type FileContent, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
-import type { Storing } from './store.ts'
+import { INLINE_BYTES, type Storing } from './store.ts'
 
 /** The events to write in place of an event. Undefined if the event is written unchanged. */
 type Taken = Promise<readonly RunEvent[]> | undefined
@@ -159,7 +159,7 @@ export class RunFilesWriter implements RunFiles {
     { bytes, mimeType }: FileContent,
     { spot, index, name }: PartPosition,
   ): Promise<ContentPart> {
-    if (bytes.length <= this.#files.settings.inlineBytes) {
+    if (bytes.length <= INLINE_BYTES) {
       return part.data === '' ? { ...part, data: toBase64(bytes) } : part
     }
     const { runId } = this.#run
@@ -175,7 +175,7 @@ export class RunFilesWriter implements RunFiles {
 
   /** Whether the data of a part may exceed the size that stays in events. It checks only the length. */
   #isLarge(part: ContentPart): boolean {
-    return isFilePart(part) && part.data.length > this.#files.settings.inlineBytes
+    return isFilePart(part) && part.data.length > INLINE_BYTES
   }
 
   #grow(by: number): void {

@@ -29,10 +29,12 @@ export interface FileStore {
   has(name: string): Soon<boolean>
 }
 
+/** Files of at most this many bytes stay in the events. */
+export const INLINE_BYTES = 4096
+
 /** The options with their defaults. */
 export interface FileSettings {
   readonly store: FileStore | undefined
-  readonly inlineBytes: number
   readonly maxFileBytes: number
   readonly maxBytesPerOwner: number
 }

@@ -21,9 +21,8 @@ export interface Batch {
   readonly events: readonly string[]
   /** Number of dropped events. */
   readonly dropped: number
-  /** Limits that also apply at the storage. */
+  /** The limit also applies at the storage. */
   readonly maxNames: number
-  readonly maxTools: number
 }
 
 /** The collection of counts. */
@@ -35,7 +34,7 @@ const MAX_DOCUMENTS = 10_000
 /** Adds a batch to the stored counts. */
 export function addBatch(
   tx: Transaction,
-  { stats, history, maxNames, maxTools }: Pick<Batch, 'stats' | 'history' | 'maxNames' | 'maxTools'>,
+  { stats, history, maxNames }: Pick<Batch, 'stats' | 'history' | 'maxNames'>,
 ): void {
   addSteps(tx, history)
   for (const [given, more] of stats) {
@@ -45,7 +44,7 @@ export function addBatch(
     const total = Stats.from(more)
     const before = tx.get<StatsJson>(METRICS, key)?.value
     const sum = before === undefined ? total : Stats.from(before)
-    if (before !== undefined) sum.merge(total, maxTools)
+    if (before !== undefined) sum.merge(total)
     tx.put(METRICS, { id: key, partition: '', at: 0, tags: {}, value: sum.toJSON() })
   }
 }

@@ -19,11 +19,12 @@ import { keyOf, type MetricsSnapshot, OTHER, type RunSample, Stats } from './sta
 export interface MetricsSettings {
   readonly pricing: Pricing
   readonly maxNames: number
-  readonly maxTools: number
-  readonly maxViewers: number
   /** Whether the last hour is kept. */
   readonly history?: boolean | undefined
 }
+
+/** Most viewers of the live stream. */
+const MAX_VIEWERS = 100
 
 /** Keeps counts outside this process's memory. */
 export interface MetricsStorage {
@@ -153,7 +154,7 @@ export class MetricsCore implements Observer, CountTaker {
       stats = new Stats()
       this.#stats.set(key, stats)
     }
-    stats.record(sample, this.#settings.maxTools)
+    stats.record(sample)
     this.#history?.record(sample, Date.now())
     if (this.#isWatched) this.#tellEnd(subject, sample, code)
     this.#storage?.changed(this.#isHurried)
@@ -187,13 +188,13 @@ export class MetricsCore implements Observer, CountTaker {
     const stats = Array.from(this.#stats, ([key, each]) => [key, each.toJSON()] as const)
     const events = this.#events
     const dropped = this.#dropped
-    const { maxNames, maxTools } = this.#settings
+    const { maxNames } = this.#settings
     const history = this.#history?.steps().map(step => step.toJSON())
     if (history !== undefined) this.#history = new History()
     this.#stats = new Map()
     this.#events = []
     this.#dropped = 0
-    return { stats, events, dropped, maxNames, maxTools, ...(history && { history }), ...this.gauges() }
+    return { stats, events, dropped, maxNames, ...(history && { history }), ...this.gauges() }
   }
 
   /** Returns the current gauges of this core. */
@@ -223,9 +224,8 @@ export class MetricsCore implements Observer, CountTaker {
 
   /** Throws `rate_limited` if there are as many viewers as allowed. */
   checkRoom(): void {
-    const { maxViewers } = this.#settings
-    if (this.#watching < maxViewers) return
-    throw new ServableError('rate_limited', `The metrics already have ${maxViewers} viewers`)
+    if (this.#watching < MAX_VIEWERS) return
+    throw new ServableError('rate_limited', `The metrics already have ${MAX_VIEWERS} viewers`)
   }
 
   /** Watches the live events. Throws `rate_limited` if there are as many viewers as allowed. */

@@ -28,10 +28,6 @@ export interface MetricsExporterOptions {
   readonly authenticate?: AuthenticateScraper
   /** Most names with counts of their own. Runs of other names are counted as `other`. Default: 1,000. */
   readonly maxNames?: number
-  /** Most tools of one name with counts of their own. Default: 100. */
-  readonly maxTools?: number
-  /** Most viewers of the live stream. Default: 100. */
-  readonly maxViewers?: number
   /** Keeps the last hour in steps of 30 s, for `GET /metrics/history`. Each write of counts then writes one row more. Default: false. */
   readonly history?: boolean
 }
@@ -64,11 +60,10 @@ export class MetricsExporter {
 
   /** Throws `invalid_options` that names the wrong option. */
   constructor(options: MetricsExporterOptions = {}) {
-    const { pricing = {}, authenticate, maxNames = 1000, maxTools = 100, maxViewers = 100, history } = options
-    const bounds = { maxNames, maxTools, maxViewers }
-    checkOptions(options, pricing, bounds)
+    const { pricing = {}, authenticate, maxNames = 1000, history } = options
+    checkOptions(options, pricing, maxNames)
     this.authenticate = authenticate
-    this.core = new MetricsCore({ pricing, history, ...bounds })
+    this.core = new MetricsCore({ pricing, history, maxNames })
   }
 
   /**
@@ -145,15 +140,14 @@ export class MetricsExporter {
   }
 }
 
-const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers', 'history']
+const NAMES = ['pricing', 'authenticate', 'maxNames', 'history']
 
-function checkOptions(options: object, pricing: object, bounds: Readonly<Record<string, number>>): void {
+function checkOptions(options: object, pricing: object, maxNames: number): void {
   const wrong = (what: string) => new ServableError('invalid_options', `\`MetricsExporter\`: ${what}`)
   const unknown = Object.keys(options).find(name => !NAMES.includes(name))
   if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option`)
-  for (const [name, value] of Object.entries(bounds)) {
-    if (!Number.isSafeInteger(value) || value < 1) throw wrong(`\`${name}\` must be a whole number above 0`)
-  }
+  if (!Number.isSafeInteger(maxNames) || maxNames < 1)
+    throw wrong('`maxNames` must be a whole number above 0')
   const { authenticate, history = false } = options as MetricsExporterOptions
   if (typeof history !== 'boolean') throw wrong('`history` must be true or false')
   if (authenticate !== undefined && typeof authenticate !== 'function')

@@ -13,6 +13,9 @@ import { Sketch, type SketchJson } from './sketch.ts'
 /** The name for unknown values, and for values above a limit. */
 export const OTHER = 'other'
 
+/** Most tools of a name with counts of their own. Others count as {@link OTHER}. */
+const MAX_TOOLS = 100
+
 /** The outcome of a run. */
 export type CountedOutcome = FinishReason | 'error' | typeof OTHER
 
@@ -112,8 +115,8 @@ export class Stats {
     return sum
   }
 
-  /** Counts a run. At most `maxTools` tools are counted separately. */
-  record(sample: RunSample, maxTools: number): void {
+  /** Counts a run. At most {@link MAX_TOOLS} tools are counted separately. */
+  record(sample: RunSample): void {
     const { outcome, durationMs, firstTextMs, usage, cost, tools = [], approvals = [] } = sample
     add(this.outcomes, outcome, 1)
     this.sketch.add(durationMs)
@@ -121,15 +124,15 @@ export class Stats {
     if (firstTextMs !== undefined) this.firstTexts.add(firstTextMs / 1000)
     if (usage !== undefined) this.#use(usage, outcome)
     if (cost !== undefined) this.cost = (this.cost ?? 0) + cost
-    for (const tool of tools) this.#addTool(tool, 1, maxTools)
+    for (const tool of tools) this.#addTool(tool, 1)
     for (const approval of approvals) add(this.approvals, approval, 1)
   }
 
   /** Adds other counts of the same name. */
-  merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
+  merge(other: Stats): void {
     addAll(this.outcomes, other.outcomes)
     addAll(this.approvals, other.approvals)
-    for (const [tool, count] of other.tools) this.#addTool(tool, count, maxTools)
+    for (const [tool, count] of other.tools) this.#addTool(tool, count)
     this.prompt += other.prompt
     this.completion += other.completion
     this.total += other.total
@@ -158,8 +161,8 @@ export class Stats {
     }
   }
 
-  #addTool(tool: string, count: number, maxTools: number): void {
-    const isKnown = this.tools.has(tool) || this.tools.size < maxTools
+  #addTool(tool: string, count: number): void {
+    const isKnown = this.tools.has(tool) || this.tools.size < MAX_TOOLS
     add(this.tools, isKnown ? tool : OTHER, count)
   }
 

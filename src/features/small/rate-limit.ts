@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { checkOptions, count, duration, func } from '../../base/schemas.ts'
-import { headerName } from '../../base/validation.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import { sharedCount, WINDOW_TRANSACTIONS } from '../../core/shared-count.ts'
@@ -17,7 +16,6 @@ const OptionsSchema = v.strictObject({
   windowMs: v.optional(duration),
   max: v.optional(count),
   key: v.optional(func),
-  trustedHeader: v.optional(headerName),
   shared: v.optional(v.boolean()),
 })
 
@@ -25,7 +23,7 @@ const OptionsSchema = v.strictObject({
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const settings = resolveRateLimit(options)
-  const { key, shared, trustedHeader } = settings
+  const { key, shared } = settings
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: WINDOW_TRANSACTIONS },
@@ -39,12 +37,7 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
       )
       // It runs before all other middleware, unless it counts by a key: other middleware may set that key.
       if (key !== undefined) return { middleware }
-      return {
-        outer: middleware,
-        ...(trustedHeader === undefined && {
-          withoutAddress: '`rateLimit` counts all of them as one client',
-        }),
-      }
+      return { outer: middleware, withoutAddress: '`rateLimit` counts all of them as one client' }
     },
   })
 }

@@ -6,9 +6,8 @@
 
 import { withDefaults } from '../../base/defaults.ts'
 import { ServableError } from '../../base/errors.ts'
-import { createAddressReader } from '../../web/client-address.ts'
 import { sha256 } from '../../web/digest.ts'
-import { type AddressReader, addressKey } from '../../web/ip-address.ts'
+import { addressKey } from '../../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from '../context.ts'
 import { OpenWindows } from './rate-windows.ts'
 
@@ -24,18 +23,13 @@ export interface RateLimitOptions {
    * middleware.
    */
   readonly key?: (request: Request, context: Context) => string | undefined
-  /**
-   * A header that your proxy sets to the client's address, such as `x-forwarded-for`, for this limit alone. The last address in
-   * it counts. Prefer the handler's `trustProxy`, which holds for everything that goes by address. Default: none.
-   */
-  readonly trustedHeader?: string
   /** Counts in the state, for all processes or isolates together. When false, each counts by itself. Default: false. */
   readonly shared?: boolean
 }
 
 /** The options with their defaults. */
 export type RateLimitSettings = Required<Pick<RateLimitOptions, 'windowMs' | 'max' | 'shared'>> &
-  Pick<RateLimitOptions, 'key' | 'trustedHeader'>
+  Pick<RateLimitOptions, 'key'>
 
 /** Fills in the defaults. */
 export function resolveRateLimit(options: RateLimitOptions): RateLimitSettings {
@@ -76,7 +70,7 @@ export function createRateLimit(
   count: CountRequest,
   onNobody: () => void,
 ): Middleware {
-  const clientOf = settings.key === undefined ? byAddress(settings, onNobody) : byKey(settings.key)
+  const clientOf = settings.key === undefined ? byAddress(onNobody) : byKey(settings.key)
   return async (request, context, next) => {
     const key = isProbe(request, context) ? undefined : await clientOf(request, context)
     if (key === undefined) return next()
@@ -104,11 +98,9 @@ export async function countAgainst(
 /** Names the client of a request; undefined if it is not counted. */
 type ClientOf = (request: Request, context: Context) => string | undefined | Promise<string | undefined>
 
-function byAddress({ trustedHeader }: RateLimitSettings, onNobody: () => void): ClientOf {
-  const addressOf: AddressReader = createAddressReader(trustedHeader, () => {})
-  return ({ headers }, { ip }) => {
-    const address = addressOf(headers, ip)
-    if (address !== undefined) return addressKey(address)
+function byAddress(onNobody: () => void): ClientOf {
+  return (_, { ip }) => {
+    if (ip !== undefined) return addressKey(ip)
     onNobody()
     return NOBODY
   }

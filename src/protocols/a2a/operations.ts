@@ -24,6 +24,9 @@ import { messageOnly, soonOrLater, type UpdateSource, updatesOf } from './tasks/
 import type { Tenants } from './tenants.ts'
 import type { Wire } from './wire/wire.ts'
 
+/** Most parts of a message. */
+const MAX_PARTS = 100
+
 /** What the operations need. */
 export interface OperationsOptions {
   readonly host: TaskHost
@@ -34,8 +37,6 @@ export interface OperationsOptions {
   readonly permit: Permit | undefined
   /** Undefined if only owners answer requests. */
   readonly approvals: Approvals | undefined
-  /** Most parts of a message. */
-  readonly maxParts: number
   /** Whether everyone may list the tasks without an owner. */
   readonly listAnonymous: boolean
   /** Whether push notifications are on. */
@@ -210,8 +211,8 @@ async function deliver(
   if (configuration.pushConfig !== undefined && !options.hasPush) throw noPush()
   if (message.role !== 'user')
     throw new ServableError('invalid_params', '`message.role` must be the role of the user')
-  if (message.parts.length > options.maxParts) {
-    throw new ServableError('invalid_params', `\`message.parts\` must have at most ${options.maxParts} parts`)
+  if (message.parts.length > MAX_PARTS) {
+    throw new ServableError('invalid_params', `\`message.parts\` must have at most ${MAX_PARTS} parts`)
   }
   checkIds(message)
   checkRequired(call.extensions, options.extensions)

@@ -106,8 +106,6 @@ export interface A2AOptions {
   readonly listAnonymous?: boolean
   /** Most bytes of a request's body. Default: 10,485,760. */
   readonly maxBodyBytes?: number
-  /** Most parts of a message, 1,000 or less. Default: 100. */
-  readonly maxParts?: number
   /**
    * Most messages in the history of a task. Past it, or past some 64 MiB in memory, the task accepts no more messages. Default:
    * 200.
@@ -118,8 +116,6 @@ export interface A2AOptions {
    * owner: if none of their tasks has ended, the oldest that waits for its client is deleted. Default: 10,000.
    */
   readonly maxTasksPerOwner?: number
-  /** Most streams that follow one task at a time. Default: 100. */
-  readonly maxSubscribers?: number
   /** Sends push notifications of tasks to addresses that clients give: `true`, or the options. Default: off. */
   readonly push?: boolean | PushOptions
   /** An extended card, for authenticated users. Default: none. */
@@ -171,10 +167,8 @@ export function resolveA2A(
       streaming: true,
       listAnonymous: false,
       maxBodyBytes: 10 * 1024 * 1024,
-      maxParts: 100,
       maxHistory: 200,
       maxTasksPerOwner: 10_000,
-      maxSubscribers: 100,
     },
     options,
   )
@@ -192,8 +186,6 @@ export interface PushOptions {
    * without `whsec_` before it. Default: they are not signed.
    */
   readonly secret?: string
-  /** Most configs of one task. Default: 10. */
-  readonly maxConfigs?: number
   /** Milliseconds that a receiver may take to answer. Default: 10,000. */
   readonly timeoutMs?: number
   /** Failures in a row after which a receiver gets no more notifications. Default: 10. */
@@ -210,7 +202,6 @@ export type PushSettings = Required<Omit<PushOptions, 'secret'>> & Pick<PushOpti
 /** The defaults. */
 export const PUSH_DEFAULTS: PushSettings = {
   allow: [],
-  maxConfigs: 10,
   timeoutMs: 10_000,
   maxTries: 10,
   retryMs: 1000,

@@ -20,7 +20,6 @@ import { type Catalog, createCatalog } from '../../http/catalog.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import { joinPath } from '../../http/router.ts'
 import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../../http/security/security.ts'
-import { MAX_PARTS } from '../../runs/input.ts'
 import { refOf } from '../../runs/stored/record.ts'
 import { CardSecuritySchemesSchema } from './cards/card-security.ts'
 import type { Skill } from './cards/skills.ts'
@@ -87,10 +86,8 @@ const OptionsSchema = v.strictObject({
   outputModes: v.optional(strings),
   listAnonymous: v.optional(flag),
   maxBodyBytes: v.optional(count),
-  maxParts: v.optional(v.pipe(count, v.maxValue(MAX_PARTS, `must be ${MAX_PARTS} or less`))),
   maxHistory: v.optional(count),
   maxTasksPerOwner: v.optional(count),
-  maxSubscribers: v.optional(count),
   extendedCard: v.optional(
     v.strictObject({
       authenticate: func,
@@ -107,7 +104,6 @@ const OptionsSchema = v.strictObject({
         v.strictObject({
           allow: v.optional(strings),
           secret: v.optional(v.string()),
-          maxConfigs: v.optional(v.pipe(count, v.maxValue(1000, 'must be 1,000 or less'))),
           timeoutMs: v.optional(duration),
           maxTries: v.optional(count),
           retryMs: v.optional(duration),
@@ -159,14 +155,13 @@ type Named = 'agents' | 'teams' | 'workflows'
 
 /** The settings that apply to every task. */
 export function taskSettingsOf(
-  { maxTasksPerOwner, maxHistory, maxSubscribers, push }: A2ASettings,
+  { maxTasksPerOwner, maxHistory, push }: A2ASettings,
   { runs, host, log }: Pick<Core, 'runs' | 'host' | 'log'>,
 ): TaskSettings {
   return {
     ...runs,
     maxTasksPerOwner,
     maxHistory,
-    maxFollowers: maxSubscribers,
     push,
     record: runs.store === 'all' ? run => host.record(run) : undefined,
     onGivenUp: ({ id, owner }, why) =>

@@ -74,7 +74,6 @@ export function a2aRoutes({
     extensions,
     tenants,
     hasStreams: streaming,
-    maxParts: settings.maxParts,
     hasPush: settings.push !== undefined,
     extendedCard: createExtendedCard(settings, cards, tenants),
   })

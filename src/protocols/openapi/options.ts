@@ -14,8 +14,6 @@ export interface SwaggerOptions {
   readonly routePrefix?: string
   /** The servers in the document. Default: none. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[]
-  /** Path of the interactive documentation, below the prefix. Default: `/docs`. */
-  readonly docsPath?: string
   /**
    * The files of Swagger UI: `swaggerUi()` of `servable/swagger-ui`, or `workerAssets()` of `servable/cloudflare`. Default:
    * none. Without them there is only the document, and no page.
@@ -25,18 +23,15 @@ export interface SwaggerOptions {
   readonly specPath?: string
 }
 
-/** Default path of the page. */
-export const DOCS_PATH = '/docs'
-
 /** Default path of the document. */
 export const SPEC_PATH = '/docs/spec.json'
 
 /** The options with their defaults. */
-export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' | 'docsPath' | 'specPath'>> &
+export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' | 'specPath'>> &
   Pick<SwaggerOptions, 'description' | 'routePrefix' | 'servers' | 'assets'>
 
 /** Fills in the defaults. */
 export function resolveSwagger({ enabled: _, ...options }: Partial<SwaggerOptions>): SwaggerSettings {
-  const { title = 'Service API', version = '1.0.0', docsPath = DOCS_PATH, specPath = SPEC_PATH } = options
-  return { ...options, title, version, docsPath, specPath }
+  const { title = 'Service API', version = '1.0.0', specPath = SPEC_PATH } = options
+  return { ...options, title, version, specPath }
 }

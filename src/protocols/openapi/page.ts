@@ -22,12 +22,14 @@ export type DocsFile = (typeof DOCS_FILES)[number]
 /** Returns a file of Swagger UI: `swaggerUi()`, or on Workers `workerAssets()`. */
 export type DocsAssets = (file: DocsFile) => Response | Promise<Response>
 
+/** Path of the page, below the prefix. */
+export const DOCS_PATH = '/docs'
+
 /** Options of the page. */
 export interface DocsPageOptions {
   readonly prefix: string
   /** The prefix that clients see, if a proxy changes it. */
   readonly publicPrefix: string
-  readonly docsPath: string
   readonly specPath: string
   readonly security: SecuritySettings
   readonly assets: DocsAssets | undefined
@@ -57,7 +59,7 @@ const START = 'start.js'
 
 /** Returns the routes of the page and its files. Only paths and header names differ between deployments. */
 export function pageRoutes(options: DocsPageOptions): Route[] {
-  const path = joinPath(options.prefix, options.docsPath)
+  const path = joinPath(options.prefix, DOCS_PATH)
   const asks = asksOf(options.security)
   return [
     {
@@ -78,9 +80,9 @@ export function pageRoutes(options: DocsPageOptions): Route[] {
 }
 
 function answerPage(request: Request, options: DocsPageOptions, asks: readonly PageCredential[]): Response {
-  const { assets, publicPrefix, docsPath, specPath, security } = options
+  const { assets, publicPrefix, specPath, security } = options
   if (assets === undefined) throw new ServableError('not_found', NO_ASSETS)
-  const own = joinPath(publicPrefix, docsPath, 'assets')
+  const own = joinPath(publicPrefix, DOCS_PATH, 'assets')
   const ask = asksFirst(asks, security, request) ? ' data-ask="first"' : ''
   const html = `<!doctype html>
 <html lang="en">

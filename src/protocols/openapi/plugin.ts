@@ -20,8 +20,8 @@ import {
 } from '../../http/security/security.ts'
 import { jsonReply } from '../../web/reply.ts'
 import { createDocument, type OpenApiDocument } from './document.ts'
-import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions, type SwaggerSettings } from './options.ts'
-import { pageRoutes } from './page.ts'
+import { resolveSwagger, SPEC_PATH, type SwaggerOptions, type SwaggerSettings } from './options.ts'
+import { DOCS_PATH, pageRoutes } from './page.ts'
 
 /** Options of the OpenAPI document: how the API is documented, and which security schemes the document contains. */
 export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
@@ -34,13 +34,12 @@ const OptionsSchema: v.GenericSchema<unknown> = v.pipe(
     version: v.optional(v.string()),
     routePrefix: v.optional(path),
     servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
-    docsPath: v.optional(path),
     assets: v.optional(func),
     specPath: v.optional(path),
   }),
   v.check(
-    ({ docsPath = DOCS_PATH, specPath = SPEC_PATH }) => docsPath !== specPath,
-    'must have a `docsPath` and a `specPath` that differ',
+    ({ specPath = SPEC_PATH }) => specPath !== DOCS_PATH,
+    `must have a \`specPath\` other than ${DOCS_PATH}, where the page is`,
   ),
 )
 
@@ -63,14 +62,14 @@ export function openapiAs(option: string, { securitySchemes, security, ...option
   return asPlugin({
     name: 'openapi',
     mount(core) {
-      const { docsPath, specPath, assets } = settings
+      const { specPath, assets } = settings
       const resolved = resolveSecurity({ securitySchemes, security }, core.settings)
       // The document is made later, so it includes what other plugins mount after this one.
       const make = () => createDocument(core, settings, resolved)
       return {
         routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, make }),
         links: {
-          ...(assets && { docs: joinPath(core.prefix, docsPath) }),
+          ...(assets && { docs: joinPath(core.prefix, DOCS_PATH) }),
           spec: joinPath(core.prefix, specPath),
         },
       }
@@ -87,9 +86,9 @@ interface DocsRoutesOptions {
   readonly make: () => OpenApiDocument
 }
 
-/** Returns the routes: `GET {specPath}`, the current document, and `GET {docsPath}`, the page that shows it. */
+/** Returns the routes: `GET {specPath}`, the current document, and `GET /docs`, the page that shows it. */
 function docsRoutes({ prefix, swagger, security, make }: DocsRoutesOptions): Route[] {
-  const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
+  const { specPath, assets, routePrefix: publicPrefix = prefix } = swagger
   return [
     {
       method: 'GET',
@@ -97,6 +96,6 @@ function docsRoutes({ prefix, swagger, security, make }: DocsRoutesOptions): Rou
       part: 'docs',
       endpoint: () => jsonReply(make(), { headers: { 'cache-control': 'no-cache' } }),
     },
-    ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, security, assets }),
+    ...pageRoutes({ prefix, publicPrefix, specPath, security, assets }),
   ]
 }

@@ -48,10 +48,10 @@ export function requestBoundCases(server: Server): void {
       expect((await sendForTask(server, tongue, { base, text: 'x'.repeat(500) })).state).toBe('completed')
     })
 
-    it('refuses a message of too many parts', async () => {
-      const parts = Array.from({ length: BOUNDS.maxParts }, () => tongue.dialect.text('x'))
+    it('refuses a message of more than 100 parts', async () => {
+      const parts = Array.from({ length: 100 }, () => tongue.dialect.text('x'))
       expect((await sendForTask(server, tongue, { base, parts })).state).toBe('completed')
-      const heard = await send(server, tongue, { base, parts: [...parts, ...parts] })
+      const heard = await send(server, tongue, { base, parts: [...parts, parts[0]!] })
       expectError(tongue, heard, 'invalidParams')
     })
   })

@@ -62,8 +62,8 @@ export const CARD_TOKEN = 'token-of-a-reader'
 const SETTINGS = {
   usual: {},
   tight: {
-    a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 },
-    runs: { maxRunningPerOwner: 2 },
+    a2a: { maxHistory: 4, maxTasksPerOwner: 3 },
+    runs: { maxRunningPerOwner: 2, maxFollowers: 2 },
   },
   short: { runs: { timeoutMs: 400 } },
   full: {
@@ -80,7 +80,6 @@ const SETTINGS = {
       push: {
         allow: ['127.0.0.1'],
         secret: WEBHOOK_SECRET,
-        maxConfigs: 3,
         timeoutMs: 2000,
         maxTries: MAX_TRIES,
         retryMs: 50,
@@ -109,7 +108,7 @@ export type SettingsName = keyof typeof SETTINGS
 export const PUBLIC_URL = 'https://agents.example.com'
 
 /** The limits of one of the base paths. */
-export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const
+export const BOUNDS = { maxBodyBytes: 4000 } as const
 
 /** Refuses requests that ask for it, and marks the others. */
 const guard: Middleware = async (request, context, next) => {

@@ -1,6 +1,5 @@
 /** Authentication of clients that connect. */
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../../eventually.ts'
 import { own } from '../runs/client.ts'
 import { secret } from '../secrets.ts'
 import {
@@ -187,17 +186,6 @@ export function scopedCases(server: Server): void {
     })
     expect(await client.ask('agent.run', { name: 'echo', input: 'x' })).toMatchObject({
       code: 'agent_not_found',
-    })
-  })
-
-  it('looks names up at every event', async () => {
-    const client = clientOf(stock(server, { auth: { token: 'token-of-ann' } }))
-    const name = own('late')
-    expect(await client.ask('agent.run', { name, input: 'x' })).toMatchObject({ code: 'agent_not_found' })
-    await fetch(`${server().url}/probe/register?name=${name}`)
-    await eventually(async () => {
-      const events = await play(client, 'agent.run', { name, input: 'x' })
-      expect(events.at(-1)?.data.output).toEqual({ text: `I am ${name}` })
     })
   })
 }

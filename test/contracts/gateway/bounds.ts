@@ -86,7 +86,7 @@ export function boundCases(server: Server): void {
     const gone = new Promise(resolve => socket.once('disconnect', resolve))
     socket.emit(
       'agent.run',
-      Array.from({ length: NARROW.maxAttachments + 1 }, () => Buffer.from([1])),
+      Array.from({ length: 11 }, () => Buffer.from([1])),
     )
     await gone
   })

@@ -10,7 +10,6 @@ import {
   type Handler,
   type HandlerOptions,
   type Middleware,
-  Registry,
   ServableError,
   type State,
   textOf,
@@ -28,8 +27,6 @@ export const RECOVERY_MS = 2500
 /** Limits of the narrow service. */
 export const NARROW = {
   maxPayload: 10_000,
-  maxAttachments: 2,
-  maxNamespaces: 1,
   maxEventsPerSecond: 20,
   maxSockets: 6,
   maxSocketsPerIp: 5,
@@ -73,8 +70,6 @@ const huge = new Agent({
 
 const agents = { ...common, ...asking, unsayable, torrent, huge }
 
-const late = new Registry()
-
 const SETTINGS = {
   usual: {},
   recovering: { recovery: { maxMs: RECOVERY_MS } },
@@ -98,7 +93,6 @@ const SETTINGS = {
   narrow: { limits: NARROW },
   scoped: {
     agents: { told: fixture.told!, only: new Agent({ name: 'only', run: () => 'alone', register: false }) },
-    registry: late,
   },
 } as const satisfies Record<string, GatewayOptions>
 
@@ -147,9 +141,5 @@ function isRefused(request: Request): boolean {
 function probe(request: Request): Response {
   const { pathname, searchParams } = new URL(request.url)
   if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
-  if (pathname === '/probe/register') {
-    const name = searchParams.get('name') ?? ''
-    new Agent({ name, run: () => `I am ${name}`, register: late })
-  }
   return Response.json(notes)
 }

@@ -26,9 +26,10 @@ describe('a run', () => {
   it('may have 10,000 artifacts', async () => {
     const { run, json, ask, store, forget } = service(
       function* () {
-        for (let index = 0; index < 10_000; index++) yield artifact(`a/${index}`, 5, index)
+        for (let index = 0; index < 10_000; index++) yield artifact(`a/${index}`, 4097, index)
       },
-      { inlineBytes: 0 },
+      {},
+      { runs: { maxLength: 100_000_000 } },
     )
     const { id, result } = await run()
     expect(result?.artifacts).toHaveLength(10_000)

@@ -52,7 +52,7 @@ describe('a viewer', () => {
 })
 
 it('has the ends of hurried runs handed over soon, and those of others when there is time', () => {
-  const core = new MetricsCore({ pricing: {}, maxNames: 10, maxTools: 10, maxViewers: 10 })
+  const core = new MetricsCore({ pricing: {}, maxNames: 10 })
   const changed: (boolean | undefined)[] = []
   core.connect(() => ({
     changed: isHurried => void changed.push(isHurried),

@@ -16,7 +16,7 @@ function counted(name: string, tools: string[] = []): Counted {
     cost: undefined,
     tools,
   } as const
-  stats.record(sample, 100)
+  stats.record(sample)
   return { kind: 'agent', name, stats, active: 0 }
 }
 

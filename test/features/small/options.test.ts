@@ -24,7 +24,6 @@ const WRONG: [named: string, make: () => unknown][] = [
   ['uploads.allowedMimeTypes.0', () => uploads({ allowedMimeTypes: ['image'] })],
   ['trustProxy', () => trustProxy(0)],
   ['files.store', () => files({ store: untyped<FileStore>({ put() {}, get() {}, delete() {} }) })],
-  ['files.inlineBytes', () => files({ inlineBytes: -1 })],
   ['files.maxFileBytes', () => files({ maxFileBytes: 0 })],
   ['files.maxBytes', () => files(untyped({ maxBytes: 1 }))],
   ['toolkits', () => tools(untyped({ toolkits: {} }))],

@@ -59,7 +59,6 @@ async function talking(
     ...SETTINGS,
     maxTasksPerOwner: 100,
     maxHistory: 100,
-    maxSubscribers: 10,
     onGivenUp() {},
     push: undefined,
   }

@@ -221,8 +221,7 @@ describe('the page', () => {
 
   it.each<[string, string, HandlerOptions]>([
     ['/api/docs', '/api/docs/assets', { swagger: { enabled: true, assets } }],
-    ['/', '/assets', { prefix: '', swagger: { enabled: true, docsPath: '/', assets } }],
-    ['/help', '/help/assets', { prefix: '/', swagger: { enabled: true, docsPath: 'help', assets } }],
+    ['/docs', '/docs/assets', { prefix: '', swagger: { enabled: true, assets } }],
   ])('at %s loads its files from %s, where they are', async (path, files, options) => {
     const { own, html } = await htmlOf(path, options)
     const loaded = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url!)

@@ -14,6 +14,9 @@ import type { PushChange, PushConfig, PushLook } from './config.ts'
 import { PushDeliverer, type PushDelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 
+/** Most receivers of one task. */
+const MAX_RECEIVERS = 10
+
 /** What push notifications need. */
 export interface CreatePushOptions extends Pick<PushDelivererOptions, 'store' | 'growing'> {
   readonly settings: PushSettings
@@ -55,7 +58,7 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
       }
       const config = { ...request.config, id: request.config.id ?? taskId }
       const { client } = request
-      return [addPush(tx, taskId, config, { seq: seqNow(), max: settings.maxConfigs, client }).config]
+      return [addPush(tx, taskId, config, { seq: seqNow(), max: MAX_RECEIVERS, client }).config]
     },
     look(tx, request) {
       const { taskId } = request

@@ -13,6 +13,9 @@ import { type ClientReception, createReception, type Missed, type ReceptionParts
 import type { GatewaySession } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
+/** Most namespaces of one connection. */
+const MAX_NAMESPACES = 4
+
 /** What a gateway needs. */
 export interface GatewayParts extends ReceptionParts {
   /** Engine settings of a runtime whose sockets outlive the server's memory. */
@@ -35,6 +38,7 @@ export function createGateway(parts: GatewayParts): SocketServer {
     {
       ...bounds,
       ...engine,
+      maxNamespaces: MAX_NAMESPACES,
       maxSessions: maxSockets,
       maxSessionsPerIp: maxSocketsPerIp,
       path: settings.path,

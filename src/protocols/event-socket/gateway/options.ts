@@ -5,7 +5,6 @@
  */
 
 import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../../agents/contract.ts'
-import type { Registry } from '../../../agents/registry.ts'
 import { withDefaults } from '../../../base/defaults.ts'
 import { ServableError } from '../../../base/errors.ts'
 import type { Identity } from '../../../http/platform.ts'
@@ -24,16 +23,13 @@ export type AuthenticateSocket = (
 /** Options of the event socket. */
 export interface GatewayOptions {
   /**
-   * The agents on offer, by name. If you give any of `agents`, `teams`, `workflows` and `registry`, nothing else is on
-   * offer. Default: all that the handler serves.
+   * The agents on offer, by name. If you give any of `agents`, `teams` and `workflows`, nothing else is on offer. Default: all that the handler serves.
    */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   /** The teams on offer, by name. Default: as for `agents`. */
   readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
   /** The workflows on offer, by name. Default: as for `agents`. */
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
-  /** A registry for names that are not listed above. Each event looks the name up anew. Default: none. */
-  readonly registry?: Registry
   /** The path of the socket. Default: `/socket.io/`. */
   readonly path?: string
   /** The namespace that clients join. Default: `/service`. */
@@ -67,10 +63,6 @@ export interface GatewayOptions {
 export interface GatewayLimits {
   /** Most bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default: 1,000,000. */
   readonly maxPayload?: number
-  /** Most attachments of one event, 10 or less. Default: 10. */
-  readonly maxAttachments?: number
-  /** Most namespaces of one connection. Default: 4. */
-  readonly maxNamespaces?: number
   /** Most events of one socket in a second, and in a burst. Further events are refused. Default: 100. */
   readonly maxEventsPerSecond?: number
   /** Most connections in all. Default: 10,000. */
@@ -99,10 +91,7 @@ export interface GatewayLimits {
 
 /** The options with every default in place. */
 export interface GatewaySettings
-  extends Pick<
-    GatewayOptions,
-    'agents' | 'teams' | 'workflows' | 'registry' | 'authenticate' | 'origins' | 'server'
-  > {
+  extends Pick<GatewayOptions, 'agents' | 'teams' | 'workflows' | 'authenticate' | 'origins' | 'server'> {
   readonly path: string
   readonly namespace: string
   /** Milliseconds that a client may be away. Undefined if recovery is off. */
@@ -115,8 +104,6 @@ const RECOVERY_MS = 120_000
 
 const LIMITS: Required<GatewayLimits> = {
   maxPayload: 1_000_000,
-  maxAttachments: 10,
-  maxNamespaces: 4,
   maxEventsPerSecond: 100,
   maxSockets: 10_000,
   maxSocketsPerIp: 100,

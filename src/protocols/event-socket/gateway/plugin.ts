@@ -18,7 +18,6 @@ import {
   isFunction,
   path,
   record,
-  registry,
 } from '../../../base/schemas.ts'
 import { asPlugin, type Core, type Forgetting } from '../../../core/built-in.ts'
 import { SHARED } from '../../../core/core.ts'
@@ -26,7 +25,7 @@ import type { SocketObjectContext, SocketService } from '../../../core/hosted.ts
 import { runsInObject } from '../../../core/in-object.ts'
 import { stateFor } from '../../../core/no-state.ts'
 import type { Plugin } from '../../../core/plugin.ts'
-import { type Catalog, createCatalog, type Sources } from '../../../http/catalog.ts'
+import { type Catalog, createCatalog } from '../../../http/catalog.ts'
 import { refusing } from '../../../http/context.ts'
 import { logThrown } from '../../../http/failure-log.ts'
 import type { Log } from '../../../http/log.ts'
@@ -52,7 +51,6 @@ const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
   agents: v.optional(record),
   teams: v.optional(record),
   workflows: v.optional(record),
-  registry: v.optional(registry),
   path: v.optional(path),
   namespace: v.optional(
     v.pipe(v.string(), v.regex(/^\/[^,]*$/, 'must begin with a slash and have no comma')),
@@ -68,8 +66,6 @@ const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
   limits: v.optional(
     v.strictObject({
       maxPayload: v.optional(count),
-      maxAttachments: v.optional(v.pipe(count, v.maxValue(10, 'must be 10 or less'))),
-      maxNamespaces: v.optional(count),
       maxEventsPerSecond: v.optional(count),
       maxSockets: v.optional(count),
       maxSocketsPerIp: v.optional(count),
@@ -138,9 +134,9 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
 
 /** Returns the entries on offer. If the socket's options name any, only those are on offer. */
 function offeredBy(settings: GatewaySettings, served: Catalog): Catalog {
-  const { agents, teams, workflows, registry }: Sources = { registry: undefined, ...settings }
-  const isOwn = [agents, teams, workflows, registry].some(given => given !== undefined)
-  return isOwn ? createCatalog({ agents, teams, workflows, registry, scope: NAME }) : served
+  const { agents, teams, workflows } = settings
+  const isOwn = [agents, teams, workflows].some(given => given !== undefined)
+  return isOwn ? createCatalog({ agents, teams, workflows, registry: undefined, scope: NAME }) : served
 }
 
 /** The server of the event socket in this process. */
