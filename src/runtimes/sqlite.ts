@@ -6,6 +6,7 @@
 
 import { ServableError } from '../base/errors.ts'
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
+import type { Synchronous } from '../stores/sqlite/driver.ts'
 import { sqliteModule } from '../stores/sqlite/module.ts'
 import { sqliteStore } from '../stores/sqlite/store.ts'
 import { type CountRetention, checkRetention } from '../stores/state.ts'
@@ -20,6 +21,11 @@ export interface SqliteStateOptions extends CountRetention {
    * file, a `-shm` file and one lock file for each process beside it. A process that ends normally leaves none of them.
    */
   readonly path: string
+  /**
+   * When a commit reaches the disk. `full`: before it counts, so a power cut loses nothing. `normal`: some time after it, so a power
+   * cut may lose the newest commits. Neither loses anything if the process dies. Default: `normal`.
+   */
+  readonly synchronous?: Synchronous | undefined
 }
 
 /**
@@ -36,9 +42,9 @@ export interface SqliteStateOptions extends CountRetention {
  * createHandler({ agents, state: sqliteState({ path: 'servable.db' }) })
  */
 export function sqliteState(options: SqliteStateOptions): LocalState {
-  const { path, maxRuns } = checked(options)
+  const { path, maxRuns, synchronous } = checked(options)
   sqliteModule()
-  const store = sqliteStore(path)
+  const store = sqliteStore(path, synchronous)
   return localState({
     store,
     retention: { maxRuns },
@@ -49,12 +55,14 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
 }
 
 function checked(options: SqliteStateOptions): SqliteStateOptions {
-  const { path, maxRuns, ...others } = Object(options) as Partial<SqliteStateOptions>
+  const { path, maxRuns, synchronous, ...others } = Object(options) as Partial<SqliteStateOptions>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is not an option: use \`path\` and \`maxRuns\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`path\`, \`maxRuns\` and \`synchronous\``)
   }
   checkRetention({ maxRuns }, wrong)
+  if (synchronous !== undefined && synchronous !== 'full' && synchronous !== 'normal')
+    throw wrong('`synchronous` must be `full` or `normal`')
   if (typeof path === 'string' && path !== '') return { ...options, path }
   throw wrong('`path` must name a file, such as `servable.db`')
 }

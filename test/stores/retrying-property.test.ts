@@ -58,8 +58,12 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
   }
 
   /** What was asked for in all these steps; then the store works. */
-  async function take(steps: readonly Step[], model: ReturnType<typeof numbers>, gatherMs: number) {
-    const patient = createRetrying(model.store, { gatherMs })
+  async function take(
+    steps: readonly Step[],
+    model: ReturnType<typeof numbers>,
+    options: Parameters<typeof createRetrying>[1],
+  ) {
+    const patient = createRetrying(model.store, options)
     const asked: Asked[] = []
     const begin = (given: Asking) => {
       for (let i = 0; i < given.times; i++) asked.push(ask(model, patient, asked.length, given))
@@ -82,10 +86,14 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
   it('writes each work exactly once or refuses it, never both, in order', async () => {
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 30 }),
-      fc.constantFrom(0, 3),
-      async (steps, gatherMs) => {
+      fc.constantFrom(
+        {},
+        { gatherMs: 3 },
+        { gatherMs: 3, atEndOfTurn: (work: () => void) => void setTimeout(work, 0) },
+      ),
+      async (steps, options) => {
         const model = numbers()
-        const asked = await take(steps, model, gatherMs)
+        const asked = await take(steps, model, options)
         const expected = new Set<number>()
         for (const [number, { kind, result }] of asked.entries()) {
           if (result.status === 'rejected') expectRefused(kind, result.reason)

@@ -43,6 +43,37 @@ describe('createPatient over a store that works', () => {
     expect(model.commits).toBe(2)
   })
 
+  it('lets a writer that is alone wait for the end of a turn only', async () => {
+    const model = numbers()
+    const atEndOfTurn = (work: () => void) => void setTimeout(work, 0)
+    const patient = createRetrying(model.store, { gatherMs: 60_000, atEndOfTurn })
+    for (const number of [0, 1, 2]) {
+      const written = patient.write(model.add(number))
+      await vi.advanceTimersByTimeAsync(0)
+      expect(await written).toBe(number + 1)
+    }
+    expect(model.commits).toBe(3)
+  })
+
+  it('gathers for longer once several have written in one turn, until one is alone again', async () => {
+    const model = numbers()
+    const atEndOfTurn = (work: () => void) => void setTimeout(work, 0)
+    const patient = createRetrying(model.store, { gatherMs: 3, atEndOfTurn })
+    const write = (number: number) => watched(Promise.resolve(patient.write(model.add(number))))
+    for (const number of [0, 1, 2]) write(number)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(model.commits).toBe(2)
+    const fourth = write(3)
+    await vi.advanceTimersByTimeAsync(2)
+    expect(fourth.isSettled).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(fourth.isSettled).toBe(true)
+    const fifth = write(4)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(fifth.isSettled).toBe(true)
+    expect(model.written).toEqual([0, 1, 2, 3, 4])
+  })
+
   it('writes at once again when nothing has come for a while', async () => {
     const { store, add } = numbers()
     const patient = createRetrying(store, { gatherMs: 3 })

@@ -1,6 +1,7 @@
 /**
  * Retries for a store that sometimes cannot be read or written, because another process writes or a disk fails. Works are tried
- * again until their timeout, and do not block other code. Writes within a few milliseconds share one commit.
+ * again until their timeout, and do not block other code. Where several writers are at work, writes within a few milliseconds share
+ * one commit.
  *
  * @module
  */
@@ -23,8 +24,16 @@ export interface SingleTryStore {
 
 /** Options of the retries. */
 export interface RetryOptions {
-  /** Milliseconds after a commit in which further writes are gathered. Default: 0, which writes each at once. */
+  /**
+   * Milliseconds after a commit of several works in which further writes are gathered: then several writers are at work. Default:
+   * 0, which writes each at once.
+   */
   readonly gatherMs?: number
+  /**
+   * Calls `work` at the end of the turn of the event loop. After a commit of one work, further writes are gathered until then, so a
+   * writer that is alone does not wait. Default: after `gatherMs`.
+   */
+  readonly atEndOfTurn?: (work: () => void) => void
 }
 
 /** A store with retries. */
@@ -53,8 +62,8 @@ interface WaitingWork {
 }
 
 /** Adds retries to a store. */
-export function createRetrying(store: SingleTryStore, { gatherMs = 0 }: RetryOptions = {}): Retrying {
-  const retrying = new RetryingStore(store, gatherMs)
+export function createRetrying(store: SingleTryStore, options: RetryOptions = {}): Retrying {
+  const retrying = new RetryingStore(store, options)
   return {
     read: (work, patienceMs) => retrying.read(work, patienceMs),
     write: (work, patienceMs) => retrying.write(work, patienceMs),
@@ -65,17 +74,21 @@ export function createRetrying(store: SingleTryStore, { gatherMs = 0 }: RetryOpt
 class RetryingStore implements Retrying {
   readonly #store: SingleTryStore
   readonly #gatherMs: number
+  readonly #atEndOfTurn: RetryOptions['atEndOfTurn']
   /** In the order of the calls. */
   #waiting: WaitingWork[] = []
   /** Runs while works wait. Also runs after a commit, to gather further writes. */
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Whether further writes are gathered until the end of the turn. */
+  #gathersTurn = false
   #tries = 0
   /** Number of flushes. A read that waits during a flush fails. */
   #flushes = 0
 
-  constructor(store: SingleTryStore, gatherMs: number) {
+  constructor(store: SingleTryStore, { gatherMs = 0, atEndOfTurn }: RetryOptions) {
     this.#store = store
     this.#gatherMs = gatherMs
+    this.#atEndOfTurn = atEndOfTurn
   }
 
   read<T>(work: (tx: Reader) => T, patienceMs: number = PATIENCE_MS): Soon<T> {
@@ -104,10 +117,10 @@ class RetryingStore implements Retrying {
   }
 
   write<T>(work: (tx: Transaction) => T, patienceMs: number = PATIENCE_MS): Soon<T> {
-    if (this.#timer === undefined) {
+    if (this.#timer === undefined && !this.#gathersTurn) {
       const [outcome] = this.#tryCommit([work]) ?? []
       if (outcome !== undefined && !('error' in outcome && isWorthATry(outcome.error))) {
-        if (this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
+        this.#gather(1)
         if ('error' in outcome) throw outcome.error
         return outcome.value as T
       }
@@ -116,7 +129,7 @@ class RetryingStore implements Retrying {
     return new Promise<T>((resolve, reject) => {
       const until = performance.now() + patienceMs
       this.#waiting.push({ work, until, resolve: resolve as WaitingWork['resolve'], reject })
-      this.#turnIn(retryIn(0))
+      if (!this.#gathersTurn) this.#turnIn(retryIn(0))
     })
   }
 
@@ -130,6 +143,17 @@ class RetryingStore implements Retrying {
     }
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#timer = undefined
+  }
+
+  /** Gathers further writes after a commit of so many works. */
+  #gather(works: number): void {
+    if (this.#gatherMs === 0) return
+    if (works > 1 || this.#atEndOfTurn === undefined) return this.#turnIn(this.#gatherMs)
+    this.#gathersTurn = true
+    this.#atEndOfTurn(() => {
+      this.#gathersTurn = false
+      if (this.#timer === undefined) this.#turn()
+    })
   }
 
   #turnIn(ms: number): void {
@@ -150,7 +174,8 @@ class RetryingStore implements Retrying {
     this.#waiting.unshift(...again)
     if (again.length > 0) this.#giveUp()
     if (again.length > 0) this.#turnIn(retryIn(this.#tries))
-    else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
+    else if (this.#waiting.length > 0) this.#turnIn(this.#gatherMs)
+    else this.#gather(batch.length)
   }
 
   /** Fails works whose timeout has passed, both those of the last commit and those behind it. */

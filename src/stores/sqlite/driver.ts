@@ -2,16 +2,19 @@ import type { StatementSync } from 'node:sqlite'
 import { type SqlDriver, type SqlRow, type SqlValue, TransactionLost } from '../sql/sql-driver.ts'
 import { sqliteModule } from './module.ts'
 
+/** When a commit reaches the disk: `full`, before it counts, or `normal`, some time after it. */
+export type Synchronous = 'full' | 'normal'
+
 /** Opens a database file as a driver of the SQL store. `:memory:` opens a database without a file. */
-export function openDatabase(path: string): SqlDriver {
+export function openDatabase(path: string, synchronous: Synchronous = 'normal'): SqlDriver {
   const { DatabaseSync } = sqliteModule()
   const database = new DatabaseSync(path)
   try {
     // Another process may be writing. Waiting here would block this process, so the caller tries again.
     database.exec('PRAGMA busy_timeout = 0')
-    // With a write-ahead log, readers continue beside the writer. Then NORMAL loses nothing if the process dies.
+    // With a write-ahead log, readers continue beside the writer. Neither value loses anything if the process dies.
     database.exec('PRAGMA journal_mode = WAL')
-    database.exec('PRAGMA synchronous = NORMAL')
+    database.exec(`PRAGMA synchronous = ${synchronous}`)
     // 16 MB. With many runs at once, more frequent checkpoints would cost more than everything else.
     database.exec('PRAGMA wal_autocheckpoint = 4000')
   } catch (error) {

@@ -8,12 +8,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { setImmediate } from 'node:timers'
 import { isServableError } from '../../base/errors.ts'
 import { createRetrying, isLost } from '../remote/retrying.ts'
 import { type SqlStore, sqlStore } from '../sql/sql.ts'
 import type { SqlDriver } from '../sql/sql-driver.ts'
 import type { Store } from '../store.ts'
-import { openDatabase } from './driver.ts'
+import { openDatabase, type Synchronous } from './driver.ts'
 import { explain, isBusy } from './explain.ts'
 import { type Files, filesOf } from './files.ts'
 import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
@@ -34,14 +35,14 @@ interface Loss {
   isOver(): boolean
 }
 
-/** Milliseconds after a commit in which further writes are gathered. */
+/** Milliseconds after a commit of several works in which further writes are gathered. */
 const GATHER_MS = 3
 
 /**
  * Creates the store. Its first use throws `invalid_options` if the file cannot be opened. A relative path is resolved against the
  * current directory of the process.
  */
-export function sqliteStore(given: string): Store {
+export function sqliteStore(given: string, synchronous?: Synchronous): Store {
   const isShared = given !== ':memory:'
   const path = isShared ? resolve(given) : given
   // The id stays the same when the file reopens, so its running work stays its own. After a loss it changes.
@@ -54,7 +55,7 @@ export function sqliteStore(given: string): Store {
     if (opened !== undefined) return opened
     if (loss?.isOver() === false) throw loss.error
     try {
-      opened = isShared ? openFile(path, instance) : openMemory()
+      opened = isShared ? openFile(path, instance, synchronous) : openMemory()
     } catch (error) {
       throw loss && isServableError(error) ? loss.error : error
     }
@@ -91,7 +92,7 @@ export function sqliteStore(given: string): Store {
       read: work => use(false, store => store.read(work)),
       commit: works => use(true, store => store.commit(works)),
     },
-    { gatherMs: GATHER_MS },
+    { gatherMs: GATHER_MS, atEndOfTurn: setImmediate },
   )
   const close = () => {
     flush()
@@ -118,11 +119,11 @@ function openMemory(): Opened {
 }
 
 /** Opens a file and checks that it can be written. On failure it closes the file and leaves no files beside it. */
-function openFile(path: string, instance: string): Opened {
+function openFile(path: string, instance: string, synchronous: Synchronous | undefined): Opened {
   let driver: SqlDriver | undefined
   let lock: Lock | undefined
   try {
-    driver = openDatabase(path)
+    driver = openDatabase(path, synchronous)
     lock = holdLock(path, instance)
     const store = sqlStore(driver, lock)
     checkWritable(store)
