@@ -1,0 +1,129 @@
+/**
+ * What a whole durable run costs, from its start to its stored end, beside another checkout of servable, one at a time and 50 at a
+ * time: `node bench/durable.ts [sqlite | postgres] [other checkout]`. On PostgreSQL, whose commits wait for the disk, it also counts the
+ * statements of a run.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { startPostgres } from '../test/runtimes/postgres/server.ts'
+import { compare, median, table } from './measure.ts'
+
+const [kind = 'sqlite', other] = process.argv.slice(2)
+const RUNS = 200
+const ROUNDS = 9
+
+const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
+const server =
+  kind === 'postgres'
+    ? await startPostgres({ isDurable: true, settings: ['shared_preload_libraries=pg_stat_statements'] })
+    : undefined
+
+type Whole = () => Promise<void>
+
+/** Each shape of run, whole: a request that is answered once the end is stored. */
+async function shapesOf(checkout: string, name: string): Promise<Record<string, Whole>> {
+  const load = (path: string) => import(join(checkout, 'src', path))
+  const { Agent, createHandler, steps, Workflow } = (await load(
+    'index.ts',
+  )) as typeof import('../src/index.ts')
+  const { sqliteState } = (await load('runtimes/sqlite.ts')) as typeof import('../src/runtimes/sqlite.ts')
+  const { postgresState } = (await load(
+    'runtimes/postgres.ts',
+  )) as typeof import('../src/runtimes/postgres.ts')
+  const upper = (input: unknown) => String(input).toUpperCase()
+  const one = steps().step('one', upper)
+  const state = server
+    ? postgresState({ url: server.url, schema: name })
+    : sqliteState({ path: join(folder, `${name}.db`) })
+  const handler = createHandler({
+    serve: [
+      new Workflow({ name: 'one', register: false, steps: one }),
+      new Workflow({ name: 'three', register: false, steps: one.step('two', upper).step('three', upper) }),
+      new Agent({
+        name: 'talks',
+        register: false,
+        async *run() {
+          for (let piece = 0; piece < 20; piece++) yield { type: 'text', text: `piece ${piece} ` } as never
+        },
+      }),
+    ],
+    registry: false,
+    logger: false,
+    state,
+    runs: { maxRunningPerOwner: 1000 },
+  })
+  const whole = (path: string) => async () => {
+    const body = JSON.stringify({ input: 'x', background: true })
+    const headers = { 'content-type': 'application/json' }
+    const response = await handler(
+      new Request(`http://127.0.0.1/api/${path}/run`, { method: 'POST', headers, body }),
+    )
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`The run failed: ${text}`)
+  }
+  return {
+    'a workflow of one step': whole('workflows/one'),
+    'a workflow of three steps': whole('workflows/three'),
+    'an agent that says 20 pieces': whole('agents/talks'),
+  }
+}
+
+/** Milliseconds of a run, so many at a time. */
+async function perRun(whole: Whole, atATime: number): Promise<number> {
+  let left = RUNS
+  const startedAt = performance.now()
+  const worker = async () => {
+    while (left-- > 0) await whole()
+  }
+  await Promise.all(Array.from({ length: atATime }, worker))
+  return (performance.now() - startedAt) / RUNS
+}
+
+/** Statements of a run on PostgreSQL, without the lease. */
+async function statements(whole: Whole): Promise<string> {
+  const { default: postgres } = await import('postgres')
+  const sql = postgres(server!.url, { max: 1, onnotice: () => {} })
+  await sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`
+  await sql`SELECT pg_stat_statements_reset()`
+  const [before] = await sql`SELECT pg_current_wal_lsn() AS at`
+  for (let run = 0; run < RUNS; run++) await whole()
+  const [wal] = await sql`SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), ${before!.at}) AS bytes`
+  const rows = await sql`
+    SELECT CASE WHEN query LIKE '%commit\_%' THEN 'commits' ELSE 'looks' END AS what, sum(calls)::float AS calls
+    FROM pg_stat_statements WHERE query LIKE '%commit\_%' OR query LIKE '%look\_%' GROUP BY 1 ORDER BY 1`
+  await sql.end()
+  const calls = rows.map(({ what, calls }) => `${(calls / RUNS).toFixed(2)} ${what}`)
+  return [...calls, `${(Number(wal!.bytes) / RUNS / 1000).toFixed(1)} kB of WAL`].join(', ')
+}
+
+try {
+  const own = await shapesOf(resolve(import.meta.dirname, '..'), 'own')
+  const theirs = other === undefined ? undefined : await shapesOf(resolve(other), 'theirs')
+  const comparisons = []
+  for (const [name, whole] of Object.entries(own)) {
+    if (server !== undefined) console.log(`${name}: ${await statements(whole)}`)
+    for (const atATime of [1, 50]) {
+      const title = `${name}, ${atATime} at a time`
+      if (theirs === undefined) {
+        const times: number[] = []
+        for (let round = 0; round < ROUNDS; round++) times.push(await perRun(whole, atATime))
+        console.log(`${title}: ${median(times).toFixed(2)} ms`)
+      } else {
+        const measured = () => perRun(whole, atATime)
+        const reference = () => perRun(theirs[name]!, atATime)
+        comparisons.push(await compare(title, 'ms', { measured, reference }, ROUNDS))
+        console.log(table(comparisons.slice(-1), ['this', 'other']).split('\n').at(-1))
+      }
+    }
+  }
+  if (comparisons.length > 0) console.log(`\n${table(comparisons, ['this', 'other'])}`)
+} catch (error) {
+  console.error(error)
+  process.exitCode = 1
+} finally {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+  process.exit()
+}
