@@ -1,4 +1,4 @@
-import type { LogHead, StoreAnswers, StoreQueries, StoreQuery } from './remote/remote.ts'
+import type { StoreAnswers, StoreQueries, StoreQuery } from './remote/remote.ts'
 
 /** The part of a log that was read. */
 interface LogPart {
@@ -25,15 +25,8 @@ export class Snapshot {
     { readonly ask: StoreQuery; readonly answer: StoreAnswers[keyof StoreQueries] }
   >()
   readonly #logs = new Map<string, LogPart[]>()
-  readonly #known: ReadonlyMap<string, LogHead>
 
-  /** `known` are the states of logs that need no query. */
-  constructor(
-    asks: readonly StoreQuery[] = [],
-    answers: readonly StoreAnswers[keyof StoreQueries][] = [],
-    known: ReadonlyMap<string, LogHead> = new Map(),
-  ) {
-    this.#known = known
+  constructor(asks: readonly StoreQuery[] = [], answers: readonly StoreAnswers[keyof StoreQueries][] = []) {
     for (const [index, ask] of asks.entries()) {
       const answer = answers[index]
       if (ask.what !== 'log') this.#answers.set(keyOf(ask), { ask, answer })
@@ -53,8 +46,6 @@ export class Snapshot {
 
   /** The part of a log that has the requested entries, or that ends where they begin. */
   part({ log, after, limit }: StoreQueries['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
-    const head = this.#known.get(log)
-    if (head !== undefined) return toPart(log, head, limit)
     const parts = this.#logs.get(log)?.filter(({ ask }) => ask.after <= after) ?? []
     const enough = parts.find(part => reachOf(part) >= after + limit || reachOf(part) >= part.answer.length)
     if (enough !== undefined) return { ...enough, isEnough: true }
@@ -67,12 +58,6 @@ export class Snapshot {
     this.#logs.set(log, parts)
     return parts
   }
-}
-
-/** The state of a log as a part without entries. */
-function toPart(log: string, head: LogHead, limit: number): LogPart & { readonly isEnough: boolean } {
-  const ask = { what: 'log', log, after: 0, limit: 0 } as const
-  return { ask, answer: { ...head, entries: [] }, isEnough: limit === 0 }
 }
 
 /** The number of the last entry in a part. */

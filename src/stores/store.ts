@@ -134,6 +134,16 @@ export interface Transaction extends Reader {
   append(log: string, data: string, seal?: boolean): number | undefined
   deleteLog(log: string): void
   /**
+   * The same as `count`, but without what other processes wrote within the last 250 ms. Only stores far away have it, since it asks
+   * nothing.
+   */
+  recentCount?(collection: string, partition?: string): number
+  /**
+   * States that no document and no log has this id, since it was made at random a moment ago. The commit still checks that. Only
+   * stores far away have it: they ask nothing for the id.
+   */
+  assumeNew?(id: string): void
+  /**
    * Notifies another instance after the commit that this transaction has ended work of its own. Only stores that can notify other
    * processes have it.
    */

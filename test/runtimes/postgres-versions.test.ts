@@ -38,13 +38,14 @@ const added: Migration['statements'] = s => [
   `ALTER TABLE ${s}.entries ADD COLUMN bytes int`,
   `CREATE INDEX documents_by_writing ON ${s}.documents (collection, written)`,
   `CREATE TABLE ${s}.newer (id uuid PRIMARY KEY)`,
-  `CREATE FUNCTION ${s}.commit_2(given text) RETURNS json LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION ${s}.commit_3(given text) RETURNS bigint LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO ${s}.newer VALUES ((given::jsonb->>'id')::uuid) ON CONFLICT DO NOTHING;
-      RETURN ${s}.commit_1(given);
+      RETURN ${s}.commit_2(given);
     END $$`,
 ]
-const NEWER: readonly Migration[] = [...MIGRATIONS, { oldest: MIGRATIONS.length, statements: added }]
+const OWN = MIGRATIONS.length
+const NEWER: readonly Migration[] = [...MIGRATIONS, { oldest: OWN, statements: added }]
 /** Nothing older works with it. */
 const NEWEST: readonly Migration[] = [...NEWER, { oldest: NEWER.length + 1, statements: () => [] }]
 
@@ -52,7 +53,7 @@ const NEWEST: readonly Migration[] = [...NEWER, { oldest: NEWER.length + 1, stat
 function openNewer({ onTestFinished }: TestContext, schema: string, migrations = NEWER) {
   const driver = connect()
   const query: PostgresDriver['query'] = (text, values, options) =>
-    driver.query(text.replace('.commit_1(', '.commit_2('), values, options)
+    driver.query(text.replace('.commit_2(', '.commit_3('), values, options)
   const store = postgresStore({ driver: { ...driver, query }, schema, migrations })
   onTestFinished(() => store.close())
   return createLocalHost({ store, settings: SETTINGS, retention: {} })
@@ -130,23 +131,25 @@ describe.concurrent('a newer version', () => {
       )
       return { code, text: lines.join('\n') }
     }
-    expect((await command('migrate', schema)).text).toContain('version 0 → 1')
+    expect((await command('migrate', schema)).text).toContain(`version 0 → ${OWN}`)
     expect(await newer('check', NEWER)).toMatchObject({
       code: 1,
-      text: expect.stringContaining(`wrong  schema ${schema}, version 1: run \`servable store migrate\``),
+      text: expect.stringContaining(
+        `wrong  schema ${schema}, version ${OWN}: run \`servable store migrate\``,
+      ),
     })
-    expect((await newer('migrate', NEWER)).text).toContain('version 1 → 2')
+    expect((await newer('migrate', NEWER)).text).toContain(`version ${OWN} → ${OWN + 1}`)
     expect(await newer('check', NEWER)).toMatchObject({ code: 0 })
     expect(await command('check', schema)).toMatchObject({
       code: 0,
-      text: expect.stringContaining('version 2'),
+      text: expect.stringContaining(`version ${OWN + 1}`),
     })
     expect(await command('migrate', schema)).toMatchObject({
       code: 0,
-      text: expect.stringContaining('version 2, nothing to do'),
+      text: expect.stringContaining(`version ${OWN + 1}, nothing to do`),
     })
     const old = await enter({ MIGRATE: 'never' })
-    expect((await newer('migrate', NEWEST)).text).toContain('version 2 → 3')
+    expect((await newer('migrate', NEWEST)).text).toContain(`version ${OWN + 1} → ${OWN + 2}`)
     expect(await command('check', schema)).toMatchObject({
       code: 1,
       text: expect.stringContaining('wrong  this version of servable is new enough: use a newer one'),
@@ -160,7 +163,7 @@ describe.concurrent('a newer version', () => {
   it('refuses a schema that is too old if it may not change it', async context => {
     const enter = cluster(context, { url: database.url })
     const refused = await enter({ MIGRATE: 'never' }).catch((error: Error) => error.message)
-    expect(refused).toContain('has version 0, and this version of servable needs 1')
+    expect(refused).toContain(`has version 0, and this version of servable needs ${OWN}`)
     const { id } = await endless((await enter()).server, {})
     const store = postgresStore({
       driver: connect(),
@@ -171,7 +174,7 @@ describe.concurrent('a newer version', () => {
     const newer = createLocalHost({ store, settings: SETTINGS, retention: {} })
     await expect(newer.get(id, null)).rejects.toMatchObject({
       code: 'invalid_options',
-      message: expect.stringContaining('has version 1, and this version of servable needs 2'),
+      message: expect.stringContaining(`has version ${OWN}, and this version of servable needs ${OWN + 1}`),
     })
     expect((await command('check', enter.schema)).code).toBe(0)
     // As soon as it is changed, it is used.

@@ -144,18 +144,31 @@ export function withoutParts(work: KeptWork): KeptWork {
   return { ...work, done: work.done.filter(each => !isPart(each)) }
 }
 
-/** Deletes a journal, and its run's request unless that is kept or still needed. */
-export function forgetJournal(tx: Transaction, id: string, keepsAsked = false): void {
+/**
+ * Deletes a journal, and its run's request unless that is kept or still needed. `entries` are the most that it has; if they are
+ * unknown, they are read.
+ */
+export function forgetJournal(
+  tx: Transaction,
+  id: string,
+  {
+    keepsAsked = false,
+    entries,
+  }: { readonly keepsAsked?: boolean; readonly entries?: number | undefined } = {},
+): void {
   const asked = tx.get<StoredRequest>(REQUESTS, id)?.value
   if (asked === undefined) return
   if (!keepsAsked || asked.isKept !== true) tx.delete(REQUESTS, id)
-  for (const { id: entry } of tx.list(JOURNAL, { partition: id, limit: MAX_ENTRIES }))
-    tx.delete(JOURNAL, entry)
+  const ids =
+    entries === undefined
+      ? tx.list(JOURNAL, { partition: id, limit: MAX_ENTRIES }).map(entry => entry.id)
+      : Array.from({ length: entries }, (_, index) => entryId(id, index + 1))
+  for (const entry of ids) tx.delete(JOURNAL, entry)
 }
 
 /** Ends the journal of a run that can no longer go on but may run again. */
 export function endJournal(tx: Transaction, id: string): void {
-  forgetJournal(tx, id, true)
+  forgetJournal(tx, id, { keepsAsked: true })
   const asked = requestIn(tx, id)
   if (asked !== undefined) writeRequest(tx, id, { ...asked, resumes: false })
 }
@@ -167,6 +180,17 @@ export function countDeath(tx: Transaction, id: string, asked: StoredRequest): n
   const count = tries?.entries === entries ? tries.count + 1 : 1
   writeRequest(tx, id, { ...asked, tries: { count, entries } })
   return count
+}
+
+/** The id of an entry. */
+function entryId(id: string, at: number): string {
+  return `${id}/${at}`
+}
+
+/** The journal of a run at work here. */
+export interface StoredJournal extends Journal {
+  /** The most entries that it has. Some of them may not be stored. */
+  readonly most: number
 }
 
 /** The options of a journal. */
@@ -186,7 +210,7 @@ export interface JournalOptions {
  * Makes the journal of a run. If an entry is not JSON or exceeds the limit, the journal ends: the run continues but cannot go on
  * later.
  */
-export function createJournal({ id, instance, options, entries, keep }: JournalOptions): Journal {
+export function createJournal({ id, instance, options, entries, keep }: JournalOptions): StoredJournal {
   let count = entries
   let length = 0
   let hasEnded = false
@@ -201,6 +225,9 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
     }
   }
   return {
+    get most() {
+      return count
+    },
     async write(entry) {
       if (hasEnded) return
       const json = jsonOf(entry)
@@ -216,7 +243,7 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
       const value: JournalEntry = JSON.parse(json)
       return keep(tx => {
         if (!isOurs(tx)) return false
-        tx.put(JOURNAL, { id: `${id}/${at}`, partition: id, at, tags: {}, value }, { thing: id })
+        tx.put(JOURNAL, { id: entryId(id, at), partition: id, at, tags: {}, value }, { thing: id })
         return true
       })
     },

@@ -10,9 +10,10 @@ import { patienceOf, type Store, type Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
 import { numbersOf } from '../numbers.ts'
 import type { Run } from '../run.ts'
-import type { HostSettings } from './host.ts'
+import type { HostSettings, Viewer } from './host.ts'
+import type { StoredJournal } from './journal.ts'
 import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
-import { isRunOf } from './record.ts'
+import { isRunOf, type RunRecord } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
 
@@ -29,8 +30,8 @@ export interface LiveRunOptions {
   readonly isBackground: boolean
   /** The worker that has the run. */
   readonly instance: string
-  /** Whether it has a journal, so that another worker may take it over. */
-  readonly isJournalled: boolean
+  /** Its journal. With one, another worker may take it over. */
+  readonly journal?: StoredJournal | undefined
   /** Whether its journal stays until the store is emptied. */
   readonly keepsJournal: boolean
   /** What the log has already, if its process died before. */
@@ -53,6 +54,8 @@ export class LiveRun {
   readonly #options: LiveRunOptions
   #isLeft = false
   #hasEnded = false
+  /** What the last attempt to store the end has written. */
+  #record: RunRecord | undefined
   #grace: ReturnType<typeof setTimeout> | undefined
 
   constructor(run: Run, options: LiveRunOptions) {
@@ -81,14 +84,33 @@ export class LiveRun {
 
   /** Ends the run here if another worker may go on with it. */
   leave(): void {
-    if (!this.#options.isJournalled) return
+    if (this.#options.journal === undefined) return
     this.#isLeft = true
     this.#run.lose()
   }
 
-  /** Resolves once the end is stored. Rejects if it cannot be stored now, and when `signal` fires. */
-  tried(signal: AbortSignal): Promise<void> {
-    return this.#writing.tried({ signal })
+  /** Whether a caller may read it. */
+  isFor(viewer: Viewer): boolean {
+    const { owner } = this.#options
+    return owner === null || owner === viewer
+  }
+
+  /**
+   * Follows the run until its end is stored, and returns its record. Returns undefined if only the store has that: `signal` fires, the
+   * run waits for answers, or another process ends it. Rejects if the end cannot be stored now. Throws `too_many_followers`.
+   */
+  async waited(signal: AbortSignal): Promise<RunRecord | undefined> {
+    if (signal.aborted) return undefined
+    this.watch.attach()
+    try {
+      await this.#writing.tried({ signal })
+      return this.#record
+    } catch (error) {
+      if (signal.aborted) return undefined
+      throw error
+    } finally {
+      this.watch.detach()
+    }
   }
 
   /** Writes something together with the run's output, while it is at work. */
@@ -104,7 +126,7 @@ export class LiveRun {
       onStuck,
       model,
       instance,
-      isJournalled,
+      journal,
       keepsJournal,
       before,
       leave,
@@ -123,9 +145,10 @@ export class LiveRun {
       onStuck,
       before,
       length: before?.length,
-      ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
+      ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result, fold) => {
+        this.#record = undefined
         if (this.#isLeft && leave(tx)) return
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = keepMs(waiting !== undefined)
@@ -141,9 +164,13 @@ export class LiveRun {
           approvals,
           notices,
           instance,
-          keepsJournal,
+          // Without a journal there is none to delete.
+          keepsJournal: keepsJournal || journal === undefined,
         }
-        sealRun(tx, id, { ...end, numbers })
+        const entries = before === undefined ? journal?.most : undefined
+        const record = sealRun(tx, id, { ...end, numbers, journal: entries })
+        // What a run waits for is read from the store.
+        this.#record = waiting ? undefined : record && { ...record, ...(result && { result }) }
       },
     })
   }

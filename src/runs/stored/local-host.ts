@@ -162,27 +162,24 @@ class LocalHost implements RunHost {
 
   wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
     return this.#work.held(id, async () => {
-      const gone = new AbortController()
-      try {
-        const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
-        const ended = this.#ended(follower, signal, gone.signal)
-        await Promise.race([ended, this.#work.get(id)?.tried(gone.signal) ?? ended])
-        return await this.get(id, viewer)
-      } finally {
-        gone.abort()
-      }
+      await this.#work.begun(id)
+      const live = this.#work.get(id)
+      const record = live?.isFor(viewer)
+        ? await live.waited(signal)
+        : await this.#endedElsewhere(id, viewer, signal)
+      return record ?? (await this.get(id, viewer))
     })
   }
 
-  /** Resolves once the run has ended, or the waiting caller has left. */
-  async #ended(follower: Follower, ...signals: readonly AbortSignal[]): Promise<void> {
+  /** Resolves once a run that is not at work here has ended, or the waiting caller has left. */
+  async #endedElsewhere(id: string, viewer: Viewer, signal: AbortSignal): Promise<undefined> {
+    const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
     const leave = () => follower.leave()
-    for (const signal of signals) signal.addEventListener('abort', leave)
+    signal.addEventListener('abort', leave)
     try {
-      if (signals.some(({ aborted }) => aborted)) leave()
-      await follower.next()
+      if (!signal.aborted) await follower.next()
     } finally {
-      for (const signal of signals) signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', leave)
       leave()
     }
   }
@@ -319,6 +316,7 @@ class LocalHost implements RunHost {
     request: StartRequest,
   ): ReservedRun {
     const { key } = request
+    tx.assumeNew?.(id)
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
     const session = sessionOf(this.#settings.memory, request.target, request.options)

@@ -91,18 +91,19 @@ export class LocalWork {
       await undefined
       return live.keep(write)
     }
+    const journal = isJournalled
+      ? createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep })
+      : undefined
     const caller = {
       ...{ isStored: true, transport, secrets: () => secrets, ...(continues && { continues }), cut },
-      ...(isJournalled && {
-        journal: createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep }),
-      }),
+      ...(journal && { journal }),
     }
     const run = startRun(target, input, options, this.#settings, caller)
     if (isJournalled) run.onRetire = async () => this.#retire(id, instance)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
-      ...{ owner, instance, isJournalled, before: cut, keepsJournal },
+      ...{ owner, instance, journal, before: cut, keepsJournal },
       model: target.servable.model,
       keepMs: isWaiting => runKeepMsOf({ ...target, owner }, this.#options, isWaiting),
       isBackground,

@@ -16,7 +16,7 @@ import type { RunNumbers } from '../numbers.ts'
 import { dropWaiting, type Notes, putWaiting, type Waiting } from '../waiting/waiting.ts'
 import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
-import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import { ended, KEYS, RESULTS, RUNNING, RUNS, type RunSummary, type StoredRun, toDocument } from './record.ts'
 import type { Retained } from './retention-of.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
@@ -73,13 +73,18 @@ export interface RunEnd {
   readonly resumable?: boolean | undefined
   /** Whether its journal stays, since the store is emptied when the run is deleted. */
   readonly keepsJournal?: boolean | undefined
+  /** The most entries that its journal has, if this is known. */
+  readonly journal?: number | undefined
   readonly approvals?: Notes | undefined
   readonly notices?: RunNotices | undefined
   /** The numbers of the run, if the service measures runs. */
   readonly numbers?: RunNumbers | undefined
 }
 
-/** Seals the log of a running run and updates its record. Returns false, without writing, if it has ended before. */
+/**
+ * Seals the log of a running run and updates its record, which it returns. Returns undefined, without writing, if it has ended
+ * before.
+ */
 export function sealRun(
   tx: Transaction,
   id: string,
@@ -95,13 +100,15 @@ export function sealRun(
     numbers,
     resumable = false,
     keepsJournal = false,
+    journal,
   }: RunEnd,
-): boolean {
+): RunSummary | undefined {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
   // The run was deleted by a process that thought its worker dead, so delete its log too.
   if (stored === undefined) tx.deleteLog(id)
-  if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
-  if (tx.append(id, json, true) === undefined) return false
+  if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance)
+    return undefined
+  if (tx.append(id, json, true) === undefined) return undefined
   const expiresAt = tx.now + keepMs
   const record = {
     ...ended(stored.record, event),
@@ -117,10 +124,10 @@ export function sealRun(
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
   if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
-  if (!resumable && !keepsJournal) forgetJournal(tx, id, true)
+  if (!resumable && !keepsJournal) forgetJournal(tx, id, { keepsAsked: true, entries: journal })
   tx.delete(RUNNING, id)
   notices?.note(tx, { ...stored, record }, { result, requests: waiting?.requests })
-  return true
+  return record
 }
 
 /** Folds the log of a run into its result until now. */

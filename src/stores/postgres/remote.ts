@@ -5,11 +5,11 @@
  * @module
  */
 
-import type { Commit, Committed, RemoteStore, Version } from '../remote/remote.ts'
+import type { Commit, RemoteStore } from '../remote/remote.ts'
 import type { PostgresDriver } from './driver.ts'
 import { type LookResult, LookStatement } from './look.ts'
 import { columns, toRow } from './rows.ts'
-import { restored, stored, storedKey } from './text.ts'
+import { stored, storedKey } from './text.ts'
 
 /** Creates the remote store. `prepare` is awaited before each request. `s` is the schema as it appears in statements. */
 export function postgresRemote(driver: PostgresDriver, s: string, prepare: () => Promise<void>): RemoteStore {
@@ -28,9 +28,10 @@ export function postgresRemote(driver: PostgresDriver, s: string, prepare: () =>
     },
     async commit(commit) {
       await prepare()
-      const text = `SELECT ${s}.commit_1($1::text) AS versions`
+      const text = `SELECT ${s}.commit_2($1::text)::text AS version`
       const [row] = await driver.query(text, [JSON.stringify(toJson(commit))], { isOften: true })
-      return toCommitted(row?.versions as Readonly<Record<string, string>> | null)
+      const version = row?.version
+      return typeof version === 'string' ? { version } : undefined
     },
   }
 }
@@ -79,14 +80,5 @@ function toJson({ id, seen, documents, logs, calls }: Commit): object {
       entry => entry,
     ),
     calls: calls.length > 0 ? calls : undefined,
-  }
-}
-
-function toCommitted(versions: Readonly<Record<string, string>> | null): Committed | undefined {
-  if (versions === null) return undefined
-  return {
-    logs: new Map(
-      Object.entries(versions).map(([log, version]) => [restored(log), version] as [string, Version]),
-    ),
   }
 }

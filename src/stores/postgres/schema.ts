@@ -101,9 +101,14 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
       `CREATE INDEX workers_by_end ON ${s}.workers (gone)`,
       lookFunction(s),
-      commitFunction(s),
+      commitFunction1(s),
       watchFunction(s),
     ],
+  },
+  {
+    // Processes of version 1 go on: they use `commit_1`, whose rows in `commits` have no version.
+    oldest: 1,
+    statements: s => [`ALTER TABLE ${s}.commits ADD COLUMN version bigint`, commitFunction2(s)],
   },
 ]
 
@@ -152,13 +157,48 @@ function lookFunction(s: string): string {
     END $$`
 }
 
+/** Returns the versions of the logs of a commit by name. Processes of the first version use it. */
+function commitFunction1(s: string): string {
+  const was = `(SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched))`
+  return commitFunction(s, {
+    ...{ name: 'commit_1', returns: 'json', declares: '', was, result: `coalesce(versions, '{}')` },
+    ...{ begin: `INSERT INTO ${s}.commits (id) VALUES (own);`, version: `nextval('${s}.versions')` },
+  })
+}
+
+/** Returns the version of a commit, which all documents get that it writes, and all logs that it begins. */
+function commitFunction2(s: string): string {
+  const begin = `own_version := nextval('${s}.versions');
+      INSERT INTO ${s}.commits (id, version) VALUES (own, own_version);`
+  return commitFunction(s, {
+    ...{ name: 'commit_2', returns: 'bigint', declares: '\n      own_version bigint;' },
+    ...{ was: `(SELECT c.version FROM ${s}.commits c WHERE c.id = own)`, begin },
+    ...{ version: 'own_version', result: 'own_version' },
+  })
+}
+
+/** How the versions of a function for commits differ. */
+interface CommitForm {
+  readonly name: string
+  readonly returns: string
+  /** More variables. */
+  readonly declares: string
+  /** The result of a commit that was written before. */
+  readonly was: string
+  /** Writes that there is a commit. */
+  readonly begin: string
+  /** The version of a document or log. */
+  readonly version: string
+  readonly result: string
+}
+
 /**
- * Writes a commit if all that was seen is unchanged, and returns the versions of its logs by name; null if anything has changed.
+ * Writes a commit if all that was seen is unchanged; else it returns null.
  * Commits that touch the same documents and logs wait for each other: each locks the rows of all of them, in one order, and then
  * the names of those without a row. A commit that was written before is not written again.
  */
-function commitFunction(s: string): string {
-  return `CREATE FUNCTION ${s}.commit_1(given text) RETURNS json LANGUAGE plpgsql ${BY_INDEX} AS $$
+function commitFunction(s: string, form: CommitForm): string {
+  return `CREATE FUNCTION ${s}.${form.name}(given text) RETURNS ${form.returns} LANGUAGE plpgsql ${BY_INDEX} AS $$
     DECLARE
       g jsonb := given::jsonb;
       own uuid := (g->>'id')::uuid;
@@ -170,13 +210,13 @@ function commitFunction(s: string): string {
       gone_c text[] := ${column('gone,collection', 'text')};
       gone_i text[] := ${column('gone,id', 'text')};
       versions json;
-      heard bigint[];
+      heard bigint[];${form.declares}
     BEGIN
       ${commitLocks(s)}
-      ${commitChecks(s)}
-      ${commitWrites(s)}
+      ${commitChecks(s, form)}
+      ${commitWrites(s, form)}
       ${commitCalls(s)}
-      RETURN coalesce(versions, '{}');
+      RETURN ${form.result};
     END $$`
 }
 
@@ -200,9 +240,9 @@ function commitLocks(s: string): string {
 }
 
 /** Returns from a commit that was written before, and from one that has seen what has changed. */
-function commitChecks(s: string): string {
+function commitChecks(s: string, { was }: CommitForm): string {
   return `IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
-        RETURN (SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched));
+        RETURN ${was};
       END IF;
       IF EXISTS (
         SELECT FROM unnest(seen_c, seen_i, ${column('seen,version', 'bigint')}) AS x(c, i, v)
@@ -219,8 +259,8 @@ function commitChecks(s: string): string {
 }
 
 /** Writes what a commit changes. */
-function commitWrites(s: string): string {
-  return `INSERT INTO ${s}.commits (id) VALUES (own);
+function commitWrites(s: string, { begin, version }: CommitForm): string {
+  return `${begin}
       IF g ? 'gone' THEN
         DELETE FROM ${s}.documents d
           USING unnest(gone_c, gone_i) AS x(c, i)
@@ -228,7 +268,7 @@ function commitWrites(s: string): string {
       END IF;
       IF g ? 'puts' THEN
         INSERT INTO ${s}.documents AS d (collection, id, partition, at, expires, tags, value, version)
-          SELECT x.*, nextval('${s}.versions') FROM unnest(
+          SELECT x.*, ${version} FROM unnest(
             puts_c, puts_i, ${column('puts,partition', 'text')},
             ${column('puts,at', 'float8')}, ${column('puts,expires', 'float8')}, ${column('puts,tags', 'jsonb')},
             ${column('puts,value', 'text')}) AS x
@@ -244,7 +284,7 @@ function commitWrites(s: string): string {
           ${column('entries,log', 'text')}, ${column('entries,seq', 'bigint')}, ${column('entries,data', 'text')});
         WITH written AS (
           INSERT INTO ${s}.logs AS l (log, version, last, sealed)
-            SELECT x.l, nextval('${s}.versions'), x.n, x.e FROM unnest(
+            SELECT x.l, ${version}, x.n, x.e FROM unnest(
               ${column('grown,log', 'text')}, ${column('grown,last', 'bigint')}, ${column('grown,sealed', 'boolean')}) AS x(l, n, e)
             ON CONFLICT (log) DO UPDATE SET last = excluded.last, sealed = excluded.sealed
             RETURNING log, version, watched

@@ -17,6 +17,7 @@ import type {
   Transaction,
 } from '../store.ts'
 import { comparePositions } from '../timeline.ts'
+import { type Known, nameOf } from './known.ts'
 import type {
   Commit,
   DocumentChange,
@@ -50,6 +51,9 @@ const NO_LOG: StoreAnswers['log'] = { version: undefined, length: 0, isSealed: f
 export class Pass implements Transaction {
   readonly now: number
   readonly #snapshot: Snapshot
+  readonly #known: Known | undefined
+  readonly #new = new Set<string>()
+  #isTrusting = false
   readonly #questions = new Questions()
   #hasMissed = false
   /** Documents that were read, by {@link nameOf}. Undefined if there is none. */
@@ -63,14 +67,21 @@ export class Pass implements Transaction {
   readonly #calls = new Set<string>()
   #undo: (() => void)[] = []
 
-  constructor(snapshot: Snapshot, now: number) {
+  /** `known` answers what the snapshot does not. Absent if only the store's own answers count. */
+  constructor(snapshot: Snapshot, now: number, known?: Known) {
     this.#snapshot = snapshot
+    this.#known = known
     this.now = now
   }
 
   /** Whether an answer was guessed. Then the results of this pass do not count. */
   get hasMissed(): boolean {
     return this.#hasMissed
+  }
+
+  /** Whether something was answered without asking the store. Only a commit shows whether it was right. */
+  get isTrusting(): boolean {
+    return this.#isTrusting
   }
 
   /** All questions of this pass. */
@@ -146,7 +157,23 @@ export class Pass implements Transaction {
   }
 
   count(collection: string, partition?: string): number {
-    let count = this.#ask({ what: 'count', collection, partition }, 0)
+    return this.#withOwn(collection, partition, this.#ask({ what: 'count', collection, partition }, 0))
+  }
+
+  recentCount(collection: string, partition?: string): number {
+    const known = this.#known?.count(collection, partition)
+    if (known === undefined) return this.count(collection, partition)
+    this.#isTrusting = true
+    return this.#withOwn(collection, partition, known)
+  }
+
+  assumeNew(id: string): void {
+    if (this.#known !== undefined) this.#new.add(id)
+  }
+
+  /** A count together with the documents that this pass wrote. */
+  #withOwn(collection: string, partition: string | undefined, stored: number): number {
+    let count = stored
     const isMeant = (document: Document | undefined) =>
       document !== undefined && (partition === undefined || document.partition === partition)
     for (const { id, document } of this.#written.get(collection)?.values() ?? []) {
@@ -257,16 +284,24 @@ export class Pass implements Transaction {
   /** A document without the writes of this pass. The document counts as one that influenced the work. */
   #look(collection: string, id: string): Versioned | undefined {
     const name = nameOf(collection, id)
-    if (!this.#found.has(name)) {
-      const found = this.#ask({ what: 'get', collection, id }, undefined)
-      this.#found.set(name, found)
-    }
+    if (!this.#found.has(name)) this.#found.set(name, this.#find(collection, id))
     this.#decide(collection, id)
     return this.#found.get(name)
   }
 
+  #find(collection: string, id: string): Versioned | undefined {
+    const ask = { what: 'get', collection, id } as const
+    const isAnswered = this.#snapshot.find(ask).length === 1
+    const known = isAnswered ? undefined : this.#known?.document(collection, id)
+    if (known === undefined && (isAnswered || !this.#new.has(id))) return this.#ask(ask, undefined)
+    this.#isTrusting = true
+    return known
+  }
+
+  /** The first state that a work has seen counts: if there is a newer one, the commit fails. */
   #note(collection: string, found: Versioned): void {
-    this.#found.set(nameOf(collection, found.document.id), found)
+    const name = nameOf(collection, found.document.id)
+    if (!this.#found.has(name)) this.#found.set(name, found)
   }
 
   #decide(collection: string, id: string): void {
@@ -325,19 +360,28 @@ export class Pass implements Transaction {
 
   #part(log: string, after: number, limit: number): StoreAnswers['log'] {
     const part = this.#snapshot.part({ log, after, limit })
-    if (part?.isEnough !== true) {
+    const known = part === undefined ? this.#knownHead(log, limit) : undefined
+    if (known !== undefined) this.#isTrusting = true
+    else if (part?.isEnough !== true) {
       this.#hasMissed = true
       // A work that reads page by page gets larger and larger parts.
       const from = part?.ask.after ?? after
       const wanted = Math.max(after + limit - from, part === undefined ? 0 : 2 * part.ask.limit)
       this.#questions.add({ what: 'log', log, after: from, limit: wanted })
     } else this.#questions.add(part.ask)
-    const answer = part?.answer ?? NO_LOG
+    const answer = known ?? part?.answer ?? NO_LOG
     if (!this.#heads.has(log)) {
       const { version, length, isSealed } = answer
       this.#heads.set(log, { version, length, isSealed, isExact: false })
     }
     return answer
+  }
+
+  /** The end of a log, if it needs no question. Entries do, unless there is no log. */
+  #knownHead(log: string, limit: number): StoreAnswers['log'] | undefined {
+    if (this.#new.has(log)) return NO_LOG
+    const head = limit === 0 ? this.#known?.head(log) : undefined
+    return head && { ...head, entries: [] }
   }
 
   #open(log: string): OwnLog {
@@ -353,9 +397,4 @@ export class Pass implements Transaction {
 
 function newestFirst(a: Document, b: Document): number {
   return comparePositions(b, a)
-}
-
-/** One text for two names. JSON separates them unambiguously. */
-function nameOf(collection: string, id: string): string {
-  return JSON.stringify([collection, id])
 }

@@ -118,8 +118,8 @@ export interface Commit {
 
 /** The result of a commit that was written. */
 export interface Committed {
-  /** The new versions of the logs that it wrote. A log that is missing here must be read again. */
-  readonly logs: ReadonlyMap<string, Version>
+  /** The version of all documents that it wrote, and of the logs that it began. */
+  readonly version: Version
 }
 
 /** A remote store. It rejects if it cannot be reached. */

@@ -10,8 +10,9 @@
 import { deferred } from '../../base/wake.ts'
 import { Snapshot } from '../snapshot.ts'
 import { REMOTE_PATIENCE_MS, type Reader, type Store, type Transaction } from '../store.ts'
+import { Known } from './known.ts'
 import { Pass } from './pass.ts'
-import type { Commit, LogHead, RemoteStore, Version } from './remote.ts'
+import type { Commit, RemoteStore } from './remote.ts'
 import { mayPass, unavailable, type Work, type WorkOutcome } from './retrying.ts'
 
 /** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
@@ -22,9 +23,6 @@ const MAX_WAITING = 10_000
 
 /** Most works of one commit. */
 const MAX_GATHERED = 256
-
-/** Most logs that are remembered. */
-const MAX_HEADS = 10_000
 
 /** Milliseconds between two tries. */
 const RETRY_MS = 5
@@ -74,8 +72,8 @@ interface Played {
 class ReplayStore {
   readonly #remote: RemoteStore
   readonly #waiting: WaitingWrite[] = []
-  /** The states of logs after recent commits. An append to one of these logs asks the store nothing. */
-  readonly #heads = new Map<string, LogHead>()
+  /** Writes that need only this ask the store nothing. */
+  readonly #known = new Known()
   #isWriting = false
   #isClosed = false
 
@@ -146,7 +144,7 @@ class ReplayStore {
   async #settle(given: readonly WaitingWrite[]): Promise<void> {
     let batch = given
     for (let tries = 0; batch.length > 0; tries++) {
-      const failure = await this.#try(batch)
+      const failure = await this.#try(batch, tries === 0)
       if (failure === undefined) return
       if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
       for (const waiting of batch) waiting.failure = failure.cause
@@ -155,12 +153,15 @@ class ReplayStore {
     }
   }
 
-  /** Returns why nothing was written. Undefined if it was written and all works are settled. */
-  async #try(batch: readonly WaitingWrite[]): Promise<Unreached | undefined> {
+  /**
+   * Returns why nothing was written. Undefined if it was written and all works are settled. With `trusts`, the works may use what this
+   * process knows.
+   */
+  async #try(batch: readonly WaitingWrite[], trusts: boolean): Promise<Unreached | undefined> {
     try {
       const works = batch.map(({ work }) => work)
       const by = this.#remote.instance
-      const { pass, outcomes } = await this.#play(works, new Snapshot([], [], this.#heads))
+      const { pass, outcomes } = await this.#playToWrite(works, trusts)
       // A work whose caller has already got an error must not be written.
       if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
       // A work without reads and writes asks whether the store can be written.
@@ -199,7 +200,8 @@ class ReplayStore {
     for (let tries = 0; ; tries++) {
       try {
         const committed = await this.#remote.commit(commit)
-        this.#remember(commit, committed?.logs)
+        if (committed === undefined) this.#known.forget(commit)
+        else this.#known.wrote(commit, committed.version)
         for (const waiting of batch) waiting.isSent = committed !== undefined
         return committed !== undefined
       } catch (error) {
@@ -209,37 +211,29 @@ class ReplayStore {
     }
   }
 
-  /** Remembers the states of a commit's logs. A commit that was not written removes them, since they are unknown then. */
-  #remember({ seen, logs }: Commit, versions: ReadonlyMap<string, Version> | undefined): void {
-    for (const { log, version, head } of seen.logs) {
-      if (versions === undefined || head?.isSealed) this.#heads.delete(log)
-      else if (head !== undefined) this.#heads.set(log, { version, ...head })
-    }
-    for (const { log, isDeleted, entries, isSealed } of logs) {
-      const before = isDeleted ? 0 : this.#heads.get(log)?.length
-      const version = versions?.get(log)
-      this.#heads.delete(log)
-      if (isSealed || before === undefined || version === undefined) continue
-      this.#heads.set(log, { version, length: before + entries.length, isSealed })
-    }
-    for (const [oldest] of this.#heads) {
-      if (this.#heads.size <= MAX_HEADS) return
-      this.#heads.delete(oldest)
-    }
+  /** Runs works that may write. Without a write, no commit checks what this process knows, so the store answers all of it. */
+  async #playToWrite(works: readonly Work[], trusts: boolean): Promise<Played> {
+    const played = await this.#play(works, trusts ? this.#known : undefined)
+    const { pass, outcomes } = played
+    if (!pass.isTrusting || (pass.hasWritten && !outcomes.some(outcome => 'error' in outcome))) return played
+    return this.#play(works)
   }
 
   /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
-  async #play(works: readonly Work[], known = new Snapshot()): Promise<Played> {
+  async #play(works: readonly Work[], known?: Known): Promise<Played> {
     const now = this.#remote.now()
-    let snapshot = known
+    let snapshot = new Snapshot()
     for (let passes = 0; passes < MAX_PASSES; passes++) {
-      const pass = new Pass(snapshot, now)
+      const pass = new Pass(snapshot, now, known)
       const outcomes = works.map(work => pass.attempt(work))
-      // A work without questions still confirms that the store can be reached.
-      const isReached = passes > 0 || pass.hasWritten
+      // A work without questions still confirms that the store can be reached. One that trusts is confirmed later.
+      const isReached = passes > 0 || pass.hasWritten || pass.isTrusting
       if (!pass.hasMissed && isReached) return { pass, outcomes }
       const { asks } = pass
-      snapshot = new Snapshot(asks, await this.#look(asks))
+      const askedAt = performance.now()
+      const answers = await this.#look(asks)
+      known?.learn(asks, answers, askedAt)
+      snapshot = new Snapshot(asks, answers)
     }
     throw new Unreached(new Error('A transaction reads other data in every attempt'))
   }

@@ -12,7 +12,8 @@ export function recorded(store: Store): Recorded {
   const watch = (tx: Transaction): Transaction => {
     const get = (target: Transaction, name: keyof Transaction): unknown => {
       if (name === 'now') return target.now
-      const call = target[name] as (...values: unknown[]) => unknown
+      const call = target[name] as ((...values: unknown[]) => unknown) | undefined
+      if (call === undefined) return undefined
       return (...values: unknown[]) => {
         if (WRITES.has(name)) writes.push(JSON.stringify(values).slice(0, 10_000))
         return call.apply(target, values)

@@ -168,25 +168,29 @@ class Base {
 
   commit(commit: Commit): Committed | undefined {
     if (this.#done.has(commit.id)) return this.#done.get(commit.id)
-    const isDone = this.#store.transact(tx => this.#isAsSeen(tx, commit) && this.#write(tx, commit))
-    const committed = isDone ? { logs: new Map(this.#logs) } : undefined
+    const version = ++this.#last
+    const isDone = this.#store.transact(tx => this.#isAsSeen(tx, commit) && this.#write(tx, commit, version))
+    const committed = isDone ? { version } : undefined
     this.#done.set(commit.id, committed)
     const [oldest] = this.#done.keys()
     if (this.#done.size > REMEMBERED && oldest !== undefined) this.#done.delete(oldest)
     return committed
   }
 
-  #write(tx: Transaction, { documents, logs }: Commit): true {
+  #write(tx: Transaction, { documents, logs }: Commit, version: Version): true {
     for (const { collection, id, document, eviction } of documents) {
       if (document === undefined) tx.delete(collection, id)
-      else tx.put(collection, sent(document), eviction)
+      else {
+        tx.put(collection, sent(document), eviction)
+        this.#versions.set(tx.get(collection, id)!, version)
+      }
     }
     for (const { log, isDeleted, entries, isSealed } of logs) {
       if (isDeleted) {
         this.#logs.delete(log)
         tx.deleteLog(log)
       }
-      if (entries.length > 0 && !this.#logs.has(log)) this.#logs.set(log, ++this.#last)
+      if (entries.length > 0 && !this.#logs.has(log)) this.#logs.set(log, version)
       for (const [index, entry] of entries.entries()) {
         tx.append(log, entry, isSealed && index === entries.length - 1)
       }

@@ -15,7 +15,8 @@ function counting(store: Store): { readonly store: Store; count(): number } {
   const counted = (tx: Transaction): Transaction =>
     new Proxy(tx, {
       get(target, name: keyof Transaction) {
-        const value = target[name] as (...values: unknown[]) => unknown
+        const value = target[name] as ((...values: unknown[]) => unknown) | undefined
+        if (value === undefined) return undefined
         return (...values: unknown[]) => {
           const answer = value.apply(target, values)
           if (name === 'read') count += (answer as unknown[]).length

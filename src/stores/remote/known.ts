@@ -1,0 +1,172 @@
+/**
+ * What this process knows of a remote store without asking: the documents and the ends of logs that it wrote or saw last, and recent
+ * counts. A work may use it, since its commit checks all versions. If another process has changed something, the commit fails, and the
+ * work runs again on what the store answers.
+ *
+ * @module
+ */
+
+import type { Document } from '../store.ts'
+import type { Commit, LogHead, StoreAnswers, StoreQueries, StoreQuery, Version, Versioned } from './remote.ts'
+
+/** Most documents, logs and counts that are known, and most characters of the documents as JSON. */
+const MAX_KNOWN = 10_000
+const MAX_LENGTH = 8_000_000
+
+/** Most characters of a document that is remembered. */
+const MAX_DOCUMENT_LENGTH = 16_384
+
+/** Milliseconds after which a count is asked for again, so that the writes of other processes are in it. */
+const COUNT_MS = 250
+
+/** A remembered document, as JSON, since works must not share objects. */
+interface KnownDocument {
+  readonly text: string
+  readonly partition: string
+  readonly version: Version
+}
+
+/** A count, and when the store gave it. */
+interface KnownCount {
+  count: number
+  readonly at: number
+}
+
+/** The knowledge of one process. */
+export class Known {
+  readonly #documents = new Map<string, KnownDocument>()
+  readonly #heads = new Map<string, LogHead>()
+  readonly #counts = new Map<string, KnownCount>()
+  #length = 0
+
+  document(collection: string, id: string): Versioned | undefined {
+    const name = nameOf(collection, id)
+    const known = this.#documents.get(name)
+    if (known === undefined) return undefined
+    // The documents that nobody uses are forgotten first.
+    this.#documents.delete(name)
+    this.#documents.set(name, known)
+    return { document: JSON.parse(known.text) as Document, version: known.version }
+  }
+
+  /** The end of a log. */
+  head(log: string): LogHead | undefined {
+    return this.#heads.get(log)
+  }
+
+  /** A count that is not older than {@link COUNT_MS}. */
+  count(collection: string, partition: string | undefined): number | undefined {
+    const known = this.#counts.get(countOf(collection, partition))
+    return known !== undefined && performance.now() - known.at < COUNT_MS ? known.count : undefined
+  }
+
+  /** Remembers answers that were asked for at a time. */
+  learn(
+    asks: readonly StoreQuery[],
+    answers: readonly StoreAnswers[keyof StoreQueries][],
+    askedAt: number,
+  ): void {
+    for (const [index, ask] of asks.entries()) {
+      const answer = answers[index]
+      if (ask.what === 'count')
+        this.#setCount(countOf(ask.collection, ask.partition), { count: answer as number, at: askedAt })
+      if (ask.what !== 'get') continue
+      const found = answer as StoreAnswers['get']
+      if (found === undefined) this.#drop(nameOf(ask.collection, ask.id))
+      else this.#remember(ask.collection, found.document, found.version)
+    }
+  }
+
+  /** Remembers what a commit wrote, and what it has confirmed. */
+  wrote({ seen, documents, logs }: Commit, version: Version): void {
+    const existed = new Set<string>()
+    for (const { collection, id, version: before } of seen.documents)
+      if (before !== undefined) existed.add(nameOf(collection, id))
+    for (const { collection, id, document } of documents) {
+      const name = nameOf(collection, id)
+      const before = this.#documents.get(name)
+      if (document === undefined) {
+        if (before !== undefined) this.#addToCounts(collection, before.partition, -1)
+        this.#drop(name)
+      } else {
+        if (before === undefined && !existed.has(name)) this.#addToCounts(collection, document.partition, 1)
+        this.#remember(collection, document, version)
+      }
+    }
+    const versions = new Map(seen.logs.map(each => [each.log, each.version]))
+    for (const { log, version: before, head } of seen.logs) {
+      if (head?.isSealed) this.#heads.delete(log)
+      else if (head !== undefined) this.#setHead(log, { version: before, ...head })
+    }
+    for (const { log, isDeleted, entries, isSealed } of logs) {
+      const before = isDeleted ? 0 : this.#heads.get(log)?.length
+      this.#heads.delete(log)
+      // Nothing is added to a sealed log, so nobody asks for its end.
+      if (isSealed || before === undefined || entries.length === 0) continue
+      const isNew = isDeleted || versions.get(log) === undefined
+      const length = before + entries.length
+      this.#setHead(log, { version: isNew ? version : versions.get(log), length, isSealed })
+    }
+  }
+
+  /** Forgets what a commit has seen that was not written: something of it has changed. */
+  forget({ seen, documents, logs }: Commit): void {
+    for (const { collection, id } of [...seen.documents, ...documents]) this.#drop(nameOf(collection, id))
+    for (const { log } of [...seen.logs, ...logs]) this.#heads.delete(log)
+  }
+
+  #remember(collection: string, document: Document, version: Version): void {
+    const name = nameOf(collection, document.id)
+    this.#drop(name)
+    const { length } = JSON.stringify(document.value) ?? ''
+    if (length > MAX_DOCUMENT_LENGTH) return
+    const text = JSON.stringify(document)
+    this.#documents.set(name, { text, partition: document.partition, version })
+    this.#length += text.length
+    for (const [oldest] of this.#documents) {
+      if (this.#documents.size <= MAX_KNOWN && this.#length <= MAX_LENGTH) return
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(name: string): void {
+    this.#length -= this.#documents.get(name)?.text.length ?? 0
+    this.#documents.delete(name)
+  }
+
+  #setHead(log: string, head: LogHead): void {
+    this.#heads.delete(log)
+    this.#heads.set(log, head)
+    dropOldest(this.#heads)
+  }
+
+  #setCount(key: string, count: KnownCount): void {
+    this.#counts.delete(key)
+    this.#counts.set(key, count)
+    dropOldest(this.#counts)
+  }
+
+  #addToCounts(collection: string, partition: string, more: number): void {
+    for (const key of [countOf(collection, undefined), countOf(collection, partition)]) {
+      const known = this.#counts.get(key)
+      if (known !== undefined) known.count += more
+    }
+  }
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  if (map.size <= MAX_KNOWN) return
+  for (const [oldest] of map) {
+    map.delete(oldest)
+    return
+  }
+}
+
+/** One text for two names. JSON separates them unambiguously. */
+export function nameOf(collection: string, id: string): string {
+  return JSON.stringify([collection, id])
+}
+
+function countOf(collection: string, partition: string | undefined): string {
+  return nameOf(collection, partition === undefined ? '' : `p${partition}`)
+}
