@@ -7,7 +7,17 @@
  */
 
 import type { Document } from '../store.ts'
-import type { Commit, LogHead, StoreAnswers, StoreQueries, StoreQuery, Version, Versioned } from './remote.ts'
+import type {
+  Commit,
+  DocumentChange,
+  LogChange,
+  LogHead,
+  StoreAnswers,
+  StoreQueries,
+  StoreQuery,
+  Version,
+  Versioned,
+} from './remote.ts'
 
 /** Most documents, logs and counts that are known, and most characters of the documents as JSON. */
 const MAX_KNOWN = 10_000
@@ -67,46 +77,60 @@ export class Known {
     askedAt: number,
   ): void {
     for (const [index, ask] of asks.entries()) {
-      const answer = answers[index]
       if (ask.what === 'count')
-        this.#setCount(countOf(ask.collection, ask.partition), { count: answer as number, at: askedAt })
-      if (ask.what !== 'get') continue
-      const found = answer as StoreAnswers['get']
-      if (found === undefined) this.#drop(nameOf(ask.collection, ask.id))
-      else this.#remember(ask.collection, found.document, found.version)
+        this.#setCount(countOf(ask.collection, ask.partition), {
+          count: answers[index] as number,
+          at: askedAt,
+        })
+      else if (ask.what === 'get') this.#learnDocument(ask, answers[index] as StoreAnswers['get'])
     }
+  }
+
+  #learnDocument({ collection, id }: StoreQueries['get'], found: StoreAnswers['get']): void {
+    if (found === undefined) this.#drop(nameOf(collection, id))
+    else this.#remember(collection, found.document, found.version)
   }
 
   /** Remembers what a commit wrote, and what it has confirmed. */
   wrote({ seen, documents, logs }: Commit, version: Version): void {
-    const existed = new Set<string>()
-    for (const { collection, id, version: before } of seen.documents)
-      if (before !== undefined) existed.add(nameOf(collection, id))
-    for (const { collection, id, document } of documents) {
-      const name = nameOf(collection, id)
-      const before = this.#documents.get(name)
-      if (document === undefined) {
-        if (before !== undefined) this.#addToCounts(collection, before.partition, -1)
-        this.#drop(name)
-      } else {
-        if (before === undefined && !existed.has(name)) this.#addToCounts(collection, document.partition, 1)
-        this.#remember(collection, document, version)
-      }
+    const existed = new Set(
+      seen.documents.flatMap(({ collection, id, version: before }) =>
+        before === undefined ? [] : nameOf(collection, id),
+      ),
+    )
+    for (const change of documents) this.#wroteDocument(change, version, existed)
+    const heads = new Map(seen.logs.map(each => [each.log, each]))
+    for (const { log, version: before, head } of seen.logs)
+      if (head !== undefined) this.#setHead(log, { version: before, ...head })
+    for (const change of logs) this.#wroteLog(change, version, heads.get(change.log)?.version)
+  }
+
+  #wroteDocument(
+    { collection, id, document }: DocumentChange,
+    version: Version,
+    existed: ReadonlySet<string>,
+  ): void {
+    const name = nameOf(collection, id)
+    const before = this.#documents.get(name)
+    if (document === undefined) {
+      if (before !== undefined) this.#addToCounts(collection, before.partition, -1)
+      return this.#drop(name)
     }
-    const versions = new Map(seen.logs.map(each => [each.log, each.version]))
-    for (const { log, version: before, head } of seen.logs) {
-      if (head?.isSealed) this.#heads.delete(log)
-      else if (head !== undefined) this.#setHead(log, { version: before, ...head })
-    }
-    for (const { log, isDeleted, entries, isSealed } of logs) {
-      const before = isDeleted ? 0 : this.#heads.get(log)?.length
-      this.#heads.delete(log)
-      // Nothing is added to a sealed log, so nobody asks for its end.
-      if (isSealed || before === undefined || entries.length === 0) continue
-      const isNew = isDeleted || versions.get(log) === undefined
-      const length = before + entries.length
-      this.#setHead(log, { version: isNew ? version : versions.get(log), length, isSealed })
-    }
+    if (before === undefined && !existed.has(name)) this.#addToCounts(collection, document.partition, 1)
+    this.#remember(collection, document, version)
+  }
+
+  #wroteLog(
+    { log, isDeleted, entries, isSealed }: LogChange,
+    version: Version,
+    seen: Version | undefined,
+  ): void {
+    const before = isDeleted ? 0 : this.#heads.get(log)?.length
+    this.#heads.delete(log)
+    // Nothing is added to a sealed log, so nobody asks for its end.
+    if (isSealed || before === undefined || entries.length === 0) return
+    const length = before + entries.length
+    this.#setHead(log, { version: isDeleted ? version : (seen ?? version), length, isSealed })
   }
 
   /** Forgets what a commit has seen that was not written: something of it has changed. */

@@ -379,9 +379,9 @@ export class Pass implements Transaction {
 
   /** The end of a log, if it needs no question. Entries do, unless there is no log. */
   #knownHead(log: string, limit: number): StoreAnswers['log'] | undefined {
-    if (this.#new.has(log)) return NO_LOG
-    const head = limit === 0 ? this.#known?.head(log) : undefined
-    return head && { ...head, entries: [] }
+    const head = this.#known?.head(log)
+    if (head === undefined) return this.#new.has(log) ? NO_LOG : undefined
+    return limit === 0 ? { ...head, entries: [] } : undefined
   }
 
   #open(log: string): OwnLog {

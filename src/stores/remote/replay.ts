@@ -214,9 +214,7 @@ class ReplayStore {
   /** Runs works that may write. Without a write, no commit checks what this process knows, so the store answers all of it. */
   async #playToWrite(works: readonly Work[], trusts: boolean): Promise<Played> {
     const played = await this.#play(works, trusts ? this.#known : undefined)
-    const { pass, outcomes } = played
-    if (!pass.isTrusting || (pass.hasWritten && !outcomes.some(outcome => 'error' in outcome))) return played
-    return this.#play(works)
+    return played.pass.isTrusting && !played.pass.hasWritten ? this.#play(works) : played
   }
 
   /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
