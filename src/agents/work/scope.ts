@@ -148,8 +148,13 @@ export class Scope {
   async *#doOnce<E, T>(kind: WorkKind, path: string, work: AsyncGenerator<E, T>): AsyncGenerator<E, T> {
     const isStep = kind === 'step' ? 1 : 0
     const output = { text: '' }
-    const record = (end: Pick<DoneWork, 'value' | 'error'>) =>
-      this.work.record({ path, kind, ...end, ...(output.text !== '' && output) })
+    const doneWith = (end: Pick<DoneWork, 'value' | 'error'>): DoneWork => ({
+      ...{ path, kind, ...end },
+      ...(output.text !== '' && output),
+    })
+    // A finished step is never done again, so its record is stored before the next work begins.
+    const before = this.work.settled()
+    if (before !== undefined) await before
     let value: T
     this.#open++
     this.#openSteps += isStep
@@ -157,13 +162,14 @@ export class Scope {
       value = yield* isStep === 1 && this.work.isJournalled ? collectingText(work, output) : work
     } catch (error) {
       const code = isServableError(error) ? error.code : 'agent_failed'
-      await record({ error: { code, message: messageOf(error) } })
+      await this.work.record(doneWith({ error: { code, message: messageOf(error) } }))
       throw error
     } finally {
       this.#open--
       this.#openSteps -= isStep
     }
-    const kept = record({ value })
+    if (isStep === 1) this.work.recordStep(doneWith({ value }))
+    const kept = isStep === 1 ? undefined : this.work.record(doneWith({ value }))
     if (kept !== undefined) await kept
     return value
   }

@@ -39,8 +39,13 @@ export interface JournalEntry {
 
 /** Stores the work of a run as it is done, so that the run can go on if its process dies. */
 export interface Journal {
-  /** Resolves once the entry is stored. Rejects if another process has taken the run over. */
-  write(entry: JournalEntry): Promise<void>
+  /**
+   * Resolves once the entry is stored. Rejects if another process has taken the run over. With `mayWait` it is stored with later
+   * output, at the latest by `flush`; if the run ends before, it is not stored, and resolves.
+   */
+  write(entry: JournalEntry, mayWait?: boolean): Promise<void>
+  /** Stores what waits, now. */
+  flush(): void
 }
 
 /** A request with its answer. */
@@ -90,6 +95,8 @@ interface Shared {
   readonly journal: Journal | undefined
   /** Paths of states that the journal does not have yet. */
   readonly changed: Set<string>
+  /** A record that is not stored yet. The next work waits for it. */
+  pending: Promise<void> | undefined
 }
 
 /** How the work of a run is kept. */
@@ -205,23 +212,53 @@ export class RunWork implements WorkState {
     return done.get(path)?.kind ?? (request && (request.kind === 'question' ? 'ask' : 'tool'))
   }
 
-  /** Records completed work. Resolves once the journal has it, if there is one. Throws `run_too_large`. */
-  record({ value, ...done }: DoneWork): Promise<void> | undefined {
+  /**
+   * Records a completed step. The journal may store it later: the next work waits for that, and nothing else does. Throws
+   * `run_too_large`.
+   */
+  recordStep(done: DoneWork): void {
+    const all = this.#all()
+    const before = all.pending
+    const written = this.record(done, true)
+    if (written === undefined) return
+    const pending = Promise.all([before, written]).then(() => {})
+    // If nothing follows, the end of the run shows that it is another process's.
+    pending.catch(() => {})
+    all.pending = pending
+  }
+
+  /** Resolves once all records are stored; undefined if they are. Rejects if another process has taken the run over. */
+  settled(): Promise<void> | undefined {
+    const all = this.#all()
+    const { pending } = all
+    if (pending === undefined) return undefined
+    all.journal?.flush()
+    return pending.finally(() => {
+      if (all.pending === pending) all.pending = undefined
+    })
+  }
+
+  /**
+   * Records completed work. Resolves once the journal has it, if there is one. With `mayWait` the journal may store it later. Throws
+   * `run_too_large`.
+   */
+  record({ value, ...done }: DoneWork, mayWait = false): Promise<void> | undefined {
     const all = this.#all()
     if (all.done.size >= MAX_WORK) {
       throw new ServableError('run_too_large', `The run does more than ${MAX_WORK} pieces of named work`)
     }
     const kept = { ...done, value: asOfNow(value, all) }
     all.done.set(done.path, kept)
-    return this.#write({ done: kept })
+    return this.#write({ done: kept }, mayWait)
   }
 
-  #write(entry: JournalEntry): Promise<void> | undefined {
+  #write(entry: JournalEntry, mayWait = false): Promise<void> | undefined {
     const { journal, changed, states } = this.#all()
     if (journal === undefined) return undefined
     const news = [...changed].map(path => [path, states.get(path)] as const)
     changed.clear()
-    return journal.write(news.length === 0 ? entry : { ...entry, states: Object.fromEntries(news) })
+    const whole = news.length === 0 ? entry : { ...entry, states: Object.fromEntries(news) }
+    return journal.write(whole, mayWait)
   }
 
   /** The paths right below this one where work has begun before; undefined in a run that continues none. */
@@ -291,6 +328,7 @@ export class RunWork implements WorkState {
       begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
       ...{ isCut, emitted: new Set(emitted), emittedAt: begunIn(emitted), changed: new Set() },
+      pending: undefined,
     }
   }
 }

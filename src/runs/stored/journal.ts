@@ -202,15 +202,24 @@ export interface JournalOptions {
   readonly options: RunOptions
   /** The number of entries already in the journal. */
   readonly entries: number
-  /** Writes together with the run's output. */
-  keep(write: (tx: Transaction) => boolean): Promise<void>
+  /** Writes together with the run's output: with `mayWait` soon, or else now. */
+  keep(write: (tx: Transaction) => boolean, mayWait?: boolean): Promise<void>
+  /** Writes what waits, now. */
+  flush(): void
 }
 
 /**
  * Makes the journal of a run. If an entry is not JSON or exceeds the limit, the journal ends: the run continues but cannot go on
  * later.
  */
-export function createJournal({ id, instance, options, entries, keep }: JournalOptions): StoredJournal {
+export function createJournal({
+  id,
+  instance,
+  options,
+  entries,
+  keep,
+  flush,
+}: JournalOptions): StoredJournal {
   let count = entries
   let length = 0
   let hasEnded = false
@@ -228,7 +237,8 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
     get most() {
       return count
     },
-    async write(entry) {
+    flush,
+    async write(entry, mayWait) {
       if (hasEnded) return
       const json = jsonOf(entry)
       if (json === undefined) {
@@ -245,7 +255,7 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
         if (!isOurs(tx)) return false
         tx.put(JOURNAL, { id: entryId(id, at), partition: id, at, tags: {}, value }, { thing: id })
         return true
-      })
+      }, mayWait)
     },
   }
 }

@@ -63,6 +63,7 @@ export class LiveRun {
     this.#options = options
     this.watch = createWatch(options.settings.maxFollowers, {
       onCount: count => this.#onFollowers(count),
+      onReader: () => this.#writing.flush(),
       // If its end could not be written, others end it.
       tellsAll: () => !this.#hasEnded,
     })
@@ -101,7 +102,7 @@ export class LiveRun {
    */
   async waited(signal: AbortSignal): Promise<RunRecord | undefined> {
     if (signal.aborted) return undefined
-    this.watch.attach()
+    this.watch.attach(false)
     try {
       await this.#writing.tried({ signal })
       return this.#record
@@ -109,12 +110,17 @@ export class LiveRun {
       if (signal.aborted) return undefined
       throw error
     } finally {
-      this.watch.detach()
+      this.watch.detach(false)
     }
   }
 
   /** Writes something together with the run's output, while it is at work. */
-  readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
+  readonly keep: LogWriting['keep'] = (write, mayWait) => this.#writing.keep(write, mayWait)
+
+  /** Writes what waits, now. */
+  flush(): void {
+    this.#writing.flush()
+  }
 
   #work(): LogWriting {
     const {
@@ -147,9 +153,10 @@ export class LiveRun {
       length: before?.length,
       ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
-      finish: (tx, event, result, fold) => {
+      finish: (tx, event, result, { fold, writeNotes }) => {
         this.#record = undefined
-        if (this.#isLeft && leave(tx)) return
+        // The next worker needs what was done.
+        if (this.#isLeft && writeNotes(tx) && leave(tx)) return
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)

@@ -86,20 +86,27 @@ export class LocalWork {
     const { target, input, owner, isBackground, secrets = [], continues, transport } = request
     const { leavesExpired: keepsJournal = false, onEnded } = this.#options
     const options = { ...request.options, runId: id }
-    const keep = async (write: (tx: Transaction) => boolean) => {
+    const keep: LiveRun['keep'] = async (write, mayWait) => {
       // The servable may be called, and write to its journal, before there is a live run.
       await undefined
-      return live.keep(write)
+      return live.keep(write, mayWait)
     }
+    const flush = () => void Promise.resolve().then(() => live.flush())
     const journal = isJournalled
-      ? createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep })
+      ? createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep, flush })
       : undefined
     const caller = {
       ...{ isStored: true, transport, secrets: () => secrets, ...(continues && { continues }), cut },
       ...(journal && { journal }),
     }
     const run = startRun(target, input, options, this.#settings, caller)
-    if (isJournalled) run.onRetire = async () => this.#retire(id, instance)
+    if (isJournalled) {
+      run.onRetire = async () => {
+        // The next worker needs the work that is done.
+        await live.keep(() => true).catch(() => {})
+        return this.#retire(id, instance)
+      }
+    }
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,

@@ -21,6 +21,9 @@ import type { WorkingRuns } from './working.ts'
 const MAX_BUFFERED = 256
 const MAX_BUFFERED_LENGTH = 1_048_576
 
+/** Milliseconds after a write on a remote store in which events are gathered: each commit is a message, and costs the database. */
+const REMOTE_GATHER_MS = 20
+
 /** Milliseconds for which a run goes on while its events cannot be written. Then it fails. */
 const APPEND_PATIENCE_MS = 10_000
 
@@ -34,7 +37,7 @@ export interface LogWriterOptions {
   /** Name of the log. */
   readonly log: string
   /** The followers of the log. */
-  readonly watch: Pick<Watch, 'changed' | 'recent'>
+  readonly watch: Pick<Watch, 'changed' | 'recent' | 'readers'>
   /** The most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
@@ -42,7 +45,7 @@ export interface LogWriterOptions {
   readonly working: WorkingRuns | undefined
   /**
    * Milliseconds for which the events after one may wait, to be written together. Default: 0, the end of the turn of the event
-   * loop.
+   * loop; on a remote store 20.
    */
   readonly gatherMs?: number | undefined
   /** Stores the files of the run; undefined if they stay in its events. */
@@ -57,11 +60,24 @@ export interface LogWriterOptions {
   encode(event: RunEvent): readonly string[]
   /**
    * Writes the end, in one transaction with the events that are still to be written. Called again if that fails. `result` is set
-   * unless the run failed. `fold` has folded all its events.
+   * unless the run failed.
    */
-  finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined, fold: Fold): void
+  finish(
+    tx: Transaction,
+    event: FinishEvent | ErrorEvent,
+    result: RunResult | undefined,
+    written: WrittenRun,
+  ): void
   /** Called once for an end that cannot be written. The write is retried until it succeeds. */
   onStuck(error: unknown): void
+}
+
+/** What was written of a run, or could be, when it ends. */
+export interface WrittenRun {
+  /** It has folded all events. */
+  readonly fold: Fold
+  /** Writes the notes that waited, which an end makes needless. Returns false if the run is no longer this process's. */
+  writeNotes(tx: Transaction): boolean
 }
 
 /** The writing of a log. */
@@ -75,9 +91,12 @@ export interface LogWriting {
   tried(patience?: { readonly withinMs?: number; readonly signal?: AbortSignal }): Promise<void>
   /**
    * Writes something beside the log, in one transaction with all output of the run until now. `write` returns false if the run is
-   * no longer this process's. Does nothing once the run has ended. Rejects if it cannot be written.
+   * no longer this process's. Does nothing once the run has ended. Rejects if it cannot be written. With `mayWait` it is gathered with
+   * the events, or until `flush`. If the run ends before, it is not written, and resolves.
    */
-  keep(write: (tx: Transaction) => boolean): Promise<void>
+  keep(write: (tx: Transaction) => boolean, mayWait?: boolean): Promise<void>
+  /** Writes what waits, now. */
+  flush(): void
 }
 
 /** A write beside the log. */
@@ -85,6 +104,9 @@ interface Note {
   readonly write: (tx: Transaction) => boolean
   readonly written: ReturnType<typeof deferred<void>>
 }
+
+/** The notes that waited when the run ended. */
+type LeftNotes = readonly Pick<Note, 'write'>[]
 
 /** A caller that waits for an end to be stored. */
 interface Trier {
@@ -111,8 +133,10 @@ class LogWriter implements LogWriting {
   /** Whether a failed write may have succeeded, so that the log may have more entries. */
   #isUnsure = false
   #notes: Note[] = []
+  /** Whether what waits is written now. */
+  #isUrgent = false
   #isWriting = false
-  /** Runs until the end of the turn of the event loop in which something was written. */
+  /** Runs while events are gathered: after a write, or since the first event that nobody reads. */
   #turn: ReturnType<typeof setTimeout> | undefined
   /** Whether the run is not read until its output is written. */
   #isPaused = false
@@ -155,14 +179,20 @@ class LogWriter implements LogWriting {
     }
   }
 
-  keep(write: Note['write']): Promise<void> {
+  keep(write: Note['write'], mayWait = false): Promise<void> {
     if (this.#run.hasEnded) return Promise.resolve()
     const written = deferred<void>()
     this.#notes.push({ write, written })
     // Nobody may wait for it if the run has failed.
     written.promise.catch(() => {})
-    if (!this.#isWriting) this.#write()
+    if (mayWait) this.#goOn()
+    else this.flush()
     return written.promise
+  }
+
+  flush(): void {
+    this.#isUrgent = this.#buffer.length > 0 || this.#notes.length > 0
+    this.#goOn()
   }
 
   /** Takes an event, and returns whether to read on. Bound, as a callback of the run. */
@@ -218,14 +248,36 @@ class LogWriter implements LogWriting {
   /**
    * An event is written at once. The ones that follow in the same turn of the event loop are written together at the end of the
    * turn. So a model's tokens do not wait, and a burst costs one transaction and wakes its readers once. With `gatherMs`, they
-   * and later events wait that long. While a write is under way, new events wait for it.
+   * and later events wait that long. On a remote store, events wait also before the first write if nobody here reads them. While a
+   * write is under way, new events wait for it.
    */
   #goOn(): void {
     if (this.#isWriting) return
     if (this.#end !== undefined) return this.#store(this.#end)
     if (this.#buffer.length === 0 && this.#notes.length === 0) return
-    const isDue = this.#turn === undefined || this.#notes.length > 0
-    if (isDue || this.#isBufferFull) this.#write()
+    if (this.#isUrgent || this.#isBufferFull) this.#write()
+    else if (this.#turn === undefined) this.#begin()
+  }
+
+  /** Writes the first events after a while, or gathers them. */
+  #begin(): void {
+    const { store, watch } = this.#options
+    if (store.isRemote && watch.readers === 0) this.#gather()
+    else this.#write()
+  }
+
+  /** Gathers events, and then writes them. */
+  #gather(): void {
+    this.#turn ??= setTimeout(() => {
+      this.#turn = undefined
+      this.#isUrgent = this.#buffer.length > 0 || this.#notes.length > 0
+      this.#goOn()
+    }, this.#gatherMs)
+  }
+
+  get #gatherMs(): number {
+    const { gatherMs, store } = this.#options
+    return gatherMs ?? (store.isRemote ? REMOTE_GATHER_MS : 0)
   }
 
   get #isBufferFull(): boolean {
@@ -238,6 +290,7 @@ class LogWriter implements LogWriting {
     this.#buffer = []
     this.#bufferedLength = 0
     this.#notes = []
+    this.#isUrgent = false
     let written: Soon<readonly StoredLogEntry[] | undefined>
     const work = (tx: Transaction) => {
       this.#isLost = this.#options.isOurs?.(tx) === false
@@ -250,17 +303,14 @@ class LogWriter implements LogWriting {
     }
     if (!(written instanceof Promise)) {
       this.#wrote(written, notes)
-      this.#turn ??= setTimeout(() => {
-        this.#turn = undefined
-        this.#goOn()
-      }, this.#options.gatherMs ?? 0)
-      return
+      return this.#gather()
     }
     this.#isWriting = true
     void written.then(
       appended => {
         this.#isWriting = false
         this.#wrote(appended, notes)
+        if (this.#gatherMs > 0) this.#gather()
         this.#readOn()
       },
       error => {
@@ -331,12 +381,13 @@ class LogWriter implements LogWriting {
 
   #store(event: FinishEvent | ErrorEvent): void {
     if (this.#turn !== undefined) clearTimeout(this.#turn)
-    for (const { written } of this.#notes.splice(0)) written.resolve()
+    const notes = this.#notes.splice(0)
+    for (const { written } of notes) written.resolve()
     this.#isWriting = true
-    void this.#storeUntilItIs(event)
+    void this.#storeUntilItIs(event, notes)
   }
 
-  async #storeUntilItIs(own: FinishEvent | ErrorEvent): Promise<void> {
+  async #storeUntilItIs(own: FinishEvent | ErrorEvent, notes: LeftNotes): Promise<void> {
     const { store, finish, watch } = this.#options
     const { id, durationMs } = this.#run
     let event = own
@@ -345,7 +396,11 @@ class LogWriter implements LogWriting {
       // The log already has one more entry, which is the end.
       if (this.#done(tx) > this.#buffer.length) return
       if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
-      finish(tx, event, result, this.#fold)
+      finish(tx, event, result, written)
+    }
+    const written: WrittenRun = {
+      fold: this.#fold,
+      writeNotes: tx => notes.every(note => note.write(tx)),
     }
     let isOver = false
     for (let tries = 0; !isOver; tries++) {

@@ -12,16 +12,20 @@ export interface Watch {
   tellsAll(): boolean
   /** The number of followers. */
   readonly followers: number
+  /** The number of followers that read each entry. Others wait for the end alone. */
+  readonly readers: number
   /** Adds a follower. Throws `too_many_followers`. */
-  attach(): void
+  attach(isReader?: boolean): void
   /** Removes a follower. */
-  detach(): void
+  detach(isReader?: boolean): void
 }
 
 /** The options of a watch. */
 export interface WatchOptions {
   /** Called with every change of the count. */
   readonly onCount?: (followers: number) => void
+  /** Called when a follower begins to read. */
+  readonly onReader?: () => void
   /** Whether `changed` reports every entry; if not, others may write into the log without notice. Default: true. */
   readonly tellsAll?: () => boolean
 }
@@ -29,9 +33,10 @@ export interface WatchOptions {
 /** Makes a {@link Watch}, which counts followers. */
 export function createWatch(
   maxFollowers: number,
-  { onCount = () => {}, tellsAll = () => true }: WatchOptions = {},
+  { onCount = () => {}, onReader = () => {}, tellsAll = () => true }: WatchOptions = {},
 ): Watch {
   let followers = 0
+  let readers = 0
   return {
     changed: createWake(),
     recent: new Recent(),
@@ -39,13 +44,19 @@ export function createWatch(
     get followers() {
       return followers
     },
-    attach() {
+    get readers() {
+      return readers
+    },
+    attach(isReader = true) {
       if (followers >= maxFollowers) {
         throw new ServableError('too_many_followers', `There are already ${maxFollowers} followers`)
       }
+      if (isReader) readers++
       onCount(++followers)
+      if (isReader) onReader()
     },
-    detach() {
+    detach(isReader = true) {
+      if (isReader) readers--
       onCount(--followers)
     },
   }

@@ -142,7 +142,7 @@ export class LiveTask {
         keepUp(entries.length)
         return entries.map(entry => JSON.stringify(entry))
       },
-      finish: (tx, event, result, fold) => {
+      finish: (tx, event, result, { fold }) => {
         this.#outcome = { event, result, fold }
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const waits = isWaiting(event) ? this.#run.waiting : undefined
