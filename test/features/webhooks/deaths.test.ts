@@ -1,5 +1,6 @@
-/** Deliveries of which processes die. */
+/** Deliveries of which processes die, and clocks that differ. */
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { deferred } from '../../../src/base/wake.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
 import { eventually } from '../../eventually.ts'
 import { delivering } from './kit.ts'
@@ -90,6 +91,63 @@ it('is no death that a process closes', async () => {
   receiver.way = 'take'
   const { deliveries } = await enter()
   await eventually(async () => expect(await deliveries()).toMatchObject([{ status: 'delivered', tries: 1 }]))
+})
+
+it('is left to another process whose clock is a little ahead', async () => {
+  const pass = stopped()
+  // A claim lasts longer than any wait for the next try.
+  const { enter, receiver } = await delivering({ timeoutMs: 15_000, retryMs: 1000, maxRetryMs: 1000 })
+  receiver.way = 'hold'
+  const ahead = await enter()
+  pass(50)
+  const first = await ahead.test()
+  await eventually(() => expect(receiver.got).toEqual([first]))
+  pass(-50)
+  const behind = await enter()
+  const second = await behind.test()
+  await eventually(() => expect(receiver.got).toContain(second))
+  expect(receiver.got).toEqual([first, second])
+})
+
+it('is left to the process that has claimed it, however late the store answers', async () => {
+  const pass = stopped()
+  const { enter, receiver } = await delivering()
+  receiver.way = 'fail'
+  const first = await enter()
+  const id = await first.test()
+  await eventually(async () => expect(await first.deliveries()).toMatchObject([{ tries: 1 }]))
+  first.die()
+  pass(HOUR)
+  receiver.way = 'take'
+  const { promise, resolve } = deferred<void>()
+  await enter({}, { isBroken: false, answers: promise })
+  const other = await (await enter()).test()
+  await eventually(() => expect(receiver.got).toContain(other))
+  expect(receiver.got).toEqual([id, other])
+  resolve()
+  await eventually(() => expect(receiver.got).toEqual([id, other, id]))
+})
+
+it('waits for its next try, but not for a clock that has been set back to catch up', async () => {
+  const pass = stopped()
+  const { enter, receiver } = await delivering()
+  receiver.way = 'fail'
+  const { test, deliveries } = await enter()
+  const id = await test()
+  await eventually(async () => expect(await deliveries()).toMatchObject([{ tries: 1, responseStatus: 500 }]))
+  receiver.way = 'hold'
+  for (const back of [0, HOUR]) {
+    pass(-back)
+    await enter()
+  }
+  expect(receiver.got).toEqual([id])
+  // Longer than any wait.
+  pass(-24 * HOUR)
+  await enter()
+  await eventually(() => expect(receiver.got).toEqual([id, id]))
+  const other = await (await enter()).test()
+  await eventually(() => expect(receiver.got).toContain(other))
+  expect(receiver.got).toEqual([id, id, other])
 })
 
 it('costs no commit and no row more than without that', async () => {

@@ -21,6 +21,12 @@ import { watched } from '../sessions/service.ts'
 
 export const secret = btoa('x'.repeat(32))
 
+/** How the store of a process is: it throws, or its writes answer late. */
+interface StoreState {
+  isBroken: boolean
+  readonly answers?: Promise<void>
+}
+
 /** A process of the service. */
 export interface Running {
   readonly ask: (path: string, init?: RequestInit) => Promise<Response>
@@ -60,7 +66,7 @@ export async function delivering(options: WebhooksOptions = {}, kept = memorySto
       for (const response of held) response.writeHead(200).end()
     },
     /** Resolves once the process has looked for what is due. */
-    async enter(more: WebhooksOptions = {}, state = { isBroken: false }): Promise<Running> {
+    async enter(more: WebhooksOptions = {}, state: StoreState = { isBroken: false }): Promise<Running> {
       let writes = 0
       const store: Store = {
         ...inner,
@@ -70,7 +76,7 @@ export async function delivering(options: WebhooksOptions = {}, kept = memorySto
             throw new Error('no disk')
           }
           writes++
-          return inner.write(tx => {
+          const written = inner.write(tx => {
             const before = costs.rows
             const counted = bound(tx)
             const result = work({
@@ -87,6 +93,7 @@ export async function delivering(options: WebhooksOptions = {}, kept = memorySto
             if (costs.rows > before) costs.commits++
             return result
           }, patienceMs)
+          return state.answers === undefined ? written : state.answers.then(() => written)
         },
       }
       const handler = createHandler({
