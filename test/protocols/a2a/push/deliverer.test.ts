@@ -14,13 +14,13 @@ const PLACES = 24
 
 const status = { state: 'working', timestamp: '2026-01-01T00:00:00.000Z' } as const
 
-function addTask(tx: Transaction, id: string, url = 'https://receiver.example'): void {
+function addTask(tx: Transaction, id: string): void {
   const task: StoredTask = {
     ...{ id, contextId: 'context', status, agent: 'clerk', owner: null, isAtWork: true },
     ...{ instance: 'this', turns: 1 },
   }
   tx.put(TASKS, toDocument(task))
-  const config = { id: 'c', url, version: '1.0' } as const
+  const config = { id: 'c', url: 'https://receiver.example', version: '1.0' } as const
   addPush(tx, id, config, { seq: 0, max: 1, client: undefined })
 }
 
