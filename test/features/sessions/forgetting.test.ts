@@ -20,6 +20,16 @@ const STORES: readonly (readonly [string, () => Kept])[] = [
   ['SQLite', inSqlite],
 ]
 
+/** Deleting asks every plugin, and this one answers when it is let. */
+function slowly() {
+  const [deleting, goOn] = [deferred<void>(), deferred<void>()]
+  const forget = () => {
+    deleting.resolve()
+    return goOn.promise.then(() => false)
+  }
+  return { slow: asPlugin({ name: 'slow', mount: () => ({ forget }) }), deleting, goOn }
+}
+
 /** Leaves traces of a user in every part of the service. */
 async function live(
   { ask, say, send }: Service,
@@ -172,19 +182,7 @@ describe('a run at work', () => {
 
   it('that begins during the deletion waits, and has a session of its own', async () => {
     const kept = inMemory()
-    const deleting = deferred<void>()
-    const goOn = deferred<void>()
-    // Deleting asks every plugin.
-    const slow = asPlugin({
-      name: 'slow',
-      mount: () => ({
-        async forget() {
-          deleting.resolve()
-          await goOn.promise
-          return false
-        },
-      }),
-    })
+    const { slow, deleting, goOn } = slowly()
     const it = service(kept, { plugins: [sessions(), slow] })
     await it.say('OLD', 's', { user: 'ada' })
     await it.say('OLD', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
@@ -263,17 +261,7 @@ describe('a session that is deleted', () => {
 
   it('is left alone where another run has it by now', async () => {
     const kept = inMemory()
-    const [deleting, goOn] = [deferred<void>(), deferred<void>()]
-    const slow = asPlugin({
-      name: 'slow',
-      mount: () => ({
-        async forget() {
-          deleting.resolve()
-          await goOn.promise
-          return false
-        },
-      }),
-    })
+    const { slow, deleting, goOn } = slowly()
     const [dead, other] = [service(kept, { plugins: [sessions(), slow] }), service(kept)]
     await other.say('one', 's', { user })
     const deletion = dead.ask('DELETE', path, { user })
