@@ -8,7 +8,7 @@ import {
   webhooks,
 } from '../../../src/features/webhooks/plugin.ts'
 import { createHandler, type LogEntry } from '../../../src/index.ts'
-import { beginLife, type End } from '../../../src/runs/life.ts'
+import { beginLife } from '../../../src/runs/life.ts'
 import { localState } from '../../../src/runs/stored/local-state.ts'
 import { bound } from '../../../src/stores/bound.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
@@ -28,16 +28,7 @@ interface StoreState {
 }
 
 /** A process of the service. */
-export interface Running {
-  readonly ask: (path: string, init?: RequestInit) => Promise<Response>
-  /** Sends a test. Gives the id of its delivery. */
-  readonly test: () => Promise<string>
-  /** The deliveries of the subscription `crm`. */
-  readonly deliveries: () => Promise<WebhookDelivery[]>
-  /** Its store is gone: it neither reads nor writes any more. */
-  readonly die: () => void
-  readonly close: End
-}
+export type Running = Awaited<ReturnType<Awaited<ReturnType<typeof delivering>>['enter']>>
 
 /** A store and a receiver, for any number of processes. */
 export async function delivering(options: WebhooksOptions = {}, kept = memoryStore() as unknown as Store) {
@@ -66,7 +57,7 @@ export async function delivering(options: WebhooksOptions = {}, kept = memorySto
       for (const response of held) response.writeHead(200).end()
     },
     /** Resolves once the process has looked for what is due. */
-    async enter(more: WebhooksOptions = {}, state: StoreState = { isBroken: false }): Promise<Running> {
+    async enter(more: WebhooksOptions = {}, state: StoreState = { isBroken: false }) {
       let writes = 0
       const store: Store = {
         ...inner,
@@ -110,9 +101,13 @@ export async function delivering(options: WebhooksOptions = {}, kept = memorySto
       await eventually(() => expect(writes).toBeGreaterThan(0))
       return {
         ask,
-        test: async () => (await (await ask('admin/webhooks/crm/test', jsonRequest({}))).json()).id,
-        deliveries: async () =>
+        /** Sends a test. Gives the id of its delivery. */
+        test: async (): Promise<string> =>
+          (await (await ask('admin/webhooks/crm/test', jsonRequest({}))).json()).id,
+        /** Those of the subscription `crm`. */
+        deliveries: async (): Promise<WebhookDelivery[]> =>
           (await (await ask('admin/webhooks/crm/deliveries?limit=100')).json()).deliveries,
+        /** It writes nothing any more. */
         die() {
           state.isBroken = true
         },
