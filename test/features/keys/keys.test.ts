@@ -188,10 +188,10 @@ describe('a state that fails', () => {
   })
 })
 
-/** A store in memory, with the number of reads that look for a key. They answer when `held` lets them. */
+/** A store in memory, with the number of reads that look for a key. They answer when `held` lets them, and `as` for every id. */
 function counted() {
   const inner = memoryStore()
-  const asked = { reads: 0, held: Promise.resolve() }
+  const asked = { reads: 0, held: Promise.resolve(), as: '' }
   const store: Store = Object.assign(Object.create(inner), {
     async read<T>(work: Parameters<typeof inner.read<T>>[0]) {
       let isOfKeys = false
@@ -201,7 +201,7 @@ function counted() {
           ...each,
           get(collection, id) {
             isOfKeys ||= collection === 'caller-key'
-            return each.get(collection, id)
+            return each.get(collection, (isOfKeys && asked.as) || id)
           },
         })
       })
@@ -215,17 +215,23 @@ function counted() {
 }
 
 describe('what a process remembers', () => {
-  it('is bounded, whatever clients send', async () => {
+  it.each([
+    ['10,000 keys', 10_000],
+    ['1000 ids that have none', 1000],
+  ])('is up to %s, whatever clients send', async (_, most) => {
     const { store, asked } = counted()
-    const { run } = service({ cacheMs: 300_000 }, { store })
-    const keys = Array.from({ length: 3000 }, () => createKey(createId()))
-    for (const key of keys) expect(await run(key)).toBe(401)
-    const readsFor = async (key: string) => {
+    const { issue, run } = service({ cacheMs: 300_000 }, { store })
+    if (most === 10_000) asked.as = (await issue()).id
+    asked.reads = 0
+    const keys = Array.from({ length: most + 1 }, () => createKey(createId()))
+    for (const key of keys) await run(key)
+    const readsFor = async (key: string | undefined) => {
       asked.reads = 0
-      await run(key)
+      expect(await run(key!)).toBe(401)
       return asked.reads
     }
-    expect([await readsFor(keys.at(-1)!), await readsFor(keys[0]!)]).toEqual([0, 1])
+    expect(asked.reads).toBe(most + 1)
+    expect([await readsFor(keys.at(-1)), await readsFor(keys[1]), await readsFor(keys[0])]).toEqual([0, 0, 1])
   })
 
   it('costs the state one question for many requests, of keys that there are and that there are not', async () => {

@@ -1,15 +1,13 @@
 /** What is left of an owner, and of a session, once it is deleted. */
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deferred } from '../../../src/base/wake.ts'
 import { asPlugin } from '../../../src/core/built-in.ts'
-import { ENDING_TRANSACTIONS } from '../../../src/features/sessions/ending.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import type { Turn } from '../../../src/index.ts'
 import { logOf } from '../../../src/protocols/a2a/tasks/task-body.ts'
 import { forgetTask, type StoredTask, TASKS } from '../../../src/protocols/a2a/tasks/task-record.ts'
-import { LEASE_MS, type SessionSettings } from '../../../src/runs/sessions/session-record.ts'
-import { enterSession, keepSession, leaveSession } from '../../../src/runs/sessions/session-turns.ts'
+import { LEASE_MS } from '../../../src/runs/sessions/session-record.ts'
 import { newRun } from '../../../src/runs/stored/new-run.ts'
 import { RUNS, type StoredRun, toDocument } from '../../../src/runs/stored/record.ts'
 import { forgetRun } from '../../../src/runs/stored/retention.ts'
@@ -21,6 +19,16 @@ const STORES: readonly (readonly [string, () => Kept])[] = [
   ['memory', inMemory],
   ['SQLite', inSqlite],
 ]
+
+/** Deleting asks every plugin, and this one answers when it is let. */
+function slowly() {
+  const [deleting, goOn] = [deferred<void>(), deferred<void>()]
+  const forget = () => {
+    deleting.resolve()
+    return goOn.promise.then(() => false)
+  }
+  return { slow: asPlugin({ name: 'slow', mount: () => ({ forget }) }), deleting, goOn }
+}
 
 /** Leaves traces of a user in every part of the service. */
 async function live(
@@ -174,19 +182,7 @@ describe('a run at work', () => {
 
   it('that begins during the deletion waits, and has a session of its own', async () => {
     const kept = inMemory()
-    const deleting = deferred<void>()
-    const goOn = deferred<void>()
-    // Deleting asks every plugin.
-    const slow = asPlugin({
-      name: 'slow',
-      mount: () => ({
-        async forget() {
-          deleting.resolve()
-          await goOn.promise
-          return false
-        },
-      }),
-    })
+    const { slow, deleting, goOn } = slowly()
     const it = service(kept, { plugins: [sessions(), slow] })
     await it.say('OLD', 's', { user: 'ada' })
     await it.say('OLD', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
@@ -241,46 +237,45 @@ describe('a run at work', () => {
 })
 
 describe('a session that is deleted', () => {
-  const key = { owner: 'ada', place: ['agent:a'], sessionId: 's' }
-  const settings: SessionSettings = {
-    ...{ maxSessions: 10, maxSessionMessages: 10, maxSessionLength: 1000, sessionRetentionMs: 600_000 },
-    ...{ maxTurns: 10, maxLength: 10_000, concurrency: 'queue', compacts: false },
-  }
-  const turn = (runId: string): Turn => ({
-    ...{ runId, kind: 'agent', name: 'a', input: 'MARKER', status: 'running', at: 1 },
-  })
-
-  it('is not brought back by a run that was thought dead', () => {
+  const path = '/api/agents/talks/sessions/s'
+  const user = 'ada'
+  /** The claims of the process before have run out. */
+  const outlive = () => vi.setSystemTime(Date.now() + LEASE_MS + 1)
+  beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { state, all } = inMemory()
-    const store = state.store as NearStore
-    store.write(tx => enterSession(tx, key, turn('dead'), settings))
-    store.write(tx => enterSession(tx, key, turn('queued'), settings))
-    vi.setSystemTime(Date.now() + LEASE_MS + 1)
-    expect(store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))?.place).toBe(0)
-    expect(store.write(tx => ENDING_TRANSACTIONS.writes.end(tx, key, 'me'))).toBe(true)
-    expect(store.write(tx => keepSession(tx, key, 'dead', settings))).toBe(false)
-    const end = { ...turn('dead'), status: 'completed', text: 'MARKER' } as const
-    store.write(tx => leaveSession(tx, key, end, undefined, settings))
-    store.write(tx => leaveSession(tx, key, turn('queued'), undefined, settings))
-    expect(all()).not.toContain('MARKER')
-    expect(all()).not.toContain('ada')
   })
 
-  it('is left alone where another run has it by now', () => {
-    vi.useFakeTimers({ toFake: ['Date'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { state, all } = inMemory()
-    const store = state.store as NearStore
-    store.write(tx => enterSession(tx, key, turn('one'), settings))
-    store.write(tx => leaveSession(tx, key, { ...turn('one'), status: 'completed' }, undefined, settings))
-    store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))
-    vi.setSystemTime(Date.now() + LEASE_MS + 1)
-    store.write(tx => enterSession(tx, key, turn('two'), settings))
-    expect(store.write(tx => ENDING_TRANSACTIONS.writes.end(tx, key, 'me'))).toBe(false)
-    expect(() => store.write(tx => ENDING_TRANSACTIONS.writes.claim(tx, key, 'me', false))).toThrow()
-    expect(all()).toContain('MARKER')
+  it('is not brought back by a run that was thought dead', async () => {
+    const kept = inMemory()
+    const [dead, other] = [service(kept), service(kept)]
+    const open = dead.gate('g')
+    const run = dead.say('waits g', 's', { user })
+    await eventually(() => expect(kept.all()).toContain('waits g'))
+    outlive()
+    expect((await other.ask('DELETE', path, { user })).status).toBe(204)
+    open()
+    await run
+    for (const mark of ['waits g', 'ada']) expect(kept.all()).not.toContain(mark)
+  })
+
+  it('is left alone where another run has it by now', async () => {
+    const kept = inMemory()
+    const { slow, deleting, goOn } = slowly()
+    const [dead, other] = [service(kept, { plugins: [sessions(), slow] }), service(kept)]
+    await other.say('one', 's', { user })
+    const deletion = dead.ask('DELETE', path, { user })
+    await deleting.promise
+    outlive()
+    const open = other.gate('g')
+    const run = other.say('waits g', 's', { user })
+    await eventually(() => expect(kept.all()).toContain('waits g'))
+    goOn.resolve()
+    const { status, json } = await deletion
+    expect([status, json().code]).toEqual([409, 'session_busy'])
+    open()
+    await run
+    expect(kept.all()).toContain('waits g')
   })
 })
 

@@ -1,24 +1,25 @@
 /** A service whose sessions are each in a store of their own, as with Durable Objects, in this process. */
+import type { BuiltIn } from '../../../src/core/built-in.ts'
 import type { HostedState } from '../../../src/core/hosted.ts'
 import { noState } from '../../../src/core/no-state.ts'
 import { localCalls, type Transactions } from '../../../src/core/transaction-calls.ts'
-import { SESSION_SERVICE_TRANSACTIONS } from '../../../src/features/sessions/transactions.ts'
 import { createHandler, type LogEntry, memoryState } from '../../../src/index.ts'
 import { SESSIONS_IN_STATE } from '../../../src/runs/sessions/session-storage.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { sessionsOptions } from '../../contracts/sessions/service.ts'
 import { untyped } from '../../support.ts'
 
-const KEEPERS: Readonly<Record<string, Transactions>> = {
-  [SESSIONS_IN_STATE.name]: SESSIONS_IN_STATE.transactions as Transactions,
-  sessions: SESSION_SERVICE_TRANSACTIONS,
-}
-
-/** The service, the calls of its objects, and what it logs. `fails` says which calls fail. */
-export function inObjects(fails: (method: string) => boolean = () => false) {
+/** The service, the calls of its objects, and what it logs. `fails` says which calls fail, perhaps later. */
+export function inObjects(fails: (method: string) => boolean | Promise<boolean> = () => false) {
   const stores = new Map<string, Store>()
   const calls: string[] = []
   const logged: LogEntry[] = []
+  const { plugins = [], ...options } = sessionsOptions(memoryState())
+  const own = plugins.filter(({ name }) => name === 'sessions')
+  const keepers: Readonly<Record<string, Transactions>> = {
+    [SESSIONS_IN_STATE.name]: SESSIONS_IN_STATE.transactions as Transactions,
+    ...(own[0] as unknown as BuiltIn).transactions,
+  }
   const state: HostedState = {
     kind: 'hosted',
     createHost: noState().createHost,
@@ -30,22 +31,21 @@ export function inObjects(fails: (method: string) => boolean = () => false) {
       const name = JSON.stringify(place)
       const store = stores.get(name) ?? memoryState().store
       stores.set(name, store)
-      const works = localCalls(store, KEEPERS[keeper] ?? {}) as Record<
+      const works = localCalls(store, keepers[keeper] ?? {}) as Record<
         string,
         (...args: unknown[]) => Promise<unknown>
       >
       return async (method, ...args) => {
         calls.push(method)
-        if (fails(method)) throw new Error('the object is gone')
+        if (await fails(method)) throw new Error('the object is gone')
         return structuredClone(await works[method]?.(place, ...structuredClone(args)))
       }
     },
   }
-  const { plugins = [], ...options } = sessionsOptions(memoryState())
   const handler = createHandler({
     ...options,
     state: untyped(state),
-    plugins: plugins.filter(({ name }) => name === 'sessions'),
+    plugins: own,
     logger: entry => void logged.push(entry),
   })
   /** All sessions are gone, but not their lists. */

@@ -1,12 +1,7 @@
 /** The list of an owner's sessions, where each session is elsewhere. */
 
 import { describe, expect, it } from 'vitest'
-import { listSessions } from '../../../src/features/sessions/list.ts'
-import { SESSION_SERVICE_TRANSACTIONS } from '../../../src/features/sessions/transactions.ts'
-import { idOf, NEW, type Session } from '../../../src/runs/sessions/session-record.ts'
-import { partitionOf } from '../../../src/runs/stored/record.ts'
-import { memoryStore } from '../../../src/stores/memory.ts'
-import type { Document } from '../../../src/stores/store.ts'
+import { deferred } from '../../../src/base/wake.ts'
 import { eventually } from '../../eventually.ts'
 import { inObjects } from './kit.ts'
 
@@ -50,29 +45,28 @@ describe('a list that is told', () => {
     expect(await titles()).toEqual([])
   })
 
-  it('keeps what is newer than what it is told', () => {
-    const store = memoryStore()
-    const { told } = SESSION_SERVICE_TRANSACTIONS.writes
-    const key = { owner: 'ada', place: ['agent:a'], sessionId: 's' }
-    const copyAt = (at: number, title: string): Document<Session> => {
-      const value = { ...NEW, about: { title, turns: 1, createdAt: 1 } }
-      return {
-        id: idOf(key),
-        partition: partitionOf('ada'),
-        at,
-        tags: {},
-        expiresAt: store.read(tx => tx.now) + 9999,
-        value,
-      }
-    }
-    for (const [at, title] of [
-      [2, 'two'],
-      [1, 'one'],
-      [2, 'another title'],
-    ] as const) {
-      store.write(tx => told(tx, copyAt(at, title)))
-    }
-    const page = store.read(tx => listSessions(tx, 'ada', { limit: 10 }))
-    expect(page.sessions.map(({ title }) => title)).toEqual(['another title'])
+  it('keeps what is newer than what it is told', async () => {
+    const late = deferred<boolean>()
+    let isHeld = false
+    const { ask, say, titles, calls } = inObjects(method => isHeld && method === 'told' && late.promise)
+    await say('hello', 's')
+    await eventually(async () => expect(await titles()).toEqual(['hello']))
+    await eventually(() => expect(calls.filter(call => call === 'told')).toHaveLength(2))
+    isHeld = true
+    await say('again', 's')
+    await eventually(() => expect(calls.filter(call => call === 'told')).toHaveLength(3))
+    isHeld = false
+    const told = Date.now()
+    await eventually(() => expect(Date.now()).toBeGreaterThan(told))
+    await say('once more', 's')
+    const counts = async () =>
+      (await ask('GET', '/sessions')).body.sessions.map(({ count }: { count: number }) => count)
+    await eventually(async () => expect(await counts()).toEqual([3]))
+    late.resolve(false)
+    await say('hello', 'other')
+    await eventually(async () => expect(await counts()).toEqual([1, 3]))
+    // A new title is not newer.
+    await ask('PATCH', '/agents/talks/sessions/s', { title: 'another title' })
+    await eventually(async () => expect(await titles()).toEqual(['hello', 'another title']))
   })
 })

@@ -1,156 +1,160 @@
-/** Deliveries of which processes die. */
+/** Deliveries of which processes die, and clocks that differ. */
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { Deliverer } from '../../../src/features/webhooks/delivery/deliverer.ts'
-import { nextDueIn } from '../../../src/features/webhooks/delivery/queue.ts'
-import type { DeliveryResult } from '../../../src/features/webhooks/delivery/sender.ts'
-import { DELIVERIES, type KeptDelivery, QUEUE } from '../../../src/features/webhooks/kept.ts'
-import { createMail } from '../../../src/features/webhooks/mail.ts'
-import { resolveWebhooks, type WebhooksOptions } from '../../../src/features/webhooks/options.ts'
-import { webhookTransactions } from '../../../src/features/webhooks/transactions.ts'
-import { bound } from '../../../src/stores/bound.ts'
+import { deferred } from '../../../src/base/wake.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
-import { memoryStore } from '../../../src/stores/memory.ts'
-import type { Store } from '../../../src/stores/store.ts'
 import { eventually } from '../../eventually.ts'
+import { delivering } from './kit.ts'
 
-const ID = 'delivery'
+const HOUR = 3_600_000
 
-/** A delivery in a store, with what becomes of the processes to which it is given. */
-function delivering(options: WebhooksOptions = {}) {
-  const inner = memoryStore() as unknown as Store
-  const costs = { commits: 0, rows: 0 }
-  const store: Store = {
-    ...inner,
-    write: work =>
-      inner.write(tx => {
-        const before = costs.rows
-        const count = () => void costs.rows++
-        const counted = bound(tx)
-        const result = work({
-          ...counted,
-          put: (...args) => {
-            count()
-            counted.put(...args)
-          },
-          delete: (...args) => {
-            count()
-            counted.delete(...args)
-          },
-        })
-        if (costs.rows > before) costs.commits++
-        return result
-      }),
-  }
-  const secret = `whsec_${btoa('a secret of 32 bytes for tests..')}`
-  const subscriptions = [{ id: 'crm', url: 'https://crm.example', secret }]
-  const settings = resolveWebhooks({ subscriptions, ...options })
+/** A clock that goes when it is told to. */
+function stopped() {
   let now = Date.now()
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
-  const { test, replay } = webhookTransactions(settings).writes
-  const givenUp: string[] = []
-  let sent = 0
-  /** A process. Without an answer it dies while it sends. */
-  const enter = (answer?: DeliveryResult) => {
-    const work: Promise<void>[] = []
-    const deliverer = new Deliverer({
-      store,
-      settings,
-      mail: createMail(settings, async () => undefined),
-      sender: {
-        check: async () => {},
-        send: () => {
-          sent++
-          return answer === undefined ? new Promise(() => {}) : Promise.resolve(answer)
-        },
-      },
-      keepAlive: each => void work.push(each),
-      schedule: () => {},
-      onGivenUp: (_, why) => givenUp.push(why),
-    })
-    deliverer.sweep()
-    return deliverer
-  }
-  const delivery = async () =>
-    (await store.read(tx => tx.get<KeptDelivery>(DELIVERIES, ID)?.value)) as KeptDelivery
-  return {
-    givenUp,
-    enter,
-    delivery,
-    sent: () => sent,
-    costs,
-    add: () => inner.write(tx => test(tx, 'crm', undefined, ID)),
-    replay: () => inner.write(tx => replay(tx, 'crm', undefined, ID)),
-    /** A process dies while it sends. Gives the milliseconds until the next one may send. */
-    async die() {
-      const before = sent
-      enter()
-      await eventually(() => expect(sent).toBe(before + 1))
-      const waited = ((await store.read(tx => nextDueIn(tx, QUEUE))) ?? now) - now
-      // Nobody has it before that.
-      enter()
-      now += waited
-      return waited
-    },
+  return (ms: number) => {
+    now += ms
   }
 }
 
 it('is given up after a few processes that died while they sent it, and says so', async () => {
-  const { add, die, enter, delivery, sent, givenUp, replay } = delivering()
-  await add()
-  const waits: number[] = []
-  for (let death = 0; death < MAX_DEATHS; death++) waits.push(await die())
-  expect(waits).toEqual(waits.toSorted((one, other) => one - other))
-  expect(await delivery()).toMatchObject({ status: 'pending' })
-  enter({ how: 'taken' })
-  await eventually(async () => expect((await delivery()).status).toBe('failed'))
-  const why = `the service stopped while it sent it, ${MAX_DEATHS} times in a row`
-  expect(await delivery()).toMatchObject({ tries: MAX_DEATHS, error: why, code: 'interrupted' })
-  expect(givenUp).toEqual([why])
-  expect(sent()).toBe(MAX_DEATHS)
+  const pass = stopped()
+  const { enter, receiver, logged } = await delivering({ timeoutMs: 15_000, retryMs: 60_000 })
+  receiver.way = 'hold'
+  let last = await enter()
+  const id = await last.test()
+  for (let death = 1; death <= MAX_DEATHS; death++) {
+    await eventually(() => expect(receiver.got).toHaveLength(death))
+    expect(await last.deliveries()).toMatchObject([{ status: 'pending' }])
+    last.die()
+    // A claim lasts twice as long as a receiver may take. Then each one waits about twice as long as the one before.
+    const delay = 60_000 * 2 ** (death - 1)
+    const least = 30_000 + 0.75 * delay - 1
+    pass(least)
+    await enter()
+    pass(30_000 + 1.25 * delay - least)
+    if (death === MAX_DEATHS) receiver.way = 'take'
+    last = await enter()
+  }
+  const error = `the service stopped while it sent it, ${MAX_DEATHS} times in a row`
+  const failed = { id, status: 'failed', tries: MAX_DEATHS, error, code: 'interrupted' }
+  await eventually(async () => expect(await last.deliveries()).toMatchObject([failed]))
+  const message = `A delivery is given up: ${error}`
+  expect(logged.filter(({ event }) => event === 'webhook.given_up')).toMatchObject([{ message }])
+  expect(receiver.got).toHaveLength(MAX_DEATHS)
   // Somebody may send it again.
-  await replay()
-  expect(await delivery()).not.toHaveProperty('code')
-  enter({ how: 'taken', status: 200 })
-  await eventually(async () => expect((await delivery()).status).toBe('delivered'))
+  const replay = await last.ask(`admin/webhooks/crm/deliveries/${id}/replay`, { method: 'POST' })
+  expect(await replay.json()).not.toHaveProperty('code')
+  await eventually(async () => expect(await last.deliveries()).toMatchObject([{ status: 'delivered' }]))
 })
 
 it('counts each death as a try, and begins anew with an answer', async () => {
-  const { add, die, enter, delivery, sent, givenUp } = delivering({ maxTries: 3 })
-  await add()
-  await die()
-  enter({ how: 'failed', why: 'it answered 500' })
-  await eventually(async () => expect(await delivery()).toMatchObject({ status: 'pending', tries: 2 }))
-  const { nextTryAt = 0 } = await delivery()
-  vi.mocked(Date.now).mockReturnValue(nextTryAt)
-  enter()
-  await eventually(() => expect(sent()).toBe(3))
-  const later = nextTryAt + 3_600_000
-  vi.mocked(Date.now).mockReturnValue(later)
-  enter({ how: 'taken' })
-  await eventually(async () => expect(await delivery()).toMatchObject({ status: 'failed', tries: 3 }))
-  expect(givenUp).toEqual(['the service stopped while it sent it'])
+  const pass = stopped()
+  const { enter, receiver, logged } = await delivering({ maxTries: 3 })
+  receiver.way = 'hold'
+  const first = await enter()
+  await first.test()
+  await eventually(() => expect(receiver.got).toHaveLength(1))
+  first.die()
+  pass(HOUR)
+  receiver.way = 'fail'
+  const second = await enter()
+  await eventually(async () =>
+    expect(await second.deliveries()).toMatchObject([{ status: 'pending', tries: 2, responseStatus: 500 }]),
+  )
+  second.die()
+  pass(HOUR)
+  receiver.way = 'hold'
+  const third = await enter()
+  await eventually(() => expect(receiver.got).toHaveLength(3))
+  third.die()
+  pass(HOUR)
+  receiver.way = 'take'
+  const { deliveries } = await enter()
+  await eventually(async () => expect(await deliveries()).toMatchObject([{ status: 'failed', tries: 3 }]))
+  expect(logged.filter(({ event }) => event === 'webhook.given_up')).toMatchObject([
+    { message: 'A delivery is given up: the service stopped while it sent it' },
+  ])
 })
 
 it('is no death that a process closes', async () => {
-  const { add, enter, delivery, sent } = delivering()
-  await add()
+  const pass = stopped()
+  const { enter, receiver } = await delivering()
+  receiver.way = 'hold'
   for (let deploy = 0; deploy < 2 * MAX_DEATHS; deploy++) {
-    const before = sent()
-    const deliverer = enter()
-    await eventually(() => expect(sent()).toBe(before + 1))
-    await deliverer.close()
-    vi.mocked(Date.now).mockReturnValue(Date.now() + 3_600_000)
+    const { test, close } = await enter()
+    if (deploy === 0) await test()
+    await eventually(() => expect(receiver.got).toHaveLength(deploy + 1))
+    await close()
+    pass(HOUR)
   }
-  enter({ how: 'taken' })
-  await eventually(async () => expect(await delivery()).toMatchObject({ status: 'delivered', tries: 1 }))
+  receiver.way = 'take'
+  const { deliveries } = await enter()
+  await eventually(async () => expect(await deliveries()).toMatchObject([{ status: 'delivered', tries: 1 }]))
+})
+
+it('is left to another process whose clock is a little ahead', async () => {
+  const pass = stopped()
+  // A claim lasts longer than any wait for the next try.
+  const { enter, receiver } = await delivering({ timeoutMs: 15_000, retryMs: 1000, maxRetryMs: 1000 })
+  receiver.way = 'hold'
+  const ahead = await enter()
+  pass(50)
+  const first = await ahead.test()
+  await eventually(() => expect(receiver.got).toEqual([first]))
+  pass(-50)
+  const behind = await enter()
+  const second = await behind.test()
+  await eventually(() => expect(receiver.got).toContain(second))
+  expect(receiver.got).toEqual([first, second])
+})
+
+it('is left to the process that has claimed it, however late the store answers', async () => {
+  const pass = stopped()
+  const { enter, receiver } = await delivering()
+  receiver.way = 'fail'
+  const first = await enter()
+  const id = await first.test()
+  await eventually(async () => expect(await first.deliveries()).toMatchObject([{ tries: 1 }]))
+  first.die()
+  pass(HOUR)
+  receiver.way = 'take'
+  const { promise, resolve } = deferred<void>()
+  await enter({}, { isBroken: false, answers: promise })
+  const other = await (await enter()).test()
+  await eventually(() => expect(receiver.got).toContain(other))
+  expect(receiver.got).toEqual([id, other])
+  resolve()
+  await eventually(() => expect(receiver.got).toEqual([id, other, id]))
+})
+
+it('waits for its next try, but not for a clock that has been set back to catch up', async () => {
+  const pass = stopped()
+  const { enter, receiver } = await delivering()
+  receiver.way = 'fail'
+  const { test, deliveries } = await enter()
+  const id = await test()
+  await eventually(async () => expect(await deliveries()).toMatchObject([{ tries: 1, responseStatus: 500 }]))
+  receiver.way = 'hold'
+  for (const back of [0, HOUR]) {
+    pass(-back)
+    await enter()
+  }
+  expect(receiver.got).toEqual([id])
+  // Longer than any wait.
+  pass(-24 * HOUR)
+  await enter()
+  await eventually(() => expect(receiver.got).toEqual([id, id]))
+  const other = await (await enter()).test()
+  await eventually(() => expect(receiver.got).toContain(other))
+  expect(receiver.got).toEqual([id, id, other])
 })
 
 it('costs no commit and no row more than without that', async () => {
-  const { add, enter, delivery, costs } = delivering()
-  await add()
-  enter({ how: 'taken' })
-  await eventually(async () => expect((await delivery()).status).toBe('delivered'))
-  // Its claim, that it is being sent, and what came of it: the entry twice and gone, and the delivery.
-  expect(costs).toEqual({ commits: 3, rows: 5 })
+  const { enter, costs } = await delivering()
+  const { test, deliveries } = await enter()
+  await test()
+  await eventually(async () => expect(await deliveries()).toMatchObject([{ status: 'delivered' }]))
+  // The delivery and its entry. Its claim, that it is being sent, and what came of it: the entry twice and gone, and the delivery.
+  expect(costs).toMatchObject({ commits: 1 + 3, rows: 2 + 5 })
 })

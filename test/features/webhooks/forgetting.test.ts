@@ -2,24 +2,27 @@
 import { describe, expect, it } from 'vitest'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { DELIVERIES, type KeptDelivery } from '../../../src/features/webhooks/kept.ts'
-import { webhooks } from '../../../src/features/webhooks/plugin.ts'
+import { type WebhookDelivery, webhooks } from '../../../src/features/webhooks/plugin.ts'
+import { type HandlerOptions, sequence, Team } from '../../../src/index.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { RUNS, type StoredRun } from '../../../src/runs/stored/record.ts'
 import { forgetRun } from '../../../src/runs/stored/retention.ts'
 import type { NearStore } from '../../../src/stores/store.ts'
 import { eventually } from '../../eventually.ts'
+import { speaker } from '../../support.ts'
 import { inMemory, inSqlite, type Kept, type Service, service } from '../sessions/service.ts'
 
 // Nobody listens there: what is to be told waits.
 const url = 'http://127.0.0.1:1/hook'
 const secret = btoa('x'.repeat(32))
 
-function served(kept: Kept): Service {
+function served(kept: Kept, more: HandlerOptions = {}): Service {
   const hooks = webhooks({
     subscriptions: [{ id: 'crm', url, secret, contents: true }],
     ...{ clients: true, runs: { secret }, allow: ['127.0.0.1'] },
   })
-  return service(kept, { plugins: [sessions(), hooks, openai()], runs: { store: 'all' } })
+  const admin = { authenticate: () => ({ id: 'root' }) }
+  return service(kept, { plugins: [sessions(), hooks, openai()], runs: { store: 'all' }, admin, ...more })
 }
 
 /** Leaves what a run said in a delivery of each kind. */
@@ -48,13 +51,14 @@ async function subscribe({ ask }: Service, user: string): Promise<void> {
   expect((await ask('POST', '/api/webhooks', { user, body: { url, contents: true } })).status).toBe(201)
 }
 
+async function remove({ ask }: Service, path: string, user: string): Promise<void> {
+  expect((await ask('DELETE', path, { user })).status).toBe(204)
+}
+
 describe.each<readonly [string, () => Kept]>([
   ['memory', inMemory],
   ['SQLite', inSqlite],
 ])('in %s', (_, open) => {
-  const remove = async ({ ask }: Service, path: string, user: string) =>
-    expect((await ask('DELETE', path, { user })).status).toBe(204)
-
   it('nothing of a session or of an owner is left in deliveries, also of runs that have expired', async () => {
     const kept = open()
     const it = served(kept)
@@ -76,6 +80,7 @@ describe.each<readonly [string, () => Kept]>([
     for (const mark of marks('two', 'ada-lovelace')) expect(it.all()).toContain(mark)
     await remove(it, '/api/users/me', 'ada-lovelace')
     expect(it.all()).not.toContain('ada-lovelace')
+    expect((await it.ask('GET', '/api/webhooks', { user: 'bob-dylan' })).json().webhooks).toHaveLength(1)
     const all = it.all()
     for (const session of ['one', 'two'])
       for (const mark of marks(session, 'bob-dylan')) expect(all).toContain(mark)
@@ -134,4 +139,40 @@ describe.each<readonly [string, () => Kept]>([
     expect(it.all()).not.toContain('MARKER-ONE')
     expect(it.all()).toContain('MARKER-TWO')
   })
+})
+
+it('finds those of a session, and of an owner, page by page, and no others', async () => {
+  const kept = inMemory()
+  const team = new Team({
+    name: 'talks',
+    members: [speaker('one', 'x')],
+    strategy: sequence,
+    register: false,
+  })
+  const it = served(kept, { teams: { talks: team } })
+  const headers = { prefer: 'respond-async' }
+  const tellOf = async (user: string | undefined, of: string, session: string) => {
+    const id = await it.say('x', session, { user, of, headers })
+    await eventually(async () => {
+      expect((await it.ask('GET', `/api/runs/${id}`, { user })).json().status).toBe('completed')
+    })
+    expire(kept, id)
+    return id
+  }
+  const left = async () => {
+    const { json } = await it.ask('GET', '/api/admin/webhooks/crm/deliveries')
+    return new Set(json().deliveries.map(({ runId }: WebhookDelivery) => runId))
+  }
+  for (let count = 0; count < 120; count++) await tellOf('ada', 'agents/talks', 's')
+  const others = [
+    await tellOf('ada', 'agents/served', 's'),
+    await tellOf('ada', 'teams/talks', 's'),
+    await tellOf('ada', 'agents/talks', 'other'),
+    await tellOf(undefined, 'agents/talks', 's'),
+    await tellOf('bob', 'agents/talks', 's'),
+  ]
+  await remove(it, '/api/agents/talks/sessions/s', 'ada')
+  expect(await left()).toEqual(new Set(others))
+  await remove(it, '/api/users/me', 'ada')
+  expect(await left()).toEqual(new Set(others.slice(3)))
 })

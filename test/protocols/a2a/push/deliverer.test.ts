@@ -14,13 +14,13 @@ const PLACES = 24
 
 const status = { state: 'working', timestamp: '2026-01-01T00:00:00.000Z' } as const
 
-function addTask(tx: Transaction, id: string, url = 'https://receiver.example'): void {
+function addTask(tx: Transaction, id: string): void {
   const task: StoredTask = {
     ...{ id, contextId: 'context', status, agent: 'clerk', owner: null, isAtWork: true },
     ...{ instance: 'this', turns: 1 },
   }
   tx.put(TASKS, toDocument(task))
-  const config = { id: 'c', url, version: '1.0' } as const
+  const config = { id: 'c', url: 'https://receiver.example', version: '1.0' } as const
   addPush(tx, id, config, { seq: 0, max: 1, client: undefined })
 }
 
@@ -89,45 +89,4 @@ it('goes on with configs that it claims once more while they wait for a place', 
   await later(0)
   release()
   await eventually(() => expect(sent).toBe(2 * PLACES))
-})
-
-it('leaves what another process sends, whose clock is a little ahead', async () => {
-  const store = memoryStore() as unknown as Store
-  let now = Date.now()
-  vi.spyOn(Date, 'now').mockImplementation(() => now)
-  const sent: string[] = []
-  const make = () =>
-    new PushDeliverer({
-      store,
-      // A claim lasts longer than any wait for the next try.
-      settings: { ...PUSH_DEFAULTS, maxRetryMs: 1000 },
-      sender: {
-        check: async () => {},
-        send: ({ url }) => {
-          sent.push(url)
-          return new Promise(() => {})
-        },
-      },
-      growing: () => undefined,
-      keepAlive: () => {},
-      schedule: () => {},
-      onGivenUp: () => {},
-    })
-  const add = (id: string, url: string) =>
-    store.write(tx => {
-      addTask(tx, id, url)
-      tx.append(logOf(id), JSON.stringify({ type: 'status', status }))
-    })
-  const [ahead, behind] = [make(), make()]
-  await add('first', 'https://first.example')
-  now += 50
-  ahead.sweep()
-  await eventually(() => expect(sent).toEqual(['https://first.example']))
-  now -= 50
-  behind.sweep()
-  await later(0)
-  await add('second', 'https://second.example')
-  behind.sweep()
-  await eventually(() => expect(sent).toContain('https://second.example'))
-  expect(sent).toEqual(['https://first.example', 'https://second.example'])
 })
