@@ -6,15 +6,12 @@
 
 import { ServableError } from '../../../base/errors.ts'
 import {
-  type Claiming,
-  claimDueIn,
   listQueued,
   markDueOf,
   nextDueIn,
   putQueued,
   type Queue,
   type QueueEntry,
-  saveQueued,
 } from '../../../features/webhooks/delivery/queue.ts'
 import type { Reader, Transaction } from '../../../stores/store.ts'
 import { logOf } from '../tasks/task-body.ts'
@@ -90,11 +87,6 @@ export function deletePushes(tx: Transaction, taskId: string): void {
   for (const { id } of listQueued(tx, PUSHES, taskId)) tx.delete(PUSH, id)
 }
 
-/** Writes the position of a config and the time when it is due. */
-export function savePush(tx: Transaction, kept: KeptPush, dueAt: number | undefined): void {
-  saveQueued(tx, PUSHES, kept, dueAt)
-}
-
 /** Makes the idle configs of a task due: those that are not claimed, not waiting for their next try, and not given up. */
 export function markDue(tx: Transaction, taskId: string): void {
   markDueOf(tx, PUSHES, taskId)
@@ -103,13 +95,4 @@ export function markDue(tx: Transaction, taskId: string): void {
 /** The earliest due time over all tasks. */
 export function nextDue(tx: Reader): number | undefined {
   return nextDueIn(tx, PUSHES)
-}
-
-/** Claims from the first `limit` configs that are due, over all tasks. */
-export function claimDue(
-  tx: Transaction,
-  limit: number,
-  claiming: Claiming<KeptPush>,
-): { readonly claimed: KeptPush[]; readonly isAll: boolean } {
-  return claimDueIn(tx, PUSHES, limit, claiming)
 }
