@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Servable } from '../../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, RunResult, Servable } from '../../agents/contract.ts'
 import { isTerminal, isWaiting } from '../../agents/event.ts'
+import type { Fold } from '../../agents/fold.ts'
 import { patienceOf, type Store, type Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
 import { numbersOf } from '../numbers.ts'
@@ -123,21 +124,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const {
-      store,
-      settings,
-      owner,
-      keepMs,
-      client,
-      onStuck,
-      model,
-      instance,
-      journal,
-      keepsJournal,
-      before,
-      leave,
-    } = this.#options
-    const { approvals, notices, measure, costOf } = settings
+    const { store, settings, owner, onStuck, instance, journal, before } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -154,32 +141,41 @@ export class LiveRun {
       ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result, { fold, writeNotes }) => {
-        this.#record = undefined
         // The next worker needs what was done.
-        if (this.#isLeft && writeNotes(tx) && leave(tx)) return
-        const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
-        const keptMs = keepMs(waiting !== undefined)
-        const json = eventToJson(event)
-        const durationMs = result?.durationMs ?? this.#run.durationMs
-        const numbers = measure ? numbersOf(fold, durationMs, model, costOf) : undefined
-        const end = {
-          event,
-          json,
-          result,
-          keepMs: keptMs,
-          waiting,
-          approvals,
-          notices,
-          instance,
-          // Without a journal there is none to delete.
-          keepsJournal: keepsJournal || journal === undefined,
-        }
-        const entries = before === undefined ? journal?.most : undefined
-        const record = sealRun(tx, id, { ...end, numbers, journal: entries })
-        // What a run waits for is read from the store.
-        this.#record = waiting ? undefined : record && { ...record, ...(result && { result }) }
+        const isLeft = this.#isLeft && writeNotes(tx) && this.#options.leave(tx)
+        this.#record = isLeft ? undefined : this.#seal(tx, event, result, fold)
       },
     })
+  }
+
+  /** Writes the end. Returns its record, unless another process has ended the run, or the run waits. */
+  #seal(
+    tx: Transaction,
+    event: FinishEvent | ErrorEvent,
+    result: RunResult | undefined,
+    fold: Fold,
+  ): RunRecord | undefined {
+    const { settings, keepMs, client, model, instance, journal, keepsJournal, before } = this.#options
+    const { approvals, notices, measure, costOf } = settings
+    const { id } = this.#run
+    const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
+    const durationMs = result?.durationMs ?? this.#run.durationMs
+    const record = sealRun(tx, id, {
+      event,
+      json: eventToJson(event),
+      result,
+      keepMs: keepMs(waiting !== undefined),
+      waiting,
+      approvals,
+      notices,
+      instance,
+      // Without a journal there is none to delete.
+      keepsJournal: keepsJournal || journal === undefined,
+      journal: before === undefined ? journal?.most : undefined,
+      numbers: measure ? numbersOf(fold, durationMs, model, costOf) : undefined,
+    })
+    // What a run waits for is read from the store.
+    return waiting === undefined && record ? { ...record, ...(result && { result }) } : undefined
   }
 
   /** Applies the disconnect policy when the last follower has left. */
