@@ -328,8 +328,6 @@ class LocalHost implements RunHost {
       keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
     })
     if (key) reserveKey(tx, key, id)
-    // A remote store then knows that there is no such log, so the first event needs no query.
-    if (this.#store.isRemote) tx.length(id)
     return { run, isNew: true, isJournalled }
   }
 

@@ -137,6 +137,11 @@ function isReadOnly(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === '25006'
 }
 
+/** Whether a row was to be inserted that is there already. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === '23505'
+}
+
 function isTooMuch(error: unknown): boolean {
   return error instanceof postgres.PostgresError && TOO_MUCH.test(error.code)
 }

@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { Commit, RemoteStore } from '../remote/remote.ts'
-import type { PostgresDriver } from './driver.ts'
+import type { Commit, Committed, RemoteStore } from '../remote/remote.ts'
+import { isLean, leanCommit } from './commit.ts'
+import { isTaken, type PostgresDriver, type Row } from './driver.ts'
 import { type LookResult, LookStatement } from './look.ts'
 import { columns, toRow } from './rows.ts'
 import { stored, storedKey } from './text.ts'
@@ -28,12 +29,29 @@ export function postgresRemote(driver: PostgresDriver, s: string, prepare: () =>
     },
     async commit(commit) {
       await prepare()
+      if (isLean(commit)) return commitLean(driver, s, commit)
       const text = `SELECT ${s}.commit_2($1::text)::text AS version`
-      const [row] = await driver.query(text, [JSON.stringify(toJson(commit))], { isOften: true })
-      const version = row?.version
-      return typeof version === 'string' ? { version } : undefined
+      return committedIn(await driver.query(text, [JSON.stringify(toJson(commit))], { isOften: true }))
     },
   }
+}
+
+async function commitLean(driver: PostgresDriver, s: string, commit: Commit): Promise<Committed | undefined> {
+  const { text, values } = leanCommit(s, commit)
+  try {
+    const committed = committedIn(await driver.query(text, values, { isOften: true }))
+    if (committed !== undefined) return committed
+  } catch (error) {
+    if (!isTaken(error)) throw error
+  }
+  // Something has changed. If this commit was sent before, that may have been its own writes.
+  const written = `SELECT version::text FROM ${s}.commits WHERE id = $1::text::uuid`
+  return committedIn(await driver.query(written, [commit.id], { isOften: true }))
+}
+
+function committedIn([row]: readonly Row[]): Committed | undefined {
+  const version = row?.version
+  return typeof version === 'string' ? { version } : undefined
 }
 
 /** A commit as the function parses it: each table as its columns. Empty ones are left out. */

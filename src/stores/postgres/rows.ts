@@ -89,8 +89,18 @@ function withKeys(value: string): Pick<Document, 'id' | 'partition' | 'tags' | '
   return JSON.parse(value.slice(WITH_KEYS.length))
 }
 
-/** A document as it is stored. */
-export function toRow({ id, partition, at, expiresAt, tags, value }: Document): object {
+/** A document as it is stored, without its collection and version. */
+interface StoredRow {
+  readonly id: string
+  readonly partition: string
+  readonly at: number
+  readonly expires: number | null
+  readonly tags: Tags
+  readonly value: string
+}
+
+/** Makes the row of a document. */
+export function toRow({ id, partition, at, expiresAt, tags, value }: Document): StoredRow {
   const keys = { id: storedKey(id), partition: storedKey(partition), tags: storedTags(tags) }
   const isWhole = ![keys.id, keys.partition, ...Object.values(keys.tags)].some(isDigested)
   return {

@@ -6,6 +6,7 @@
 
 import { ServableError } from '../../base/errors.ts'
 import { INDEXED_TAGS, nameOfTagIndex } from '../sql/migrations.ts'
+import { leanFunction } from './commit.ts'
 import type { PostgresDriver } from './driver.ts'
 
 /** The rule for the name of a schema. */
@@ -108,7 +109,11 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     // Processes of version 1 go on: they use `commit_1`, whose rows in `commits` have no version.
     oldest: 1,
-    statements: s => [`ALTER TABLE ${s}.commits ADD COLUMN version bigint`, commitFunction2(s)],
+    statements: s => [
+      `ALTER TABLE ${s}.commits ADD COLUMN version bigint`,
+      commitFunction2(s),
+      leanFunction(s, BY_INDEX),
+    ],
   },
 ]
 

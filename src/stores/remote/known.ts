@@ -42,6 +42,9 @@ interface KnownCount {
   readonly at: number
 }
 
+/** The end of a log that is not there. */
+const NO_LOG: LogHead = { version: undefined, length: 0, isSealed: false }
+
 /** The knowledge of one process. */
 export class Known {
   readonly #documents = new Map<string, KnownDocument>()
@@ -92,7 +95,8 @@ export class Known {
   }
 
   /** Remembers what a commit wrote, and what it has confirmed. */
-  wrote({ seen, documents, logs }: Commit, version: Version): void {
+  wrote({ seen, documents, logs, assumed = [] }: Commit, version: Version): void {
+    for (const id of assumed) this.#setHead(id, NO_LOG)
     const existed = new Set(
       seen.documents.flatMap(({ collection, id, version: before }) =>
         before === undefined ? [] : nameOf(collection, id),

@@ -116,7 +116,7 @@ export class Pass implements Transaction {
       return { log, version, head: isExact ? { length, isSealed } : undefined }
     })
     const seen = { documents: [...this.#decisive.values()], logs: seenLogs }
-    return { id, by, seen, documents, logs, calls: [...this.#calls] }
+    return { id, by, seen, documents, logs, assumed: [...this.#new], calls: [...this.#calls] }
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {

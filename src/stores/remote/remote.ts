@@ -112,6 +112,8 @@ export interface Commit {
   readonly seen: { readonly documents: readonly SeenDocument[]; readonly logs: readonly SeenLog[] }
   readonly documents: readonly DocumentChange[]
   readonly logs: readonly LogChange[]
+  /** Ids of which the works have assumed that they are new. */
+  readonly assumed?: readonly string[]
   /** Instances to notify after the commit, because this commit has ended work of theirs. */
   readonly calls: readonly string[]
 }
