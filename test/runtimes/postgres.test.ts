@@ -241,6 +241,30 @@ describe('a commit', () => {
     expect(answer).toMatchObject({ length: 1, entries: [{ seq: 1, data: 'one' }] })
   })
 
+  it('that is sent again is not taken for another one, though it has changed what it saw', async () => {
+    const schema = newSchema()
+    const store = open(schema)
+    await store.write(tx => tx.put('c', { ...doc('a'), value: 1 }))
+    const far = postgresRemote(connect(), quoted(schema), async () => {})
+    const [found] = await far.look([{ what: 'get', collection: 'c', id: 'a' }])
+    const { version } = found as { version: string }
+    const of = (id: string, value: number) => ({
+      ...{ collection: 'c', id, document: { ...doc(id), value }, eviction: undefined },
+    })
+    const seen = { documents: [{ collection: 'c', id: 'a', version }], logs: [] }
+    const more = { by: undefined, logs: [], calls: [] }
+    const commit = { ...more, id: crypto.randomUUID(), seen, documents: [of('a', 2), of('b', 1)] }
+    const first = await far.commit(commit)
+    expect(first).toBeDefined()
+    expect(await far.commit(commit)).toEqual(first)
+    // Another one with the same knowledge writes nothing.
+    expect(await far.commit({ ...commit, id: crypto.randomUUID() })).toBeUndefined()
+    const absent = { documents: [{ collection: 'c', id: 'b', version: undefined }], logs: [] }
+    const inserting = { ...more, id: crypto.randomUUID(), seen: absent, documents: [of('b', 9)] }
+    expect(await far.commit(inserting)).toBeUndefined()
+    expect(await store.read(tx => [tx.get('c', 'a')?.value, tx.get('c', 'b')?.value])).toEqual([2, 1])
+  })
+
   it('writes nothing where what was seen has changed, or has come to be', async () => {
     const schema = newSchema()
     const store = open(schema)

@@ -61,6 +61,6 @@ export function scopeOf({ part, method, scope }: Omit<Scoped, 'path'>): AccessSc
 export function checkScopes(routes: readonly Scoped[]): void {
   const open = routes.find(route => scopeOf(route) === undefined)
   if (open === undefined) return
-  const text = `\`${open.method} ${open.path}\` needs no scope that \`http/scopes.ts\` states`
+  const text = `\`${open.method} ${open.path}\` needs no scope that \`http/security/scopes.ts\` states`
   throw new ServableError('internal_error', text)
 }
