@@ -22,7 +22,7 @@ const MAX_BUFFERED = 256
 const MAX_BUFFERED_LENGTH = 1_048_576
 
 /** Milliseconds after a write on a remote store in which events are gathered: each commit is a message, and costs the database. */
-const REMOTE_GATHER_MS = 20
+const REMOTE_GATHER_MS = 25
 
 /** Milliseconds for which a run goes on while its events cannot be written. Then it fails. */
 const APPEND_PATIENCE_MS = 10_000
@@ -45,7 +45,7 @@ export interface LogWriterOptions {
   readonly working: WorkingRuns | undefined
   /**
    * Milliseconds for which the events after one may wait, to be written together. Default: 0, the end of the turn of the event
-   * loop; on a remote store 20.
+   * loop; on a remote store 25.
    */
   readonly gatherMs?: number | undefined
   /** Stores the files of the run; undefined if they stay in its events. */
