@@ -2,7 +2,7 @@
  * Which processes work on a store, and which are gone.
  *
  * Stored work carries the name of its process. A name that is gone never returns. The first process that finds such work ends
- * it for all (`runs/stored/recovery.ts`), by an entry in the log that followers read. If the process was alive after all, it finds
+ * it for all (`runs/stored/recovery.ts`), by an entry in the log that followers read, or goes on with it. If the process was alive after all, it finds
  * its log sealed, and stops. A store that uses a lock of the operating system (SQLite) makes no such mistake. A store that
  * uses leases must give a new `instance` to a process that lost its lease.
  *

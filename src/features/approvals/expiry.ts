@@ -1,6 +1,7 @@
 /**
  * When an approval expires, and how its run ends then. `service.ts` (`#expire`) calls it. `runs/stored/local-host.ts` triggers that at
- * each read, at the start and, on a shared store, every second. On Workers the alarm of a run's object triggers it.
+ * each read, at the start and, on a shared store, every second. On Workers the alarm of a run's object triggers it,
+ * and for tasks `protocols/a2a/tasks/local-task-host.ts`.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Decides which runs of dead workers go on, and with what.
+ * Decides which runs of dead workers go on, and with what. Any other ends with the error that `take` returns, such as `interrupted`;
+ * `local-work.ts` writes that.
  *
  * @module
  */

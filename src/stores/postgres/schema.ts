@@ -1,5 +1,5 @@
 /**
- * The tables, and the functions that read and write them. They are in a schema of their own, and every statement names it.
+ * The tables, and the functions that read and write them: {@link MIGRATIONS}. They are in a schema of their own, and every statement names it.
  *
  * @module
  */
