@@ -192,6 +192,20 @@ describe('a recent count', () => {
   })
 })
 
+it('a work beside others is not refused because of an old count', async () => {
+  const { one, other } = two()
+  await other.write(tx => tx.put('c', doc('theirs')))
+  const admit = (id: string, most: number) => (tx: Transaction) => {
+    tx.assumeNew?.(id)
+    if ((tx.recentCount?.('c') ?? 0) >= most) throw new Error('full')
+    tx.put('c', doc(id))
+  }
+  await one.write(admit('a', 2))
+  await other.write(tx => tx.delete('c', 'theirs'))
+  const both = [one.write(admit('b', 9)), one.write(admit('c', 3))]
+  expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+})
+
 const id = fc.constantFrom('a', 'b', 'c')
 const log = fc.constantFrom('l', 'm')
 const step: fc.Arbitrary<Step> = fc.oneof(

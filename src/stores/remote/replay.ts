@@ -211,10 +211,14 @@ class ReplayStore {
     }
   }
 
-  /** Runs works that may write. Without a write, no commit checks what this process knows, so the store answers all of it. */
+  /**
+   * Runs works that may write. Without a write, no commit checks what this process knows, so the store answers all of it. So it does
+   * where a work throws: counts are never checked, and nothing is refused because of an old one.
+   */
   async #playToWrite(works: readonly Work[], trusts: boolean): Promise<Played> {
     const played = await this.#play(works, trusts ? this.#known : undefined)
-    return played.pass.isTrusting && !played.pass.hasWritten ? this.#play(works) : played
+    const isChecked = played.pass.hasWritten && played.outcomes.every(outcome => !('error' in outcome))
+    return played.pass.isTrusting && !isChecked ? this.#play(works) : played
   }
 
   /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
