@@ -222,12 +222,12 @@ export class RunWork implements WorkState {
     const written = this.record(done, true)
     if (written === undefined) return
     const pending = Promise.all([before, written]).then(() => {})
-    // If nothing follows, the end of the run shows that it is another process's.
+    // If nothing follows, the end of the run shows that it is another worker's.
     pending.catch(() => {})
     all.pending = pending
   }
 
-  /** Resolves once all records are stored; undefined if they are. Rejects if another process has taken the run over. */
+  /** Resolves once all records are stored; undefined if they are. Rejects if another worker has taken the run over. */
   settled(): Promise<void> | undefined {
     const all = this.#all()
     const { pending } = all

@@ -13,7 +13,8 @@ import { numbersOf } from '../numbers.ts'
 import type { Run } from '../run.ts'
 import type { HostSettings, Viewer } from './host.ts'
 import type { StoredJournal } from './journal.ts'
-import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
+import { writeLog } from './log-writer.ts'
+import type { LogWriterOptions, LogWriting } from './log-writing.ts'
 import { isRunOf, type RunRecord } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -99,7 +100,7 @@ export class LiveRun {
 
   /**
    * Follows the run until its end is stored, and returns its record. Returns undefined if only the store has that: `signal` fires, the
-   * run waits for answers, or another process ends it. Rejects if the end cannot be stored now. Throws `too_many_followers`.
+   * run waits for answers, or another worker ends it. Rejects if the end cannot be stored now. Throws `too_many_followers`.
    */
   async waited(signal: AbortSignal): Promise<RunRecord | undefined> {
     if (signal.aborted) return undefined
@@ -148,7 +149,7 @@ export class LiveRun {
     })
   }
 
-  /** Writes the end. Returns its record, unless another process has ended the run, or the run waits. */
+  /** Writes the end. Returns its record, unless another worker has ended the run, or the run waits. */
   #seal(
     tx: Transaction,
     event: FinishEvent | ErrorEvent,

@@ -154,8 +154,8 @@ class ReplayStore {
   }
 
   /**
-   * Returns why nothing was written. Undefined if it was written and all works are settled. With `trusts`, the works may use what this
-   * process knows.
+   * Returns why nothing was written. Undefined if it was written and all works are settled. With `trusts`, the works may use what is
+   * known here.
    */
   async #try(batch: readonly WaitingWrite[], trusts: boolean): Promise<Unreached | undefined> {
     try {
@@ -212,7 +212,7 @@ class ReplayStore {
   }
 
   /**
-   * Runs works that may write. Without a write, no commit checks what this process knows, so the store answers all of it. So it does
+   * Runs works that may write. Without a write, no commit checks what is known here, so the store answers all of it. So it does
    * where a work throws: counts are never checked, and nothing is refused because of an old one.
    */
   async #playToWrite(works: readonly Work[], trusts: boolean): Promise<Played> {

@@ -176,6 +176,7 @@ export function resumeCases(hosted: Hosted): void {
     const { id } = await start(host, acts, { owner, options })
     await waitFor(async () => (await countOf(at)) === 1)
     const restarted = await restart(id)
+    await restarted.get(id, owner)
     await openGate(gate)
     expect(await ending(restarted, id, owner)).toMatchObject({
       ...{ status: 'failed', error: { code: 'interrupted' }, resumable: true },
