@@ -189,7 +189,7 @@ class LogWriter implements LogWriting {
     else if (this.#turn === undefined) this.#begin()
   }
 
-  /** Writes the first events after a while, or gathers them. */
+  /** Writes what has begun to wait, or gathers it if nobody here reads it. */
   #begin(): void {
     const { store, watch } = this.#options
     if (store.isRemote && watch.readers === 0) this.#gather()

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { sizeOf } from '../size.ts'
 import type { Document } from '../store.ts'
 import type {
   Commit,
@@ -23,8 +24,8 @@ import type {
 const MAX_KNOWN = 10_000
 const MAX_LENGTH = 8_000_000
 
-/** Most characters of a document that is remembered. */
-const MAX_DOCUMENT_LENGTH = 16_384
+/** Most bytes of a document's value that is remembered, by estimate. */
+const MAX_VALUE_BYTES = 65_536
 
 /** Milliseconds after which a count is asked for again, so that the writes of other processes are in it. */
 const COUNT_MS = 250
@@ -146,8 +147,7 @@ export class Known {
   #remember(collection: string, document: Document, version: Version): void {
     const name = nameOf(collection, document.id)
     this.#drop(name)
-    const { length } = JSON.stringify(document.value) ?? ''
-    if (length > MAX_DOCUMENT_LENGTH) return
+    if ((sizeOf(document.value) ?? 0) > MAX_VALUE_BYTES) return
     const text = JSON.stringify(document)
     this.#documents.set(name, { text, partition: document.partition, version })
     this.#length += text.length
