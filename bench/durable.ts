@@ -1,13 +1,9 @@
 /**
- * What a whole durable run costs, from its start to its stored end, one at a time and 50 at a time, beside another checkout of servable
- * or beside Mastra:
- *   node bench/durable.ts [sqlite | postgres] [other checkout]
- *   node bench/durable.ts postgres mastra=FOLDER
- * FOLDER has `@mastra/core`, `@mastra/pg` and `zod` installed. On PostgreSQL, whose commits wait for the disk, it also counts the
- * statements of a run.
+ * What a whole durable run costs, from its start to its stored end, one at a time and 50 at a time, alone or beside another checkout of
+ * servable: `node bench/durable.ts [sqlite | postgres] [other checkout]`. On PostgreSQL, whose commits wait for the disk, it also counts
+ * the statements of a run. `bench/peers/postgres.ts` compares with Mastra.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
@@ -86,36 +82,6 @@ async function shapesOf(checkout: string, name: string): Promise<Record<string, 
   }
 }
 
-/** The same workflows with Mastra, whose storage is in the same database. */
-async function mastraShapes(installed: string): Promise<Record<string, Whole>> {
-  const load = (name: string) => import(createRequire(join(resolve(installed), 'x.js')).resolve(name))
-  const { Mastra } = await load('@mastra/core')
-  const { createStep, createWorkflow } = await load('@mastra/core/workflows')
-  const { PostgresStore } = await load('@mastra/pg')
-  const { z } = await load('zod')
-  const schemas = {
-    inputSchema: z.object({ text: z.string() }),
-    outputSchema: z.object({ text: z.string() }),
-  }
-  const execute = async ({ inputData }: { inputData: { text: string } }) => ({
-    text: inputData.text.toUpperCase(),
-  })
-  const workflowOf = (names: readonly string[]) => {
-    let chain = createWorkflow({ id: `of-${names.length}`, ...schemas })
-    for (const id of names) chain = chain.then(createStep({ id, ...schemas, execute }))
-    return chain.commit()
-  }
-  const workflows = { one: workflowOf(['one']), three: workflowOf(['one', 'two', 'three']) }
-  const storage = new PostgresStore({ id: 'bench', connectionString: server!.url, schemaName: 'mastra' })
-  const mastra = new Mastra({ workflows, storage, logger: false })
-  const whole = (name: string) => async () => {
-    const run = await mastra.getWorkflow(name).createRun()
-    const { status } = await run.start({ inputData: { text: 'x' } })
-    if (status !== 'success') throw new Error(`The run is ${status}`)
-  }
-  return { 'a workflow of one step': whole('one'), 'a workflow of three steps': whole('three') }
-}
-
 /** Milliseconds of a run, so many at a time. */
 async function perRun(whole: Whole, atATime: number): Promise<number> {
   let left = RUNS
@@ -146,17 +112,12 @@ async function statements(whole: Whole, runs: number): Promise<string> {
 
 try {
   const own = await shapesOf(resolve(import.meta.dirname, '..'), 'own')
-  const mastra = other?.startsWith('mastra=') ? other.slice('mastra='.length) : undefined
-  const theirs = mastra
-    ? await mastraShapes(mastra)
-    : other === undefined
-      ? undefined
-      : await shapesOf(resolve(other), 'theirs')
+  const theirs = other === undefined ? undefined : await shapesOf(resolve(other), 'theirs')
   const comparisons = []
   for (const [name, whole] of Object.entries(own)) {
     if (server !== undefined)
       console.log(`${name}: ${await statements(whole, name === FOLLOWED ? 10 : RUNS)}`)
-    if (name === FOLLOWED || (mastra !== undefined && theirs?.[name] === undefined)) continue
+    if (name === FOLLOWED) continue
     for (const atATime of [1, 50]) {
       const title = `${name}, ${atATime} at a time`
       if (theirs === undefined) {

@@ -1,5 +1,5 @@
 /**
- * Whole runs of a workflow with one step, whose state is in PostgreSQL, beside Mastra with `@mastra/pg`. Each is a process of its own with
+ * Whole runs of workflows with one step and with three, whose state is in PostgreSQL, beside Mastra with `@mastra/pg`. Each is a process of its own with
  * its own database on one server, whose commits wait for the disk. Run with `node bench/peers/postgres.ts`.
  */
 
@@ -13,8 +13,10 @@ import { installPeers } from './install.ts'
 import type { Load } from './stored-workflow.ts'
 
 const LOADS: readonly Load[] = [
-  { runs: 20, atOnce: 1 },
-  { runs: 200, atOnce: 50 },
+  { runs: 200, atOnce: 1, steps: 1 },
+  { runs: 1000, atOnce: 50, steps: 1 },
+  { runs: 200, atOnce: 1, steps: 3 },
+  { runs: 1000, atOnce: 50, steps: 3 },
 ]
 
 async function started(entry: string, url: string): Promise<ChildProcess> {
@@ -51,7 +53,7 @@ try {
   const comparisons = []
   for (const load of LOADS) {
     const each = (child: ChildProcess) => () => measured(child, load)
-    const name = `runs a second, ${load.atOnce} at a time`
+    const name = `runs a second, ${load.steps === 1 ? 'one step' : 'three steps'}, ${load.atOnce} at a time`
     comparisons.push(await compare(name, '/s', { measured: each(own), reference: each(other) }))
   }
   console.log(table(comparisons, ['servable', 'Mastra']))

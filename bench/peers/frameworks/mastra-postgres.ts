@@ -8,21 +8,23 @@ import { z } from 'zod'
 import { answer } from '../stored-workflow.ts'
 
 const schema = z.object({ text: z.string() })
-const shout = createStep({
-  id: 'shout',
-  inputSchema: schema,
-  outputSchema: schema,
-  execute: async ({ inputData: { text } }) => ({ text: text.toUpperCase() }),
-})
-const workflow = createWorkflow({ id: 'shouts', inputSchema: schema, outputSchema: schema })
-  .then(shout)
-  .commit()
+const stepOf = (id: string) =>
+  createStep({
+    id,
+    inputSchema: schema,
+    outputSchema: schema,
+    execute: async ({ inputData: { text } }) => ({ text: text.toUpperCase() }),
+  })
+const begun = (id: string) =>
+  createWorkflow({ id, inputSchema: schema, outputSchema: schema }).then(stepOf('shout'))
+const once = begun('shouts').commit()
+const thrice = begun('shouts-thrice').then(stepOf('again')).then(stepOf('louder')).commit()
 const storage = new PostgresStore({ id: 'bench', connectionString: process.argv[2] ?? '' })
 await storage.init()
-const mastra = new Mastra({ workflows: { shouts: workflow }, storage, logger: false })
+const mastra = new Mastra({ workflows: { once, thrice }, storage, logger: false })
 
-answer(async text => {
-  const run = await mastra.getWorkflow('shouts').createRun()
+answer(async (text, steps) => {
+  const run = await mastra.getWorkflow(steps === 1 ? 'once' : 'thrice').createRun()
   const ended = await run.start({ inputData: { text } })
   return ended.status === 'success' ? ended.result.text : ended.status
 })
