@@ -192,7 +192,7 @@ class LogWriter implements LogWriting {
   /** Writes what has begun to wait, or gathers it if nobody here reads it. */
   #begin(): void {
     const { store, watch } = this.#options
-    if (store.isRemote && watch.readers === 0) this.#gather()
+    if (store.isRemote && watch.readers === 0 && this.#gatherMs > 0) this.#gather()
     else this.#write()
   }
 

@@ -135,7 +135,8 @@ export class LiveTask {
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,
-      gatherMs: settings.gatherMs,
+      // Receivers of push notifications wait for each event.
+      gatherMs: settings.gatherMs ?? 0,
       onStuck: thrown => onFailure?.(notStored(this.#run.id, target, { options, secrets, thrown })),
       encode: event => {
         if (isTerminal(event)) return []
