@@ -168,8 +168,8 @@ export class Scope {
       this.#open--
       this.#openSteps -= isStep
     }
-    if (isStep === 1) this.work.recordStep(doneWith({ value }))
-    const kept = isStep === 1 ? undefined : this.work.record(doneWith({ value }))
+    const done = doneWith({ value })
+    const kept = isStep === 1 ? this.work.recordStep(done) : this.work.record(done)
     if (kept !== undefined) await kept
     return value
   }

@@ -216,15 +216,13 @@ export class RunWork implements WorkState {
    * Records a completed step. The journal may store it later: the next work waits for that, and nothing else does. Throws
    * `run_too_large`.
    */
-  recordStep(done: DoneWork): void {
+  recordStep(done: DoneWork): undefined {
     const all = this.#all()
-    const before = all.pending
     const written = this.record(done, true)
     if (written === undefined) return
-    const pending = Promise.all([before, written]).then(() => {})
+    all.pending = Promise.all([all.pending, written]).then(() => {})
     // If nothing follows, the end of the run shows that it is another worker's.
-    pending.catch(() => {})
-    all.pending = pending
+    all.pending.catch(() => {})
   }
 
   /** Resolves once all records are stored; undefined if they are. Rejects if another worker has taken the run over. */

@@ -200,8 +200,7 @@ class LogWriter implements LogWriting {
   #gather(): void {
     this.#turn ??= setTimeout(() => {
       this.#turn = undefined
-      this.#isUrgent = this.#buffer.length > 0 || this.#notes.length > 0
-      this.#goOn()
+      this.flush()
     }, this.#gatherMs)
   }
 

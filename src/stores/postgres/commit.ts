@@ -7,8 +7,9 @@
  * @module
  */
 
-import type { Commit, DocumentChange, LogChange } from '../remote/remote.ts'
-import { toRow } from './rows.ts'
+import { nameOf } from '../remote/known.ts'
+import type { Commit, DocumentChange } from '../remote/remote.ts'
+import { grownLogs, toRow } from './rows.ts'
 import { stored, storedKey } from './text.ts'
 
 /**
@@ -17,10 +18,12 @@ import { stored, storedKey } from './text.ts'
  */
 export function isLean({ seen, documents, logs, calls }: Commit): boolean {
   if (calls.length > 0 || logs.some(({ isDeleted }) => isDeleted)) return false
-  const puts = new Set(documents.flatMap(change => (change.document ? nameOf(change) : [])))
+  const puts = new Set(
+    documents.flatMap(change => (change.document ? nameOf(change.collection, change.id) : [])),
+  )
   const grown = new Set(logs.map(({ log }) => log))
   return (
-    seen.documents.every(each => each.version !== undefined || puts.has(nameOf(each))) &&
+    seen.documents.every(each => each.version !== undefined || puts.has(nameOf(each.collection, each.id))) &&
     seen.logs.every(({ log, version }) => version !== undefined || grown.has(log))
   )
 }
@@ -133,20 +136,13 @@ export function leanFunction(s: string, settings: string): string {
 
 /** The rows of a commit. */
 function rowsOf({ seen, documents, logs }: Commit): Rows {
-  const versions = new Map(seen.documents.map(each => [nameOf(each), each]))
+  const versions = new Map(seen.documents.map(each => [nameOf(each.collection, each.id), each]))
   const kindOf = (change: DocumentChange): PutKind => {
-    const before = versions.get(nameOf(change))
+    const before = versions.get(nameOf(change.collection, change.id))
     if (before === undefined) return 'any'
     return before.version === undefined ? 'new' : 'old'
   }
-  const heads = new Map(seen.logs.map(each => [each.log, each]))
-  const written = logs.filter(({ entries }) => entries.length > 0)
-  const lengthOf = ({ log }: LogChange) => {
-    const length = heads.get(log)?.head?.length
-    // An append has seen the end of the log.
-    if (length === undefined) throw new TypeError(`Nobody has seen the log ${log}`)
-    return length
-  }
+  const grown = grownLogs({ seen, logs })
   return {
     seen: seen.documents.flatMap(each =>
       each.version === undefined ? [] : [[...keyOf(each), each.version]],
@@ -158,13 +154,12 @@ function rowsOf({ seen, documents, logs }: Commit): Rows {
     puts: documents.flatMap(change =>
       change.document ? [[kindOf(change), ...documentRow(change.collection, change.document)]] : [],
     ),
-    entries: written.flatMap(each =>
-      each.entries.map((data, at) => [stored(each.log), lengthOf(each) + at + 1, stored(data)]),
+    entries: grown.flatMap(({ log, length, entries }) =>
+      entries.map((data, at) => [stored(log), length + at + 1, stored(data)]),
     ),
-    logs: written.map(each => [
-      ...[heads.get(each.log)?.version === undefined, stored(each.log)],
-      ...[lengthOf(each) + each.entries.length, each.isSealed],
-    ]),
+    logs: grown.map(({ log, version, length, entries, isSealed }) => {
+      return [version === undefined, stored(log), length + entries.length, isSealed]
+    }),
   }
 }
 
@@ -177,10 +172,6 @@ const keyOf = ({ collection, id }: { readonly collection: string; readonly id: s
   stored(collection),
   storedKey(id),
 ]
-
-function nameOf({ collection, id }: { readonly collection: string; readonly id: string }): string {
-  return JSON.stringify([collection, id])
-}
 
 /** The element of an array as PostgreSQL reads it. */
 function elementOf(value: unknown): string {

@@ -86,9 +86,8 @@ interface CommitForm {
 }
 
 /**
- * Writes a commit if all that was seen is unchanged; else it returns null.
- * Commits that touch the same documents and logs wait for each other: each locks the rows of all of them, in one order, and then
- * the names of those without a row. A commit that was written before is not written again.
+ * Writes a commit if all that was seen is unchanged; else it returns null. Commits that touch the same documents and logs wait for
+ * each other: each locks the rows of all of them, in one order, and then the names of those without a row. A commit that was written before is not written again.
  */
 function commitFunction(s: string, form: CommitForm): string {
   return `CREATE FUNCTION ${s}.${form.name}(given text) RETURNS ${form.returns} LANGUAGE plpgsql ${BY_INDEX} AS $$

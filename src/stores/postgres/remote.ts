@@ -9,7 +9,7 @@ import type { Commit, Committed, RemoteStore } from '../remote/remote.ts'
 import { isLean, leanCommit } from './commit.ts'
 import { isTaken, type PostgresDriver, type Row } from './driver.ts'
 import { type LookResult, LookStatement } from './look.ts'
-import { columns, toRow } from './rows.ts'
+import { columns, grownLogs, toRow } from './rows.ts'
 import { stored, storedKey } from './text.ts'
 
 /** Creates the remote store. `prepare` is awaited before each request. `s` is the schema as it appears in statements. */
@@ -60,15 +60,7 @@ function toJson({ id, seen, documents, logs, calls }: Commit): object {
     collection: stored(collection),
     id: storedKey(i),
   })
-  const lengths = new Map(seen.logs.map(({ log, head }) => [log, head?.length]))
-  const grown = logs
-    .filter(({ entries }) => entries.length > 0)
-    .map(each => {
-      const length = each.isDeleted ? 0 : lengths.get(each.log)
-      // An append has seen the end of the log.
-      if (length === undefined) throw new TypeError(`Nobody has seen the log ${each.log}`)
-      return { ...each, log: stored(each.log), length }
-    })
+  const grown = grownLogs({ seen, logs }).map(each => ({ ...each, log: stored(each.log) }))
   return {
     id,
     seen: columns(seen.documents, each => ({ ...name(each), version: each.version ?? null })),

@@ -4,7 +4,15 @@
  * @module
  */
 
-import type { StoreAnswers, StoreQueries, StoreQuery, Versioned } from '../remote/remote.ts'
+import type {
+  Commit,
+  LogChange,
+  StoreAnswers,
+  StoreQueries,
+  StoreQuery,
+  Version,
+  Versioned,
+} from '../remote/remote.ts'
 import type { Document, Position, StoredLogEntry, Tags } from '../store.ts'
 import { isDigested, restored, storedKey } from './text.ts'
 
@@ -22,6 +30,27 @@ export function columns<T>(
     }
   }
   return all
+}
+
+/** A log that a commit appends to, as it was before. */
+export interface GrownLog extends LogChange {
+  /** Undefined if there was no log. */
+  readonly version: Version | undefined
+  readonly length: number
+}
+
+/** The logs that a commit appends to. */
+export function grownLogs({ seen, logs }: Pick<Commit, 'seen' | 'logs'>): GrownLog[] {
+  const before = new Map(seen.logs.map(each => [each.log, each]))
+  return logs
+    .filter(({ entries }) => entries.length > 0)
+    .map(each => {
+      const { version, head } = before.get(each.log) ?? {}
+      const length = each.isDeleted ? 0 : head?.length
+      // An append has seen the end of the log.
+      if (length === undefined) throw new TypeError(`Nobody has seen the log ${each.log}`)
+      return { ...each, version, length }
+    })
 }
 
 type DocumentRow = readonly [

@@ -1,5 +1,6 @@
 /**
- * The tables: {@link MIGRATIONS}. The functions that read and write them are in `functions.ts` and `commit.ts`. Both are in a schema of their own, and every statement names it.
+ * The tables: {@link MIGRATIONS}. The functions that read and write them are in `functions.ts` and `commit.ts`. All are in a schema of
+ * their own, and every statement names it.
  *
  * @module
  */

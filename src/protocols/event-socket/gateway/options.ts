@@ -23,7 +23,8 @@ export type AuthenticateSocket = (
 /** Options of the event socket. */
 export interface GatewayOptions {
   /**
-   * The agents on offer, by name. If you give any of `agents`, `teams` and `workflows`, nothing else is on offer. Default: all that the handler serves.
+   * The agents on offer, by name. If you give any of `agents`, `teams` and `workflows`, nothing else is on offer. Default: all that
+   * the handler serves.
    */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   /** The teams on offer, by name. Default: as for `agents`. */
