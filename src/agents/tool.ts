@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ServableError } from '../base/errors.ts'
 import type { RunCaller, TraceparentOf } from './run-types.ts'
 
 /** The run that calls a tool, as the tool sees it. */
@@ -15,12 +16,14 @@ export interface ToolContext extends RunCaller {
    * the first run of the chain, a slash and the path of the call.
    */
   readonly idempotencyKey: string
+  /** How many times this call of this run has begun, from 1. It is more if the process died in the middle of the call. */
+  readonly attempt: number
   /** Fires when the run ends early. */
   readonly signal: AbortSignal
 }
 
 /** The facts of a single call. */
-export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
+export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'attempt' | 'signal'>
 
 /** The facts of the run that makes a call. */
 export interface CallingRun extends RunCaller {
@@ -43,8 +46,32 @@ interface ApprovalCheck<Args> {
   check(args: Args, context: ToolContext): boolean | Promise<boolean>
 }
 
+/** Hints about a tool (MCP, tool annotations). */
+export interface ToolAnnotations {
+  /** Whether it changes nothing. */
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  /** Whether calling it twice with the same arguments is the same as calling it once. */
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+/** What happens to a call that a dying process cut off: it is done again, a person is asked, or it fails with `interrupted`. */
+export type OnRepeat = 'run' | 'ask' | 'fail'
+
+/** What a tool says about calls that may be done again. */
+interface Repeats {
+  /** Default: none. */
+  readonly annotations?: ToolAnnotations | undefined
+  /**
+   * What happens to a call that a dying process cut off, in a run that goes on. Nobody knows whether such a call had its effect.
+   * Default: `run` with `readOnlyHint` or `idempotentHint`, else `ask`.
+   */
+  readonly onRepeat?: OnRepeat | undefined
+}
+
 /** A named function with described parameters that an agent can call. */
-export interface Tool<Args = unknown, Result = unknown> {
+export interface Tool<Args = unknown, Result = unknown> extends Repeats {
   readonly name: string
   readonly description?: string | undefined
   /**
@@ -68,7 +95,7 @@ export type ArgsOf<Schema> = Schema extends { readonly '~standard': { readonly t
   : unknown
 
 /** A tool whose arguments have the type of its schema. */
-export interface ToolOf<Schema, Result = unknown> {
+export interface ToolOf<Schema, Result = unknown> extends Repeats {
   readonly name: string
   readonly description?: string | undefined
   readonly parameters?: Schema
@@ -97,6 +124,22 @@ export function tool<Schema = unknown, Result = unknown>(
   definition: ToolOf<Schema, Result>,
 ): Tool<ArgsOf<Schema>, Result> {
   return definition
+}
+
+/** What a person sees who is asked about a call that was cut off. */
+export const CUT_OFF =
+  'The server stopped in the middle of this call, so it may have had its effect. Approve it to do it again.'
+
+/** What happens to a call of a tool that was cut off. */
+export function onRepeatOf({ annotations = {}, onRepeat }: Repeats): OnRepeat {
+  const { readOnlyHint = false, idempotentHint = false } = annotations
+  return onRepeat ?? (readOnlyHint || idempotentHint ? 'run' : 'ask')
+}
+
+/** The error of a call that was cut off and is not done again. */
+export function cutOff(name: string): ServableError {
+  const text = `The server stopped in the middle of a call of \`${name}\`, so it may have had its effect`
+  return new ServableError('interrupted', text)
 }
 
 /** Whether a call must be approved. */

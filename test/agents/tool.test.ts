@@ -69,6 +69,7 @@ describe('callTool', () => {
         runId: 'r',
         toolCallId: expect.any(String),
         idempotencyKey: 'r/look',
+        attempt: 1,
         signal: expect.any(AbortSignal),
       },
     ])

@@ -113,7 +113,7 @@ describe('calculator', () => {
   it('refuses arguments without an expression', () => {
     const tool = calculator.tools[0]
     const { signal } = new AbortController()
-    const context = { runId: 'r', toolCallId: 't', idempotencyKey: 'r/calculate', signal }
+    const context = { runId: 'r', toolCallId: 't', idempotencyKey: 'r/calculate', attempt: 1, signal }
     for (const args of [undefined, null, 'x', {}, { expression: 1 }]) {
       expect(() => tool?.execute(args, context)).toThrow('`expression` must be text')
     }

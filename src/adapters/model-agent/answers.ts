@@ -8,6 +8,7 @@ import type { ToolResultPart } from 'ai'
 import type { Answer, InputRequest, RunEvent } from '../../agents/contract.ts'
 import { isAnswered, requestOf } from '../../agents/input-request.ts'
 import { fitOf } from '../../agents/misfit.ts'
+import { CUT_OFF, cutOff, onRepeatOf } from '../../agents/tool.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { pathOf } from '../../agents/work/work.ts'
 import { ServableError } from '../../base/errors.ts'
@@ -21,6 +22,7 @@ import {
   reportEnd,
   resultOf,
   type Settled,
+  type ToolEnd,
 } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { WaitingCall } from './waiting.ts'
@@ -60,15 +62,17 @@ async function* takeAnswers(
   const results: ToolResultPart[] = []
   const waits: WaitingCall[] = []
   const edited = new Map<string, unknown>()
-  for (const each of taken) {
+  for (const [index, each] of taken.entries()) {
     if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
-    const doing = parts.rounds.next(each.call)
+    const doing = againAs(parts.rounds.next(each.call), waiting[index]?.again)
     const done = doneBefore(doing, parts)
     if (done !== undefined) {
       results.push(done.result)
     } else if (each.how === 'unfit') {
       yield* parts.parts.read({ type: 'tool-call', ...each.call })
       waits.push(each)
+    } else if (each.how === 'approved' && doing.isCutOff && onRepeatOf(each.own.tool) === 'ask') {
+      waits.push(await askAgain(each, doing, run))
     } else {
       results.push(yield* carryOn(each, doing, parts))
     }
@@ -76,11 +80,48 @@ async function* takeAnswers(
   return { results, waits, edited }
 }
 
+/** An answered call as it is done now. */
+interface AnsweredCall extends PlannedCall {
+  /** Whether it was cut off since it was approved. */
+  readonly isCutOff: boolean
+}
+
+/** The call as the answer allows it: `again` is that of a call which was cut off before it was asked about. */
+function againAs(call: PlannedCall, again: WaitingCall['again']): AnsweredCall {
+  const { attempt = 1, idempotencyKey } = { ...call, attempt: 1, ...again }
+  return {
+    ...call,
+    idempotencyKey,
+    attempt: Math.max(attempt, call.attempt),
+    isCutOff: call.attempt > attempt,
+  }
+}
+
+/** Asks about an approved call that was cut off, with the arguments with which it had begun. */
+async function askAgain(
+  { call, args, request }: Approved,
+  { idempotencyKey, attempt }: PlannedCall,
+  run: RunContext,
+): Promise<WaitingCall> {
+  const asked = { ...request, id: idIn(run, request), args, message: CUT_OFF }
+  return {
+    call: { ...call, input: args },
+    request: await requestOf(asked),
+    again: { idempotencyKey, attempt },
+  }
+}
+
+/** A call that may be done. */
+interface Approved extends WaitingCall {
+  readonly how: 'approved'
+  readonly own: OwnTool
+  readonly args: unknown
+}
+
 /** An answer that fits its request: a result for the model, or a tool to call. */
-type Fitting = { readonly call: OpenCall } & (
-  | { readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
-  | { readonly how: 'approved'; readonly own: OwnTool; readonly args: unknown }
-)
+type Fitting =
+  | { readonly call: OpenCall; readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
+  | Approved
 
 /** An answer, or a request that is repeated. */
 type Taken = Fitting | (WaitingCall & { readonly how: 'unfit' })
@@ -103,12 +144,12 @@ async function take({ call, request }: WaitingCall, { tools }: CallParts, run: R
   if (own === undefined || own.tool.name !== request.toolName) {
     throw new ServableError('code_changed', `The agent has no tool \`${request.toolName}\` any more`)
   }
-  if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }
+  if (editedArgs === undefined) return { call, request, how: 'approved', own, args: call.input }
   if (own.tool.editable !== true) {
     throw new ServableError('invalid_input', `The arguments of \`${own.tool.name}\` cannot be edited`)
   }
   const fit = await fitOf(editedArgs, own.tool.parameters)
-  if ('value' in fit) return { call, how: 'approved', own, args: editedArgs }
+  if ('value' in fit) return { call, request, how: 'approved', own, args: editedArgs }
   const again = await requestOf({ ...request, id: idIn(run, request), message: fit.misfit })
   return { call, how: 'unfit', request: again }
 }
@@ -116,7 +157,7 @@ async function take({ call, request }: WaitingCall, { tools }: CallParts, run: R
 /** Carries out one answer. The work of a client itself is not sent again. */
 async function* carryOn(
   taken: Fitting,
-  doing: PlannedCall,
+  doing: AnsweredCall,
   parts: CallParts,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
   const { how, call } = taken
@@ -124,12 +165,18 @@ async function* carryOn(
   const { toolCallId, toolName } = call
   const input = how === 'approved' ? taken.args : call.input
   yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
-  if (how === 'approved')
-    return yield* reportEnd(doing, await carryOut(taken.own, doing, parts, input), parts)
+  if (how === 'approved') return yield* reportEnd(doing, await endOf(taken, doing, parts), parts)
   const reason: unknown = Object(taken.result.output).value
   yield* parts.parts.read({ type: 'tool-output-denied', toolCallId, reason })
   if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })
   return taken.result
+}
+
+/** Carries out an approved call. One that was cut off is done again, or fails. */
+async function endOf({ own, args }: Approved, doing: AnsweredCall, parts: CallParts): Promise<ToolEnd> {
+  if (doing.isCutOff && onRepeatOf(own.tool) === 'fail') return { thrown: cutOff(own.tool.name) }
+  if (parts.rounds.isKept) await parts.rounds.begun([doing])
+  return carryOut(own, doing, parts, args)
 }
 
 function unfit(id: string): ServableError {

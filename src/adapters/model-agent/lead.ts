@@ -54,7 +54,10 @@ export function lead(options: LeadOptions): TeamStrategy {
     const { turn, waiting } = conversation
     const requests = waiting.map(({ request }) => request)
     if (requests.length > 0) context.work.keep(toKeptConversation(conversation))
-    else await session?.append(turn.map(toKept))
+    else if (session !== undefined) {
+      await rounds.remembers()
+      await session.append(turn.map(toKept))
+    }
     return {
       finishReason,
       ...sumOf(usage && usageOf({ model: info }, usage), members.used),

@@ -181,7 +181,10 @@ async function* answer(
   })
   const { turn, waiting } = end.conversation
   if (waiting.length > 0) context.work.keep(toKeptConversation(end.conversation))
-  else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
+  else if (session !== undefined) {
+    await rounds.remembers()
+    await remember(agent, runId, () => session.append(turn.map(toKept)))
+  }
   return outcomeOf(end)
 }
 

@@ -6,9 +6,15 @@
  */
 
 import type { RunEvent } from '../../agents/contract.ts'
+import type { CallFacts } from '../../agents/tool.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import type { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
 import { callsIn, type ModelAnswer, type OpenCall } from './calls.ts'
+
+/** What is stored of a call that has no end. Its result replaces it. */
+interface Begun {
+  readonly begun: number
+}
 
 /** A call of a tool, and its path in the run. */
 export interface PlannedCall {
@@ -16,6 +22,7 @@ export interface PlannedCall {
   readonly path: string
   /** As in `ToolContext`. */
   readonly idempotencyKey: string
+  readonly attempt: number
 }
 
 /**
@@ -45,7 +52,7 @@ export class Rounds {
   /** The next tool call with its path in the run. No name equals it. */
   next(call: OpenCall): PlannedCall {
     const path = `${this.#work.prefix}#${this.#at}.${this.#calls++}`
-    return { call, path, idempotencyKey: `${this.#first}/${path}` }
+    return { call, path, idempotencyKey: `${this.#first}/${path}`, attempt: this.#begunAt(path) + 1 }
   }
 
   /** Calls the model, unless its answer is stored. Then it yields the stored text again. */
@@ -57,7 +64,9 @@ export class Rounds {
     const kept = this.keptAt(path) as ModelAnswer | undefined
     if (kept === undefined) {
       const answer = yield* asking
-      await this.keep(path, answer)
+      // It is stored with the calls that begin because of it, or with the end.
+      this.#work.keepAt(path, answer)
+      this.#work.checkpointLater()
       return answer
     }
     for (const { content } of kept.messages) {
@@ -74,6 +83,23 @@ export class Rounds {
     return this.#work.stateAt(path)
   }
 
+  /** How many times the call at a path has begun without an end. */
+  #begunAt(path: string): number {
+    const { begun = 0 } = Object(this.keptAt(path)) as Partial<Begun>
+    return begun
+  }
+
+  /** Stores that calls begin, together with the answer that asks for them. Without calls it stores the answer. */
+  async begun(calls: readonly PlannedCall[]): Promise<void> {
+    for (const { path, attempt } of calls) this.#work.keepAt(path, { begun: attempt } satisfies Begun)
+    await (calls.length > 0 ? this.#work.checkpoint() : this.#work.settled())
+  }
+
+  /** Stores the last answer before a member's memory gets its turn, which is stored at once. The run's own is stored with its end. */
+  async remembers(): Promise<void> {
+    if (this.#work.prefix !== '') await this.#work.settled()
+  }
+
   /** Stores a result, with all output until now. */
   async keep(path: string, result: unknown): Promise<void> {
     this.#work.keepAt(path, result)
@@ -84,4 +110,9 @@ export class Rounds {
 /** Reads a call whose events were sent, so that the next one of its id counts as another call. */
 export function passOver(call: OpenCall, parts: AiParts): void {
   for (const type of ['tool-call', 'tool-result']) Array.from(parts.read({ ...call, type, output: null }))
+}
+
+/** The facts of a call for its tool. */
+export function factsOf({ call, idempotencyKey, attempt }: PlannedCall, signal: AbortSignal): CallFacts {
+  return { toolCallId: call.toolCallId, idempotencyKey, attempt, signal }
 }

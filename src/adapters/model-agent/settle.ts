@@ -5,16 +5,16 @@
  */
 
 import type { ToolResultPart } from 'ai'
-import type { InputRequest, RunEvent, Usage } from '../../agents/contract.ts'
+import type { RunEvent, Usage } from '../../agents/contract.ts'
 import { MAX_REQUESTS } from '../../agents/event.ts'
 import { requestNameOf, requestOf } from '../../agents/input-request.ts'
-import { needsApproval, toolContextOf } from '../../agents/tool.ts'
+import { CUT_OFF, cutOff, needsApproval, onRepeatOf, toolContextOf } from '../../agents/tool.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { messageOf } from '../../base/errors.ts'
 import { toJsonSchema } from '../../http/json-schema.ts'
 import type { ModelCall } from './call-model.ts'
 import type { OpenCall } from './calls.ts'
-import { type PlannedCall, passOver } from './rounds.ts'
+import { factsOf, type PlannedCall, passOver } from './rounds.ts'
 import type { ModelTools, OwnTool } from './tools.ts'
 import type { WaitingCall } from './waiting.ts'
 
@@ -48,7 +48,7 @@ export async function* settle(
   const { rounds } = parts
   const results: ToolResultPart[] = []
   const waits: WaitingCall[] = []
-  const begun = new Map<PlannedCall, Promise<readonly [PlannedCall, ToolEnd]>>()
+  const free = new Map<PlannedCall, OwnTool>()
   for (const call of open) {
     const doing = rounds.next(call)
     const done = doneBefore(doing, parts)
@@ -58,59 +58,86 @@ export async function* settle(
     }
     // Read the call without sending its events again.
     for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
-    const own = await freeTool(doing, parts.tools, run)
-    if (own !== undefined) {
-      const ending = carryOut(own, doing, parts)
-      const ended = ending.then(end => [doing, end] as const)
-      if (rounds.isKept) begun.set(doing, ended)
-      else results.push(yield* reportEnd(doing, await ending, parts))
+    const next = await nextOf(doing, parts.tools, run)
+    if (next.how === 'call') {
+      if (rounds.isKept) free.set(doing, next.own)
+      else results.push(yield* reportEnd(doing, await carryOut(next.own, doing, parts), parts))
+    } else if (next.how === 'fail') {
+      results.push(yield* reportEnd(doing, next, parts))
     } else if (waits.length < MAX_REQUESTS) {
-      waits.push({ call, request: await ask(call, parts, run) })
+      waits.push({ call, ...(await ask(doing, parts, run)) })
     } else {
       const thrown = `At most ${MAX_REQUESTS} of these calls can wait at a time`
       results.push(yield* reportEnd(doing, { thrown }, parts))
     }
   }
+  return { results: [...results, ...(yield* callAll(free, parts))], waits }
+}
+
+/** Calls tools in parallel. Their begin is stored before, each result as it ends. */
+async function* callAll(
+  free: ReadonlyMap<PlannedCall, OwnTool>,
+  parts: CallParts,
+): AsyncGenerator<RunEvent, ToolResultPart[]> {
+  if (parts.rounds.isKept) await parts.rounds.begun([...free.keys()])
+  const begun = new Map<PlannedCall, Promise<readonly [PlannedCall, ToolEnd]>>()
+  for (const [doing, own] of free) {
+    const ended = carryOut(own, doing, parts).then(end => [doing, end] as const)
+    begun.set(doing, ended)
+  }
+  const results: ToolResultPart[] = []
   while (begun.size > 0) {
     const [doing, end] = await Promise.race(begun.values())
     begun.delete(doing)
     results.push(yield* reportEnd(doing, end, parts))
   }
-  return { results, waits }
+  return results
 }
 
-/** The tool of a call, if it needs no approval. */
-async function freeTool(
-  { call: { toolCallId, toolName, input }, idempotencyKey }: PlannedCall,
-  tools: ModelTools,
-  run: RunContext,
-): Promise<OwnTool | undefined> {
-  const own = tools.ownOf(toolName)
-  if (own === undefined) return undefined
+/** What comes next for a call: its tool, a request, or its failure. */
+type Next =
+  | { readonly how: 'call'; readonly own: OwnTool }
+  | { readonly how: 'ask' }
+  | { readonly how: 'fail'; readonly thrown: unknown }
+
+async function nextOf(doing: PlannedCall, tools: ModelTools, run: RunContext): Promise<Next> {
+  const { call, attempt } = doing
+  const own = tools.ownOf(call.toolName)
+  if (own === undefined) return { how: 'ask' }
   const { tool, parse } = own
-  if (typeof tool.needsApproval !== 'function') return tool.needsApproval === true ? undefined : own
-  const { signal } = run
-  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal })
-  return (await needsApproval(tool, await parse(input), context)) ? undefined : own
+  if (attempt > 1) {
+    // It needed no approval when it began.
+    const how = onRepeatOf(tool)
+    if (how === 'fail') return { how, thrown: cutOff(tool.name) }
+    return how === 'ask' ? { how } : { how: 'call', own }
+  }
+  if (typeof tool.needsApproval !== 'function')
+    return tool.needsApproval === true ? { how: 'ask' } : { how: 'call', own }
+  const context = toolContextOf(run, factsOf(doing, run.signal))
+  return (await needsApproval(tool, await parse(call.input), context)) ? { how: 'ask' } : { how: 'call', own }
 }
 
 /** The request to a person or a client. */
-function ask(
-  { toolCallId, toolName: name, input: args }: OpenCall,
+async function ask(
+  { call, idempotencyKey, attempt }: PlannedCall,
   { tools, parts }: CallParts,
   { runId, scope }: RunContext,
-): Promise<InputRequest> {
+): Promise<Pick<WaitingCall, 'request' | 'again'>> {
+  const { toolCallId, toolName: name, input: args } = call
   const own = tools.ownOf(name)
   const toolName = tools.nameOf(name)
   const kind = own === undefined ? 'client_tool' : 'approval'
-  return requestOf({
+  const isAgain = attempt > 1
+  const request = await requestOf({
     id: `${runId}/${scope.next(requestNameOf({ kind, toolName }), 'tool')}`,
     kind,
     toolCallId: parts.idOf(toolCallId),
     toolName,
     args,
+    ...(isAgain && { message: CUT_OFF }),
     ...(own?.tool.editable && { editable: true, schema: toJsonSchema(own.tool.parameters) ?? {} }),
   })
+  return { request, ...(isAgain && { again: { idempotencyKey, attempt } }) }
 }
 
 /** The result of a call before the process died. Its events were sent. */
@@ -118,9 +145,10 @@ export function doneBefore(
   { call, path }: PlannedCall,
   { parts, rounds }: Pick<CallParts, 'parts' | 'rounds'>,
 ): Done | undefined {
-  const done = rounds.keptAt(path) as Done | undefined
-  if (done !== undefined) passOver(call, parts)
-  return done
+  const done = Object(rounds.keptAt(path)) as Partial<Done>
+  if (done.result === undefined) return undefined
+  passOver(call, parts)
+  return done as Done
 }
 
 /**
@@ -128,12 +156,12 @@ export function doneBefore(
  */
 export async function carryOut(
   own: OwnTool,
-  { call: { toolCallId, input }, idempotencyKey }: PlannedCall,
+  doing: PlannedCall,
   { signal }: Pick<CallParts, 'signal'>,
-  args: unknown = input,
+  args: unknown = doing.call.input,
 ): Promise<ToolEnd> {
   try {
-    return { output: await own.call(await own.parse(args), { toolCallId, idempotencyKey, signal }) }
+    return { output: await own.call(await own.parse(args), factsOf(doing, signal)) }
   } catch (thrown) {
     return { thrown }
   }

@@ -12,7 +12,7 @@ import { type CallFacts, type Tool, type ToolContext, toolContextOf } from '../.
 import type { RunContext } from '../../agents/work/perform.ts'
 import { isServableError, messageOf, redact, ServableError } from '../../base/errors.ts'
 import { toJsonSchema } from '../../http/json-schema.ts'
-import type { Rounds } from './rounds.ts'
+import { factsOf, type Rounds } from './rounds.ts'
 
 /** Tools for a model, and their public names. */
 export interface ModelTools {
@@ -58,8 +58,8 @@ export function toModelTools(
             ...description,
             inputSchema: toSchema(each.parameters),
             execute(input: unknown, { toolCallId, abortSignal }) {
-              const { idempotencyKey } = rounds.next({ toolCallId, toolName: name, input })
-              return own.call(input, { toolCallId, idempotencyKey, signal: abortSignal ?? run.signal })
+              const planned = rounds.next({ toolCallId, toolName: name, input })
+              return own.call(input, factsOf(planned, abortSignal ?? run.signal))
             },
           })
         : tool({ ...description, inputSchema: unchanged(toSchema(each.parameters)) })

@@ -10,11 +10,14 @@ import { ServableError } from '../../base/errors.ts'
 import type { OpenCall } from './calls.ts'
 import { readMessages } from './history.ts'
 import { toKept as withoutFiles } from './messages.ts'
+import type { PlannedCall } from './rounds.ts'
 
 /** A call that waits for an answer. */
 export interface WaitingCall {
   readonly call: OpenCall
   readonly request: InputRequest
+  /** Of a call that was cut off: what it has when it is done again. */
+  readonly again?: Pick<PlannedCall, 'idempotencyKey' | 'attempt'>
 }
 
 /** All messages for the model, and the calls that wait. */

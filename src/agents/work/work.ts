@@ -179,6 +179,11 @@ export class RunWork implements WorkState {
     return this.#write({})
   }
 
+  /** The same, but the journal may store them later: the next work waits for that, and nothing else does. */
+  checkpointLater(): void {
+    this.#wait(this.#write({}, true))
+  }
+
   /** The first run of the chain; undefined in that run. */
   get first(): string | undefined {
     return this.#all().first
@@ -217,9 +222,13 @@ export class RunWork implements WorkState {
    * `run_too_large`.
    */
   recordStep(done: DoneWork): undefined {
-    const all = this.#all()
-    const written = this.record(done, true)
+    this.#wait(this.record(done, true))
+  }
+
+  /** Adds to the records for which the next work waits. */
+  #wait(written: Promise<void> | undefined): void {
     if (written === undefined) return
+    const all = this.#all()
     all.pending = Promise.all([all.pending, written]).then(() => {})
     // If nothing follows, the end of the run shows that it is another worker's.
     all.pending.catch(() => {})

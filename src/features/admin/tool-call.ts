@@ -93,7 +93,7 @@ async function call(
 function contextOf({ identity, requestId, traceparent }: RequestState, signal: AbortSignal): ToolContext {
   const id = crypto.randomUUID()
   const caller = { runId: id, identity: identity?.id, userId: identity?.id, requestId, traceparent }
-  return toolContextOf(caller, { toolCallId: id, idempotencyKey: id, signal })
+  return toolContextOf(caller, { toolCallId: id, idempotencyKey: id, attempt: 1, signal })
 }
 
 function failed(error: unknown): never {

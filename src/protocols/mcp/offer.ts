@@ -6,6 +6,7 @@
 
 import * as v from 'valibot'
 import { fitOf } from '../../agents/misfit.ts'
+import type { ToolAnnotations } from '../../agents/tool.ts'
 import { ServableError } from '../../base/errors.ts'
 import { misfit, validate } from '../../base/validation.ts'
 import type { Catalog } from '../../http/catalog.ts'
@@ -19,14 +20,6 @@ import type { Fields } from './rpc.ts'
 
 /** Whether calls become tasks: never, those that take long, or always. */
 export type TaskSupport = 'forbidden' | 'optional' | 'required'
-
-/** Hints for clients about a tool (MCP, tool annotations). */
-export interface ToolAnnotations {
-  readonly readOnlyHint?: boolean
-  readonly destructiveHint?: boolean
-  readonly idempotentHint?: boolean
-  readonly openWorldHint?: boolean
-}
 
 /** A servable as a tool. */
 export interface McpTool {

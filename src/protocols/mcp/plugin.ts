@@ -34,7 +34,7 @@ import { ActiveCalls } from './sessions.ts'
 export { toJsonSchema } from '../../http/json-schema.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
-export type { McpTool, TaskSupport, ToJsonSchema, ToolAnnotations } from './offer.ts'
+export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'
 export type { McpAuth, McpTasks } from './request.ts'
 export { type McpTasksOptions, mcpTasks } from './tasks.ts'
 

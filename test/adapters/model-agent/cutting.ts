@@ -30,9 +30,14 @@ export class World {
   readonly ended = new Set<string>()
   /** Idempotency keys by what they were given for. */
   readonly keys = new Map<string, Set<string>>()
+  /** The attempts that tools were told. */
+  readonly attempts: number[] = []
   /** Points that were passed. */
   passed = 0
+  /** The calls in the middle of which it was cut off. */
+  readonly cutInside = new Set<string>()
   readonly #cuts: number[]
+  #inside: { readonly label: string; times: number } | undefined
   #reached: (() => void) | undefined
 
   /** `cuts` are points, in their order. */
@@ -40,14 +45,21 @@ export class World {
     this.#cuts = cuts
   }
 
-  /** A point at which the process may die: then nothing goes on here. */
-  async point(): Promise<void> {
+  /** A point at which the process may die, maybe inside of a call: then nothing goes on here. */
+  async point(inside?: string): Promise<void> {
     const at = this.passed++
     await turn()
-    if (at !== this.#cuts[0]) return
-    this.#cuts.shift()
+    const isDeath = inside !== undefined && inside === this.#inside?.label && this.#inside.times-- > 0
+    if (!isDeath && at !== this.#cuts[0]) return
+    if (!isDeath) this.#cuts.shift()
+    if (inside !== undefined) this.cutInside.add(inside)
     this.#reached?.()
     await never()
+  }
+
+  /** Lets the process die in the middle of a call, so many times. */
+  dieInside(label: string, times: number): void {
+    this.#inside = { label, times }
   }
 
   /** Resolves at the next point at which the process dies. */
@@ -132,21 +144,23 @@ function streamOf({ says = [], calls = [] }: Round, label: string, world: World)
   })
 }
 
-/** A tool that notes its calls. The argument `label` says which call it is. */
+/** A tool that notes its calls, and may be called again. The argument `label` says which call it is. */
 export function toolOf(name: string, world: World, more: Partial<Tool> = {}): Tool {
   return {
     name,
     parameters: { type: 'object', required: ['label'] },
-    async execute(args, { idempotencyKey }) {
+    annotations: { idempotentHint: true },
+    async execute(args, { idempotencyKey, attempt }) {
       const { label } = args as { label: string }
       world.begin(label)
+      world.attempts.push(attempt)
       world.keys.set(label, (world.keys.get(label) ?? new Set()).add(idempotencyKey))
-      await world.point()
+      await world.point(label)
       if (name === 'broken') {
         world.end(label)
         throw new Error(`${label} failed`)
       }
-      await world.point()
+      await world.point(label)
       world.end(label)
       return { did: label }
     },
