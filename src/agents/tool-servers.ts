@@ -5,6 +5,7 @@
  */
 
 import type { EventBus } from './bus.ts'
+import type { ToolAnnotations } from './tool.ts'
 
 /** How a tool server is reached: `http` is Streamable HTTP, `sse` HTTP with SSE (MCP 2024-11-05), `stdio` a program of this machine. */
 export type ToolServerTransport = 'http' | 'sse' | 'stdio'
@@ -83,6 +84,8 @@ export interface ServerTool {
   readonly parameters: Readonly<Record<string, unknown>> | null
   /** The name of its server. */
   readonly server: string
+  /** What its server says of calls that may be done again. Older versions tell nothing. */
+  readonly annotations?: ToolAnnotations
   /** Whether the definition of its server says that a person must approve each call. */
   readonly needsApproval: boolean
 }

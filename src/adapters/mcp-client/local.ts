@@ -290,10 +290,11 @@ function partsOf(name: string): readonly [server: string, tool: string] {
 
 function toolsOf(link: ServerLink): ServerTool[] {
   const server = link.definition.name
-  return link.tools.map(({ name, description, inputSchema }) => ({
+  return link.tools.map(({ name, description, inputSchema, annotations }) => ({
     name: `${server}.${name}`,
     description,
     parameters: inputSchema,
+    annotations,
     server,
     needsApproval: link.needsApproval(name),
   }))

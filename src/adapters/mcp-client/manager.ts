@@ -144,8 +144,9 @@ export class ToolServerManager implements ToolServerSource {
    */
   async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
     const found = await this.servers.tools()
-    return found.map(({ name, description, parameters, needsApproval: isDefined }) => ({
+    return found.map(({ name, description, parameters, annotations, needsApproval: isDefined }) => ({
       ...this.tool(name),
+      annotations,
       needsApproval: isDefined || approvalOf(name, needsApproval),
       description: description ?? undefined,
       parameters,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ToolAnnotations } from '../../agents/tool.ts'
 import { isObject } from '../../base/validation.ts'
 
 /** A tool as its server describes it. */
@@ -11,6 +12,8 @@ export interface RemoteTool {
   readonly name: string
   readonly description: string | null
   readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown }
+  /** Those hints that decide whether a call may be done again. */
+  readonly annotations: Pick<ToolAnnotations, 'readOnlyHint' | 'idempotentHint'>
 }
 
 /** The tools of a server. */
@@ -85,13 +88,15 @@ class ToolCollection implements Listing {
 }
 
 function toTool(value: unknown): RemoteTool | 'names' | 'schemas' {
-  const { name, description, inputSchema } = Object(value) as Record<string, unknown>
+  const { name, description, inputSchema, annotations } = Object(value) as Record<string, unknown>
+  const { readOnlyHint, idempotentHint } = Object(annotations) as Record<string, unknown>
   if (typeof name !== 'string' || !NAME.test(name)) return 'names'
   if (!isObject(inputSchema) || !isShort(inputSchema)) return 'schemas'
   return {
     name,
     description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : null,
     inputSchema: { ...inputSchema, type: 'object' },
+    annotations: { readOnlyHint: readOnlyHint === true, idempotentHint: idempotentHint === true },
   }
 }
 

@@ -118,7 +118,12 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       connectedAt: { ...moment, nullable: true },
       createdAt: moment,
     }),
-    ServerTool: { allOf: [ref('ToolSummary'), object({ server: text })] },
+    ServerTool: {
+      allOf: [
+        ref('ToolSummary'),
+        object({ server: text, annotations: object({ readOnlyHint: flag, idempotentHint: flag }) }),
+      ],
+    },
     Toolkit: object({
       id: text,
       name: text,

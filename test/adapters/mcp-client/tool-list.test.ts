@@ -16,8 +16,34 @@ describe('collectTools', () => {
   it('walks all pages, in order', async () => {
     const { tools, warnings } = await collectTools(paged([[tool('a'), tool('b')], [], [tool('c')]]), 10)
     expect([...tools.keys()]).toEqual(['a', 'b', 'c'])
-    expect(tools.get('c')).toEqual({ name: 'c', description: 'does c', inputSchema: { type: 'object' } })
+    const { name, description, inputSchema } = tools.get('c') ?? {}
+    expect({ name, description, inputSchema }).toEqual(tool('c'))
     expect(warnings).toEqual([])
+  })
+
+  it('reads whether a call may be done again, and takes nothing but true for yes', async () => {
+    const hints = [
+      undefined,
+      { readOnlyHint: true, title: 'x'.repeat(100_000) },
+      { idempotentHint: true },
+      { readOnlyHint: 'yes', idempotentHint: 1 },
+      'readOnlyHint',
+    ]
+    const page = hints.map((annotations, index) => ({ ...tool(`t${index}`), annotations }))
+    const { tools } = await collectTools(paged([page]), 10)
+    expect(
+      Array.from(tools.values(), ({ annotations }) => [
+        annotations.readOnlyHint,
+        annotations.idempotentHint,
+        Object.keys(annotations).length,
+      ]),
+    ).toEqual([
+      [false, false, 2],
+      [true, false, 2],
+      [false, true, 2],
+      [false, false, 2],
+      [false, false, 2],
+    ])
   })
 
   it('leaves out names that nobody can call, and says so', async () => {
