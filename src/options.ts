@@ -140,7 +140,8 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   if (found.length > 0) throw joined(found)
   return {
     ...core,
-    state: core.state ?? memoryState(),
+    // Nobody asked for a state, so a plain run costs what it costs without one.
+    ...(core.state === undefined && { state: memoryState(), runs: { store: 'asked', ...core.runs } }),
     plugins: [...plugins.filter(plugin => plugin !== undefined), ...(core.plugins ?? [])],
   }
 }

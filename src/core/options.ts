@@ -212,7 +212,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log,
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
-    runs: runSettingsOf(options.runs, log),
+    runs: runSettingsOf(options.runs, log, options.state?.kind === 'local'),
     sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
     state: options.state ?? noState(),
     publicUrl: options.publicUrl,

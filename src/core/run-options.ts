@@ -10,7 +10,7 @@ import { ServableError } from '../base/errors.ts'
 import { count, duration, flag, func } from '../base/schemas.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
-import type { DisconnectPolicy } from '../runs/stored/host.ts'
+import type { DisconnectPolicy, KeptInputs } from '../runs/stored/host.ts'
 import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/stored/retention-of.ts'
 
 /** How runs are limited and stored. */
@@ -36,21 +36,22 @@ export interface RunsOptions {
    */
   readonly clientSystem?: 'ignore' | 'append'
   /**
-   * `none` refuses stored runs, so that no run leaves data behind. `all` stores every run of HTTP, sockets and plugins if it can
-   * be stored, so that lists have them all. It also lists each turn of an A2A task, once the turn has ended. Default: a run is
-   * stored if its client asks for that.
+   * Which runs are stored. `all`: every run of HTTP, sockets and plugins that can be, so that each can be attached, listed and
+   * looked up; lists also have each turn of an A2A task, once the turn has ended. `asked`: a run whose client asks for that.
+   * `none`: no run, so that none leaves data behind. Default: `all` with a `state` that is not on Workers; else `asked`.
    */
-  readonly store?: 'none' | 'all'
+  readonly store?: StoredRuns
   /** Whether everyone may list the runs without an owner at `GET /runs`. If false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
   /**
    * Stores the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and `GET
-   * /runs/:id?include=input` shows it. Default: false.
+   * /runs/:id?include=input` shows it. It is what guards have left of the input. Default: where `store` is `all` by default, the
+   * inputs of runs with an identity; else none.
    */
   readonly keepInput?: boolean
   /**
    * Adds measurements to the record of every stored run: how it was requested and, at its end, its duration, its first text, its
-   * tokens, their cost, its tool calls and its model. Default: false.
+   * tokens, their cost, its tool calls and its model. Default: true where `store` is `all` by default; else false.
    */
   readonly measure?: boolean
   /**
@@ -93,13 +94,16 @@ export interface RunsOptions {
   readonly maxWaitingPerOwner?: number
 }
 
+/** Which runs are stored. */
+export type StoredRuns = 'all' | 'asked' | 'none'
+
 type Numbers = 'retentionMs' | 'sessionRetentionMs'
 
 /** How runs are limited and stored. The numbers are the defaults for functions such as `retentionMs`. */
 export interface ResolvedRunsOptions
-  extends Required<Omit<RunsOptions, 'store' | Numbers>>,
-    Pick<RunsOptions, 'store'>,
+  extends Required<Omit<RunsOptions, 'keepInput' | Numbers>>,
     Readonly<Record<Numbers, number>> {
+  readonly keepInput: KeptInputs
   readonly retentionOf?: RetentionOf
   readonly sessionRetentionOf?: RetentionOf
 }
@@ -118,7 +122,7 @@ export const RunsSchema: v.GenericSchema = v.strictObject({
     ),
   ),
   clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
-  store: v.optional(v.picklist(['none', 'all'], "must be 'none', 'all' or left out")),
+  store: v.optional(v.picklist(['all', 'asked', 'none'], "must be 'all', 'asked' or 'none'")),
   listAnonymous: v.optional(flag),
   keepInput: v.optional(flag),
   measure: v.optional(flag),
@@ -135,7 +139,8 @@ export const RunsSchema: v.GenericSchema = v.strictObject({
   maxWaitingPerOwner: v.optional(count),
 })
 
-const RUN_DEFAULTS: Omit<ResolvedRunsOptions, 'store'> = {
+const RUN_DEFAULTS: ResolvedRunsOptions = {
+  store: 'asked',
   timeoutMs: 600_000,
   maxEvents: 1_000_000,
   maxLength: 32 * 1024 * 1024,
@@ -157,17 +162,31 @@ const RUN_DEFAULTS: Omit<ResolvedRunsOptions, 'store'> = {
   maxWaitingPerOwner: 100,
 }
 
-/** Fills in the defaults. Errors that a function of `runs` throws go to `log`. */
+/** What else is the default for a state that keeps every run. */
+const DURABLE: Pick<ResolvedRunsOptions, 'store' | 'measure' | 'keepInput'> = {
+  store: 'all',
+  measure: true,
+  keepInput: 'identified',
+}
+
+/**
+ * Fills in the defaults. With `isDurable`, every run is stored unless the options say otherwise. Errors that a function of `runs`
+ * throws go to `log`.
+ */
 export function runSettingsOf(
   { retentionMs, sessionRetentionMs, ...rest }: RunsOptions = {},
   log: Log,
+  isDurable: boolean,
 ): ResolvedRunsOptions {
   const by = (name: Numbers, given: RetentionOf) =>
     retentionBy(given, RUN_DEFAULTS[name], error =>
       logThrown(log, { event: 'retention.failed', option: `runs.${name}` }, error),
     )
   return {
-    ...withDefaults<ResolvedRunsOptions>(RUN_DEFAULTS, rest),
+    ...withDefaults<ResolvedRunsOptions>(
+      isDurable && rest.store === undefined ? { ...RUN_DEFAULTS, ...DURABLE } : RUN_DEFAULTS,
+      rest,
+    ),
     ...(typeof retentionMs === 'number' && { retentionMs }),
     ...(typeof retentionMs === 'function' && { retentionOf: by('retentionMs', retentionMs) }),
     ...(typeof sessionRetentionMs === 'number' && { sessionRetentionMs }),

@@ -10,7 +10,15 @@ import { later } from '../../base/wake.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { tooManyRuns } from '../../runs/admission.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
-import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../../runs/stored/host.ts'
+import {
+  type Follower,
+  keepsInputOf,
+  type RunHost,
+  type RunPage,
+  type RunQuery,
+  type StartRequest,
+  type Viewer,
+} from '../../runs/stored/host.ts'
 import { inputNotKept, type StoredRequest, toStoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { newRun } from '../../runs/stored/new-run.ts'
@@ -222,7 +230,7 @@ export class QueueHost implements RunHost {
         const kept = await this.#line.asked(LINE, id)
         if (kept === undefined) return this.#host.asked(id, viewer)
         const { keepsInput, transport: _, webhook: __, ...asked } = kept
-        if (keepsInput || keepInput) return { ...asked, isBackground: true, isKept: true }
+        if (keepsInput || keepInput === true) return { ...asked, isBackground: true, isKept: true }
         throw inputNotKept()
       },
     )
@@ -238,7 +246,8 @@ export class QueueHost implements RunHost {
     request: StartRequest,
     why: unknown = tooManyRuns('this one is too large to wait'),
   ): Promise<RunRecord> {
-    const { target, options, owner, transport, keepsInput, webhook, client = partitionOf(owner) } = request
+    const { target, options, owner, transport, webhook, client = partitionOf(owner) } = request
+    const keepsInput = request.keepsInput === true || keepsInputOf(this.#parts.runs, owner)
     const { settings } = this.#parts
     const asked = toStoredRequest({ ...request, client }, false, false)
     // A run that cannot be stored cannot be queued.

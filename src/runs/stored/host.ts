@@ -35,6 +35,14 @@ import type { RetentionOf } from './retention-of.ts'
 /** What a run does when all its followers have left: it ends, goes on, or goes on for `graceMs` milliseconds. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
 
+/** Of which runs the input is kept: all, none, or those of an identity. */
+export type KeptInputs = boolean | 'identified'
+
+/** Whether the input of a run is kept. */
+export function keepsInputOf({ keepInput }: Pick<HostSettings, 'keepInput'>, owner: string | null): boolean {
+  return keepInput === 'identified' ? owner !== null : keepInput === true
+}
+
 /** The settings of all stored runs of a handler. */
 export interface HostSettings extends RunSettings {
   readonly disconnect: DisconnectPolicy
@@ -58,10 +66,10 @@ export interface HostSettings extends RunSettings {
    * Default: 0, which means the end of the turn of the event loop.
    */
   readonly gatherMs?: number | undefined
-  /** `all` stores every run that can be stored. */
-  readonly store?: 'none' | 'all' | undefined
-  /** Stores the input and options of a run as long as its record, so that it can run again. */
-  readonly keepInput?: boolean | undefined
+  /** Default: `asked`. `all` stores every run that can be stored. */
+  readonly store?: 'all' | 'asked' | 'none' | undefined
+  /** Whose input and options are stored as long as the record, so that a run can run again. */
+  readonly keepInput?: KeptInputs | undefined
   /** Writes into the record of a run its numbers and its transport. */
   readonly measure?: boolean | undefined
   /** Returns the cost of a run. Default: the cost that the run reports. */

@@ -26,18 +26,19 @@ import {
   type WaitingRun,
   waitingIn,
 } from '../waiting/waiting.ts'
-import type {
-  EndedRun,
-  Follower,
-  HostSettings,
-  IdempotencyKey,
-  ResumedRun,
-  ResumeRequest,
-  RunHost,
-  RunPage,
-  RunQuery,
-  StartRequest,
-  Viewer,
+import {
+  type EndedRun,
+  type Follower,
+  type HostSettings,
+  type IdempotencyKey,
+  keepsInputOf,
+  type ResumedRun,
+  type ResumeRequest,
+  type RunHost,
+  type RunPage,
+  type RunQuery,
+  type StartRequest,
+  type Viewer,
 } from './host.ts'
 import { inputNotKept, putRequest, requestIn, type StoredRequest } from './journal.ts'
 import { listRuns } from './list.ts'
@@ -325,7 +326,7 @@ class LocalHost implements RunHost {
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     const isJournalled = putRequest(tx, id, request, {
       resumes: !this.#options.isVolatile && request.target.servable.resume === true,
-      keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
+      keepsInput: request.keepsInput === true || keepsInputOf(this.#settings, request.owner),
     })
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true, isJournalled }
