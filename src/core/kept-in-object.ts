@@ -5,7 +5,7 @@
  */
 
 import type { ServableError } from '../base/errors.ts'
-import type { Document, Transaction } from '../stores/store.ts'
+import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { ObjectContext } from './hosted.ts'
 import { createMutex } from './mutex.ts'
 
@@ -32,13 +32,15 @@ export interface KeptInObjectOptions<T> {
   /** Deletes all of its data. */
   readonly forget: (tx: Transaction, value: T) => void
   /** The time of a check between its end and its expiry. Default: its expiry. */
-  readonly nextAt?: (expiresAt: number) => number
+  readonly nextAt?: (expiresAt: number, id: string) => number
 }
 
 /** The run or task of an object. */
 export class KeptInObject<T> {
   readonly #context: ObjectContext
   readonly #options: KeptInObjectOptions<T>
+  /** Its id, once it was found: what has an id is found without a search. */
+  #id = ''
   /** The last status that the list got. */
   #reported: string | undefined
   /**
@@ -54,7 +56,11 @@ export class KeptInObject<T> {
 
   /** The stored document. Undefined if there is none. */
   document(): Document<T> | undefined {
-    return this.#context.store.read(tx => tx.oldest<T>(this.#options.collection, 1))[0]
+    const { collection } = this.#options
+    const find = (tx: Reader) => tx.get<T>(collection, this.#id) ?? tx.oldest<T>(collection, 1)[0]
+    const document = this.#context.store.read(find)
+    this.#id = document?.id ?? ''
+    return document
   }
 
   /** Its id. Throws `missing` if nothing is stored or it has expired. */
@@ -120,7 +126,7 @@ export class KeptInObject<T> {
     try {
       if (status !== this.#reported) await report(document)
       this.#reported = status
-      if (expiresAt !== undefined) await this.#context.wakeAt(nextAt(expiresAt))
+      if (expiresAt !== undefined) await this.#context.wakeAt(nextAt(expiresAt, document.id))
       else if (isAtWork(value)) await this.#context.wakeBy(Date.now() + WATCH_MS)
     } catch {
       await this.#context.wakeBy(Date.now() + RETRY_MS)

@@ -7,6 +7,7 @@ import { sqlStore } from '../../src/stores/sql/sql.ts'
 import type { Document, NearStore, Position } from '../../src/stores/store.ts'
 import { ModelStore } from '../contracts/store/model.ts'
 import { runSteps, type Step } from '../contracts/store/steps.ts'
+import { inObject } from './object-storage.ts'
 
 const collection = fc.constantFrom('c', 'd')
 const id = fc.constantFrom(
@@ -149,6 +150,8 @@ const stores: [string, () => NearStore][] = [
     'sqlStore without indices of tags',
     () => sqlStore(openDatabase(':memory:'), alone(), { indexesTags: false }),
   ],
+  ['objectStore', () => inObject(false)],
+  ['objectStore of an object that is evicted again and again', () => inObject(true)],
 ]
 
 describe.each(stores)('%s', (_, make) => {

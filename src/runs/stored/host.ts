@@ -122,6 +122,8 @@ export interface StartRequest {
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
+  /** When it began, if it is listed already. Default: now. */
+  readonly at?: number | undefined
 }
 
 /** An interrupted run, and the run that continues it. */

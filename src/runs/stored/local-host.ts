@@ -121,7 +121,7 @@ class LocalHost implements RunHost {
 
   #begin(id: string, request: StartRequest): Promise<ReservedRun> {
     // Strictly later than the one before, so that paging through a list works while runs come.
-    this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
+    this.#lastAt = Math.max(request.at ?? Date.now(), this.#lastAt + 0.001)
     const at = this.#lastAt
     return this.#work.begin(id, async () => {
       const begun = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))

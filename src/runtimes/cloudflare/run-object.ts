@@ -159,8 +159,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     // `get` ends a run that an eviction interrupted.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
     // An open question may expire before the run.
-    nextAt: at =>
-      Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
+    nextAt: (at, id) => Math.min(at, store.read(tx => tx.get(WAITING, id))?.expiresAt ?? at),
     forget(tx, run) {
       forgetRun(tx, run)
       tx.delete(LISTED_BY, run.record.id)
@@ -206,12 +205,13 @@ async function start(
   await kept.expire()
   const options = { ...message.options, runId: id }
   const begin = async () => {
+    const at = Date.now()
     if (kept.document() === undefined) {
       const { owner, listedBy, continues, transport } = message
       const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
       const session = sessionOf(settings.memory, target, message.options)
       const run = newRun(
-        { id, at: Date.now(), instance: context.store.instance, session },
+        { id, at, instance: context.store.instance, session },
         { target, options: message.options, owner, key: undefined, continues, transport },
       )
       await index.admit(listedBy.name, run, client, {
@@ -221,7 +221,8 @@ async function start(
       })
       keepListedBy(context, message)
     }
-    return host.start({ ...message, target, options })
+    // A document that keeps its place in the list costs no row of the list's index.
+    return host.start({ ...message, target, options, at })
   }
   // A refused run is in no list.
   const isKnown = kept.document() !== undefined

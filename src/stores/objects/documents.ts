@@ -1,6 +1,6 @@
 /**
  * The documents of a Durable Object. Writing a document writes one row, unless its text is too long for a row. It writes one
- * row more if its collection is so large that its lists need an index.
+ * row more if its collection is so large that its lists need an index. A document by its id costs no read if its row is known.
  *
  * @module
  */
@@ -8,6 +8,7 @@
 import { documentOf, positionOf, splitChunks } from '../sql/rows.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
 import type { Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
+import { KnownRows } from './known.ts'
 import { isOf, type Tables } from './tables.ts'
 
 /**
@@ -21,28 +22,26 @@ const COLUMNS = 'id, partition, at, expires, tags, parts, value'
 /** The documents, within a transaction. */
 export class ObjectDocuments {
   readonly #tables: Tables
+  readonly #known = new KnownRows()
 
   constructor(tables: Tables) {
     this.#tables = tables
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
-    const [row] = this.#select(`collection = ? AND id = ? AND part = 0`, collection, id)
-    return row && this.#toDocument<T>(collection, row)
+    const row = this.#row(collection, id)
+    return row === null ? undefined : this.#toDocument<T>(collection, row)
   }
 
   put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
-    this.#tables.make('object_documents')
+    if (this.#tables.make('object_documents')) this.#known.begin()
     const [first = '', ...rest] = splitChunks(JSON.stringify(value))
-    const [before] = this.#tables.all(
-      'SELECT partition, at, parts FROM object_documents WHERE collection = ? AND id = ? AND part = 0',
-      collection,
-      id,
-    )
-    if (before !== undefined) this.#deleteParts(collection, id, Number(before.parts))
+    const before = this.#row(collection, id)
+    if (before !== null) this.#deleteParts(collection, id, Number(before.parts))
     else if (this.#isLarge(collection)) this.#tables.index(collection)
     const key = [collection, id] as const
-    const content = [expiresAt ?? null, JSON.stringify(tags), rest.length, first] as const
+    const row = { expires: expiresAt ?? null, tags: JSON.stringify(tags), parts: rest.length, value: first }
+    const content = [row.expires, row.tags, row.parts, row.value] as const
     if (before?.partition === partition && before.at === at) {
       // SQLite does not write an index if the statement names none of its columns.
       this.#tables.all(
@@ -67,11 +66,13 @@ export class ObjectDocuments {
         data,
       )
     }
+    this.#known.set(collection, id, { id, partition, at, ...row })
   }
 
   delete(collection: string, id: string): void {
-    if (!this.#tables.has('object_documents')) return
+    if (!this.#tables.has('object_documents') || this.#known.get(collection, id) === null) return
     this.#tables.all('DELETE FROM object_documents WHERE collection = ? AND id = ?', collection, id)
+    this.#known.set(collection, id, null)
   }
 
   list<T>(collection: string, { limit, ...query }: ListQuery): Document<T>[] {
@@ -126,10 +127,24 @@ export class ObjectDocuments {
 
   /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean {
-    if (!this.#tables.has('object_documents')) return false
+    if (!this.#tables.has('object_documents') || this.#known.isWithin(collections)) return false
     const others = collections.map(() => '?').join(', ')
     const sql = `SELECT 1 FROM object_documents WHERE collection NOT IN (${others}) LIMIT 1`
     return this.#tables.all(sql, ...collections).length > 0
+  }
+
+  /** Forgets what it knows of the rows, after a transaction was undone or all was deleted. */
+  forget(): void {
+    this.#known.forget()
+  }
+
+  /** The first row of a document. Null if there is none. */
+  #row(collection: string, id: string): SqlRow | null {
+    const known = this.#known.get(collection, id)
+    if (known !== undefined) return known
+    const [row = null] = this.#select('collection = ? AND id = ? AND part = 0', collection, id)
+    this.#known.set(collection, id, row)
+    return row
   }
 
   /** The newest documents of a partition. With a condition, at most `among.limit` documents that meet it. */
@@ -169,14 +184,22 @@ export class ObjectDocuments {
     return this.#tables.all(`SELECT ${COLUMNS} FROM object_documents WHERE ${where}`, ...values)
   }
 
-  /** Whether a collection needs an index and has none yet. */
+  /** Whether a collection that gets one more document needs an index and has none yet. */
   #isLarge(collection: string): boolean {
     if (this.#tables.isIndexed(collection)) return false
+    const most = this.#known.sizeOf(collection) ?? MAX_UNINDEXED
+    const size = most < MAX_UNINDEXED ? most : this.#sizeOf(collection)
+    this.#known.setSize(collection, size + 1)
+    return size >= MAX_UNINDEXED
+  }
+
+  /** Counts the documents of a collection, as far as matters. */
+  #sizeOf(collection: string): number {
     const [row] = this.#tables.all(
       `SELECT COUNT(*) AS n FROM (SELECT 1 FROM object_documents WHERE ${isOf(collection)} LIMIT ?)`,
       MAX_UNINDEXED,
     )
-    return Number(row?.n) >= MAX_UNINDEXED
+    return Number(row?.n)
   }
 
   #deleteParts(collection: string, id: string, parts: number): void {

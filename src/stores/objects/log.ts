@@ -122,7 +122,11 @@ export class ObjectLog {
   }
 
   #endOf(log: string): End {
-    return this.#ends.get(log) ?? this.#readEnd(log)
+    const known = this.#ends.get(log)
+    if (known !== undefined) return known
+    const end = this.#readEnd(log)
+    this.#setEnd(log, end)
+    return end
   }
 
   #readEnd(log: string): End {

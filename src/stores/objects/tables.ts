@@ -80,11 +80,12 @@ export class Tables {
     return this.#known().size === 0
   }
 
-  /** Makes a table if it does not exist. */
-  make(name: TableName): void {
-    if (this.has(name)) return
+  /** Makes a table if it does not exist. Returns whether it made it. */
+  make(name: TableName): boolean {
+    if (this.has(name)) return false
     this.all(TABLES[name])
     this.#known().add(name)
+    return true
   }
 
   /** Whether lists of a collection have an index. */

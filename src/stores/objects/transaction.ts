@@ -70,5 +70,6 @@ export class ObjectTransaction extends LogTransaction<ObjectLog> implements Tran
   /** Forgets what it knows of the tables, after the transaction was undone. */
   forget(): void {
     this.logs.forget()
+    this.#documents.forget()
   }
 }

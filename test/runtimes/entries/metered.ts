@@ -16,6 +16,10 @@ export interface Ledger {
   rowsOf: Record<string, number>
   /** Rows by the first words of their statement. */
   statements: Record<string, number>
+  /** The number of statements that ran. */
+  ran: number
+  /** Rows read by the first words of their statement. */
+  reads: Record<string, number>
   /** The class and the first words of the last statement that wrote. */
   last: string
 }
@@ -29,6 +33,8 @@ const empty = (): Ledger => ({
   objects: [],
   rowsOf: {},
   statements: {},
+  ran: 0,
+  reads: {},
   last: '',
 })
 
@@ -64,8 +70,11 @@ function meteredStorage(storage: ObjectStorage, name: string): ObjectStorage {
       exec(query, ...values) {
         const cursor = storage.sql.exec(query, ...values) as Cursor
         const rows = cursor.toArray()
+        const what = query.split(/[\s(]+/, 6).join(' ')
+        ledger.ran++
         ledger.readRows += cursor.rowsRead
-        write(query.split(/[\s(]+/, 6).join(' '), cursor.rowsWritten)
+        if (cursor.rowsRead > 0) add(ledger.reads, `${name}: ${what}`, cursor.rowsRead)
+        write(what, cursor.rowsWritten)
         return { toArray: () => rows }
       },
     },
