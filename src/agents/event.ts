@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isErrorCode, isServableError, ServableError } from '../base/errors.ts'
+import { isErrorCode, ServableError } from '../base/errors.ts'
 import type {
   ErrorEvent,
   EventFacts,
@@ -159,7 +159,7 @@ const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { typ
   message: { parts: 1, metadata: 1, extensions: 1 },
   resumed: {},
   finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1 },
-  error: { error: 1, code: 1 },
+  error: { error: 1, code: 1, details: 1 },
 }
 
 const known: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -203,8 +203,8 @@ export function isWaiting(value: string | RunEvent): value is FinishEvent {
   return typeof value === 'object' && value.type === 'finish' && (value.requests?.length ?? 0) > 0
 }
 
-/** Returns the error of an error event, with the details of the thrown error if that is known. */
-export function errorOf(event: ErrorEvent, thrown?: unknown): ServableError {
-  const details = isServableError(thrown) ? thrown.details : undefined
+/** Returns the error of an error event. */
+export function errorOf(event: ErrorEvent): ServableError {
+  const { details } = event
   return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error, { details })
 }

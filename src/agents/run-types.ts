@@ -310,6 +310,8 @@ export interface ErrorEvent {
   readonly type: 'error'
   readonly error: string
   readonly code: string
+  /** What the problem of a JSON answer says beside these, such as `resetAt` of `budget_exceeded`. JSON. */
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** What a generator body may yield: text, or any run event. */

@@ -6,7 +6,7 @@
 
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
 import { knownOf } from '../agents/event.ts'
-import { secretsOf } from '../agents/redacted.ts'
+import { secretsOf, withoutKeys } from '../agents/redacted.ts'
 import { Names } from '../agents/work/scope.ts'
 import type { RunWork } from '../agents/work/work.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../base/errors.ts'
@@ -115,12 +115,15 @@ export class EventFilter {
 
   /** Makes the last event of a failed run, and reports the failure to the log. */
   toErrorEvent(thrown: unknown): ErrorEvent {
-    const { code, message } = reportError(thrown, this.#run.settings.production, 'agent_failed')
+    const report = reportError(thrown, this.#run.settings.production, 'agent_failed')
+    const { code, message } = report
+    // What is not JSON is left out.
+    const details = report.details && quietly(() => withoutKeys(report.details, this.options))
     if (this.#notes !== undefined) {
       const story = this.#notes.end(thrown)
       this.#report({ event: 'run.failed', code, message: messageOf(thrown), thrown: story })
     }
-    return { type: 'error', error: this.#withoutKeys(message), code }
+    return { type: 'error', error: this.#withoutKeys(message), code, ...(details && { details }) }
   }
 
   /** Reports that a tool or a step failed while the run goes on. */

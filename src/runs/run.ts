@@ -228,7 +228,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return new Promise((resolve, reject) => {
       this.read(event => {
         if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
-        else if (event.type === 'error') reject(asLogged(errorOf(event, this.#abort.signal.reason)))
+        else if (event.type === 'error') reject(asLogged(errorOf(event)))
         else return this.#fold(event, fold)
         return false
       })

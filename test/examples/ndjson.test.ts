@@ -30,7 +30,7 @@ const options = {
   plugins: [ndjson()],
   logger: false,
 } as const
-const handler = createHandler({ ...options, state: memoryState() })
+const handler = createHandler({ ...options, state: memoryState(), runs: { store: 'asked' } })
 const post = (path: string) =>
   handler(new Request(`http://127.0.0.1/api/agents/${path}/ndjson`, jsonRequest({ input: 'hello' })))
 

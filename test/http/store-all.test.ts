@@ -77,8 +77,8 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
   return { post, list, ask, stopped, logged }
 }
 
-it('plain runs leave nothing by default', async () => {
-  const { post, list } = serving({})
+it('plain runs leave nothing with `asked`', async () => {
+  const { post, list } = serving({ store: 'asked' })
   await (await post('/agents/echo/run')).text()
   expect(await list()).toEqual([])
 })
@@ -108,11 +108,11 @@ it.each([
 ])(
   'lists of a store %s have each turn of an A2A task once it has ended, and not before `all`',
   async (_, makeState) => {
-    for (const store of [undefined, 'all'] as const) {
-      const { ask, list } = serving({ ...(store && { store }) }, makeState())
+    for (const store of ['asked', 'all'] as const) {
+      const { ask, list } = serving({ store }, makeState())
       const { task } = await ask('echo')
       const taskId = task.id
-      if (store === undefined) expect(await list()).toEqual([])
+      if (store === 'asked') expect(await list()).toEqual([])
       else await expect.poll(list).toMatchObject([{ status: 'completed', taskId, sessionId: task.contextId }])
     }
   },

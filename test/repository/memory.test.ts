@@ -87,6 +87,7 @@ function make(options: HandlerOptions = {}, memory: MemoryStateOptions = { maxBy
     a2a: { default: 'echo' },
     gateway: true,
     state,
+    runs: { store: 'asked' },
     ...options,
   })
   const ask = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {

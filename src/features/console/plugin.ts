@@ -19,7 +19,6 @@ import { type Authenticate, gate } from '../../http/security/gate.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
 import { VERSION } from '../../http/version.ts'
-import { keepsInputOf } from '../../runs/stored/host.ts'
 import { BUILT } from './built.ts'
 import { filesOf } from './files.ts'
 import { pageOf } from './page.ts'
@@ -146,6 +145,7 @@ export interface ConsoleConfig {
 /** Answers with the configuration. */
 function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
+  const { keepInput } = settings.runs
   const config: ConsoleConfig = {
     version: VERSION,
     production,
@@ -154,7 +154,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     plugins: mounted.map(({ name }) => name),
     links: Object.assign({}, ...mounted.map(({ links }) => links)),
     notStored: core.whyUnstored(state) ?? null,
-    keepsInput: keepsInputOf(settings.runs, identity?.id ?? null),
+    keepsInput: keepInput === 'identified' ? identity !== undefined : keepInput,
     listsRuns: identity !== undefined || settings.runs.listAnonymous,
     takesFiles: uploads !== undefined,
     maxBodyBytes,

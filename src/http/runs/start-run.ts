@@ -56,6 +56,8 @@ export interface AskedRun extends Conversation {
   readonly isBackground?: boolean
   /** Whether it is a stored run whose input is stored as long as its record. */
   readonly keepsInput?: boolean
+  /** Whether its client wants nothing of it to be kept. It is then a plain run, unless something else needs a stored one. */
+  readonly leavesNothing?: boolean
   /** The webhook that gets its end, beside subscribers. It makes the run a background run. */
   readonly webhook?: RunWebhook | undefined
   /** An idempotency key, and the body that it belongs to. */
@@ -85,12 +87,12 @@ export function createStartRun(parts: StartParts): StartRun {
   const { permit, inputFilter } = runs
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
-    const { target, input, isBackground = false, keepsInput, key, release } = asked
+    const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
     const mustStore =
       isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
-    if (!mustStore && (runs.store !== 'all' || why !== undefined)) {
+    if (!mustStore && (leavesNothing || runs.store !== 'all' || why !== undefined)) {
       const begin = (runId?: string) => {
         const caller = new PlainCaller(asker, parts, storedClientOf)
         const run = startRun(target, input, runId ? { ...options, runId } : options, runs, caller)
@@ -324,6 +326,6 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
 /** The result of an ended run. Throws the error of a failed one. */
 function resultOf({ result, error, status }: RunRecord): RunResult {
   if (result !== undefined) return result
-  const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
-  throw asLogged(errorOf({ type: 'error', code, error: message }))
+  const { message, ...facts } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
+  throw asLogged(errorOf({ type: 'error', error: message, ...facts }))
 }

@@ -105,7 +105,12 @@ function agentOf(tool: Tool): ServableAgent {
       const fit = await fitOf(part?.data, tool.parameters)
       if ('misfit' in fit) throw new ServableError('invalid_input', fit.misfit)
       const result: unknown = yield* callTool(tool, fit.value)
-      yield { type: 'finish', finishReason: 'stop', structured: { [RETURNED]: result ?? null } }
+      yield { type: 'finish', finishReason: 'stop', structured: { [RETURNED]: jsonOf(result) } }
     },
   })
+}
+
+/** A value that JSON would leave out becomes null, as the run is stored as JSON. */
+function jsonOf(value: unknown): unknown {
+  return typeof value === 'symbol' || typeof value === 'function' ? null : (value ?? null)
 }

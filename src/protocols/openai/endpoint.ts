@@ -28,7 +28,7 @@ export interface Plan {
   readonly answers: RunAnswers | undefined
   /** Returns the new run to start. */
   asked(): Promise<AskedRun>
-  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
+  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'leavesNothing' | 'metadata'>
   toEncoder(facts: StartedRunFacts): AnswerEncoder
 }
 

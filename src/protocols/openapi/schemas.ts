@@ -127,7 +127,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
         }),
-        runEvent('error', { error: text, code: text }),
+        runEvent('error', { error: text, code: text, 'details?': { type: 'object' } }),
       ],
     },
     RunRecord: object({
@@ -156,7 +156,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'model?': { ...text, description: '`provider/id`' },
       'transport?': { ...text, description: 'How it was asked for: `http`, `sse`, `socket` or a plugin' },
       'taskId?': { ...text, description: 'The A2A task whose turn it was' },
-      'error?': object({ code: text, message: text }),
+      'error?': object({ code: text, message: text, 'details?': { type: 'object' } }),
     }),
     DecidedRun: object({
       id: text,

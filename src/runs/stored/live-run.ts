@@ -103,9 +103,10 @@ export class LiveRun {
    * run waits for answers, or another worker ends it. Rejects if the end cannot be stored now. Throws `too_many_followers`.
    */
   async waited(signal: AbortSignal): Promise<RunRecord | undefined> {
-    if (signal.aborted) return undefined
+    // A caller that has left already leaves the run, too.
     this.watch.attach(false)
     try {
+      if (signal.aborted) return undefined
       await this.#writing.tried({ signal })
       return this.#record
     } catch (error) {

@@ -73,7 +73,7 @@ export interface RunRecord extends RunNumbers {
   /** The A2A task whose turn it was. */
   readonly taskId?: string | undefined
   /** Set once the run has failed. Masked in production. */
-  readonly error?: { readonly code: string; readonly message: string } | undefined
+  readonly error?: (Pick<ErrorEvent, 'code' | 'details'> & { readonly message: string }) | undefined
 }
 
 /** A record as lists show it. */
@@ -167,7 +167,9 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
 export function ended({ waiting: _, ...record }: RunSummary, event: FinishEvent | ErrorEvent): RunSummary {
   const updatedAt = new Date().toISOString()
   if (event.type === 'error') {
-    return { ...record, updatedAt, status: 'failed', error: { code: event.code, message: event.error } }
+    const { code, error: message, details } = event
+    const error = { code, message, ...(details && { details }) }
+    return { ...record, updatedAt, status: 'failed', error }
   }
   const { finishReason } = event
   return { ...record, updatedAt, status: statusOf(finishReason), finishReason }

@@ -67,7 +67,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
     agents: { pays: paysOf(settings === 'later'), orders, echo: agents.echo! },
     state,
     middleware: [identify],
-    runs: { maxWaitingPerOwner: settings.endsWith('brief') ? 3 : 2000 },
+    runs: { store: 'asked', maxWaitingPerOwner: settings.endsWith('brief') ? 3 : 2000 },
     a2a: { default: 'pays' },
     gateway: true,
     plugins: [

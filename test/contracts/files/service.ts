@@ -73,7 +73,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
     agents: { says, hears },
     state,
     middleware: [identify],
-    runs: runsOf(settings),
+    runs: { store: 'asked', ...runsOf(settings) },
     plugins: [files({ maxFileBytes: MAX_FILE_BYTES, maxBytesPerOwner: MAX_BYTES_PER_OWNER, store })],
     fallback: () => Response.json([...stored.keys()]),
     ...more,

@@ -18,12 +18,15 @@ import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'
 import { agents, gates, remembers } from './agents.ts'
 
+/** A run is stored if its client asks for that, on every runtime. */
+const asked = { store: 'asked' } as const
+
 const SETTINGS = {
-  usual: { maxSessionMessages: 10, maxSessionLength: 1000 },
-  continue: { disconnect: 'continue', measure: true, keepInput: true },
-  grace: { disconnect: { graceMs: 2500 } },
-  tight: { maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
-  short: { timeoutMs: 300, maxEvents: 100, maxBytes: 10_000 },
+  usual: { ...asked, maxSessionMessages: 10, maxSessionLength: 1000 },
+  continue: { ...asked, disconnect: 'continue', measure: true, keepInput: true },
+  grace: { ...asked, disconnect: { graceMs: 2500 } },
+  tight: { ...asked, maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
+  short: { ...asked, timeoutMs: 300, maxEvents: 100, maxBytes: 10_000 },
 } as const satisfies Record<string, RunsOptions>
 
 const PRICING = { 'provider-m/m-1': { prompt: 100_000, completion: 200_000 } }

@@ -63,7 +63,7 @@ export function sessionsOptions(state: State, settings = 'usual'): HandlerOption
     state,
     cors: ['https://app.example'],
     middleware: [identify],
-    runs: SETTINGS[settings] ?? {},
+    runs: { store: 'asked', ...SETTINGS[settings] },
     plugins: [sessions(), files()],
   }
 }

@@ -78,6 +78,7 @@ export function service(
     registry: false,
     pricing: PRICING,
     state: localState({ store, retention: {}, isVolatile: false }),
+    runs: { store: 'asked' },
     middleware: [identify],
     logger: entry => void logged.push(entry),
     ...options,

@@ -58,6 +58,7 @@ export function service(
     },
   })
   const handler = createHandler({
+    runs: { store: 'asked' },
     serve: [agent],
     registry: false,
     production: false,

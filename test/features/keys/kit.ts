@@ -39,6 +39,7 @@ export function service(
     registry: false,
     state: localState({ store, retention: {}, isVolatile: false }),
     plugins: [keys],
+    runs: { store: 'asked' },
     middleware: [keysAuth(keys, auth)],
     logger: entry => void logged.push(entry),
     ...more,

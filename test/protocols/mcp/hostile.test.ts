@@ -17,7 +17,10 @@ const agents = { echo, asks }
 const both = { ...SHOWS_FORMS, ...TAKES_TASKS }
 
 describe('a client', () => {
-  const served = serve({ tools: true, tasks: mcpTasks() }, { agents, state: memoryState() })
+  const served = serve(
+    { tools: true, tasks: mcpTasks() },
+    { agents, state: memoryState(), runs: { maxRunningPerOwner: 900 } },
+  )
 
   it('that uses one id for many calls at once has an answer to each', async () => {
     const headers = { 'mcp-session-id': 'one' }

@@ -108,7 +108,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     }
     return {
       answers,
-      how: { isBackground, keepsInput: isKept, metadata: { openai } },
+      how: { isBackground, keepsInput: isKept, leavesNothing: body.store === false, metadata: { openai } },
       asked: () => newRunOf(wanted, core, state),
       toEncoder: facts => new ResponseEncoder({ ...facts, ...about }),
     }
