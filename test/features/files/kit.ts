@@ -58,13 +58,13 @@ export function service(
     },
   })
   const handler = createHandler({
-    runs: { store: 'asked' },
     serve: [agent],
     registry: false,
     production: false,
     state: localState({ store, retention: {}, isVolatile: true }),
     logger: entry => void logged.push(entry),
     ...options,
+    runs: { store: 'asked', ...options.runs },
     plugins: [files(own)],
   })
   const { files: kept, memory } = coreOf(handler)!.runs

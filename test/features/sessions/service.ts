@@ -173,6 +173,7 @@ export function service({ state, all }: Kept = inMemory(), options: HandlerOptio
     state,
     a2a: true,
     gateway: { recovery: true },
+    runs: { store: 'asked' },
     middleware: [identify],
     plugins: [sessions(), files()],
     logger: entry => void log.push(entry),
