@@ -93,11 +93,12 @@ async function perRun(whole: Whole, atATime: number): Promise<number> {
   return (performance.now() - startedAt) / RUNS
 }
 
-/** Statements of a run on PostgreSQL, without the lease. */
+/** Statements of a run on PostgreSQL, without the lease, and without the first run, which makes the schema. */
 async function statements(whole: Whole, runs: number): Promise<string> {
   const { default: postgres } = await import('postgres')
   const sql = postgres(server!.url, { max: 1, onnotice: () => {} })
   await sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`
+  await whole()
   await sql`SELECT pg_stat_statements_reset()`
   const [before] = await sql`SELECT pg_current_wal_lsn() AS at`
   for (let run = 0; run < runs; run++) await whole()
