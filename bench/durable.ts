@@ -1,7 +1,7 @@
 /**
  * What a whole durable run costs, from its start to its stored end, one at a time and 50 at a time, alone or beside another checkout of
  * servable: `node bench/durable.ts [sqlite | postgres] [other checkout]`. On PostgreSQL, whose commits wait for the disk, it also counts
- * the statements of a run. `bench/peers/postgres.ts` compares with Mastra.
+ * the statements of a run. A model agent is also compared with itself without `resume`. `bench/peers/postgres.ts` compares with Mastra.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,11 +9,15 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../test/runtimes/postgres/server.ts'
 import { compare, median, table } from './measure.ts'
+import { upper as loud, scriptedModel, TOOL_NAMES } from './scripted-model.ts'
 
 const [kind = 'sqlite', other] = process.argv.slice(2)
 const RUNS = 200
 /** Its statements are counted, and nothing else, since it takes as long as its agent. */
 const FOLLOWED = 'a followed stream of 100 pieces, 5 ms apart, that goes on after a crash'
+/** An agent with a scripted model and two tools, with `resume` and without. */
+const RESUMES = 'a model agent with two tools'
+const ENDS = 'the same without `resume`'
 const ROUNDS = 9
 
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
@@ -34,6 +38,13 @@ async function shapesOf(checkout: string, name: string): Promise<Record<string, 
   const { postgresState } = (await load(
     'runtimes/postgres.ts',
   )) as typeof import('../src/runtimes/postgres.ts')
+  const { ModelAgent } = (await load(
+    'adapters/model-agent/index.ts',
+  )) as typeof import('../src/adapters/model-agent/index.ts')
+  const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
+  const execute = (args: unknown) => loud(args as { text: string })
+  const tools = TOOL_NAMES.map(name => ({ name, parameters, execute }))
+  const model = { model: scriptedModel, tools, register: false }
   async function* streams() {
     for (let piece = 0; piece < 100; piece++) {
       yield { type: 'text', text: `piece ${piece} ` } as const
@@ -57,6 +68,8 @@ async function shapesOf(checkout: string, name: string): Promise<Record<string, 
         },
       }),
       new Workflow({ name: 'streams', register: false, run: streams }),
+      new ModelAgent({ ...model, name: 'resumes', resume: true }),
+      new ModelAgent({ ...model, name: 'ends' }),
     ],
     registry: false,
     logger: false,
@@ -78,6 +91,8 @@ async function shapesOf(checkout: string, name: string): Promise<Record<string, 
     'a workflow of one step': whole('workflows/one'),
     'a workflow of three steps': whole('workflows/three'),
     'an agent that says 20 pieces': whole('agents/talks'),
+    [RESUMES]: whole('agents/resumes'),
+    [ENDS]: whole('agents/ends'),
     [FOLLOWED]: whole('workflows/streams', 'stream'),
   }
 }
@@ -93,11 +108,12 @@ async function perRun(whole: Whole, atATime: number): Promise<number> {
   return (performance.now() - startedAt) / RUNS
 }
 
-/** Statements of a run on PostgreSQL, without the lease. */
+/** Statements of a run on PostgreSQL, without the lease, and without the first run, which makes the schema. */
 async function statements(whole: Whole, runs: number): Promise<string> {
   const { default: postgres } = await import('postgres')
   const sql = postgres(server!.url, { max: 1, onnotice: () => {} })
   await sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`
+  await whole()
   await sql`SELECT pg_stat_statements_reset()`
   const [before] = await sql`SELECT pg_current_wal_lsn() AS at`
   for (let run = 0; run < runs; run++) await whole()
@@ -117,7 +133,7 @@ try {
   for (const [name, whole] of Object.entries(own)) {
     if (server !== undefined)
       console.log(`${name}: ${await statements(whole, name === FOLLOWED ? 10 : RUNS)}`)
-    if (name === FOLLOWED) continue
+    if (name === FOLLOWED || name === ENDS) continue
     for (const atATime of [1, 50]) {
       const title = `${name}, ${atATime} at a time`
       if (theirs === undefined) {
@@ -133,6 +149,13 @@ try {
     }
   }
   if (comparisons.length > 0) console.log(`\n${table(comparisons, ['this', 'other'])}`)
+  const resumes = []
+  for (const atATime of [1, 50]) {
+    const measured = () => perRun(own[RESUMES]!, atATime)
+    const reference = () => perRun(own[ENDS]!, atATime)
+    resumes.push(await compare(`${RESUMES}, ${atATime} at a time`, 'ms', { measured, reference }, ROUNDS))
+  }
+  console.log(`\n${table(resumes, ['with `resume`', 'without'])}`)
 } catch (error) {
   console.error(error)
   process.exitCode = 1

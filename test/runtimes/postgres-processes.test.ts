@@ -253,7 +253,7 @@ describe('the command `servable store`', () => {
       code: 1,
       text: expect.stringContaining('store migrate'),
     })
-    expect((await command('migrate', ...schema)).text).toContain('commanded: version 0 → 2')
+    expect((await command('migrate', ...schema)).text).toContain('commanded: version 0 → 3')
     expect((await command('migrate', ...schema)).text).toContain('nothing to do')
     const right = await command('check', ...schema, '--listen-url', database.url)
     expect(right).toMatchObject({ code: 0, text: expect.stringContaining('notifications arrive') })

@@ -13,6 +13,7 @@ import {
   MIGRATIONS,
   type Migration,
   migrate,
+  prepareMigration,
   quoted,
   SCHEMA_NAME,
   schemaState,
@@ -62,6 +63,7 @@ interface CommandTarget {
 
 async function migrated({ driver, schema, print, migrations }: CommandTarget): Promise<number> {
   const { version } = await schemaState(driver, schema)
+  await prepareMigration(driver, schema, migrations)
   await migrate(driver, schema, migrations)
   const isNew = version < migrations.length
   print(

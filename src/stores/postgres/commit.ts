@@ -135,11 +135,12 @@ export function leanFunction(s: string, settings: string): string {
 }
 
 /** The rows of a commit. */
-function rowsOf({ seen, documents, logs }: Commit): Rows {
+function rowsOf({ seen, documents, logs, assumed }: Commit): Rows {
   const versions = new Map(seen.documents.map(each => [nameOf(each.collection, each.id), each]))
+  const fresh = new Set(assumed)
   const kindOf = (change: DocumentChange): PutKind => {
     const before = versions.get(nameOf(change.collection, change.id))
-    if (before === undefined) return 'any'
+    if (before === undefined) return fresh.has(change.id) ? 'new' : 'any'
     return before.version === undefined ? 'new' : 'old'
   }
   const grown = grownLogs({ seen, logs })

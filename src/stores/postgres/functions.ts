@@ -5,6 +5,8 @@
  * @module
  */
 
+import { isIn, UNLISTED } from './indices.ts'
+
 /** A document as {@link toVersioned} of `rows.ts` reads it. */
 export const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
 
@@ -23,7 +25,27 @@ function column(path: string, type: string): string {
 
 /** Answers queries for documents, logs and counts. It reads one moment, since it is `STABLE`. */
 export function lookFunction(s: string): string {
-  return `CREATE FUNCTION ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
+  return lookWith(s, 'CREATE FUNCTION', countOf(s, ''))
+}
+
+/**
+ * The same function for the indices of version 3. It keeps its name, since it answers the same. Its plan is made before the collection is
+ * known, so the query itself says that its index has the collection.
+ */
+export function lookFunctionByIndex(s: string): string {
+  const unlisted = isIn(UNLISTED, 'x.c')
+  const listed = `NOT ${isIn(UNLISTED, 'd.collection')}`
+  const count = `CASE WHEN ${unlisted} THEN ${countOf(s, '')} ELSE ${countOf(s, ` AND ${listed}`)} END`
+  return lookWith(s, 'CREATE OR REPLACE FUNCTION', count)
+}
+
+/** Counts a partition. */
+function countOf(s: string, condition: string): string {
+  return `(SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c AND d.partition = x.p${condition})`
+}
+
+function lookWith(s: string, create: string, count: string): string {
+  return `${create} ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
     DECLARE
       g jsonb := given::jsonb;
     BEGIN
@@ -43,7 +65,7 @@ export function lookFunction(s: string): string {
             WITH ORDINALITY AS x(l, a, m, n)),
         (SELECT json_agg(CASE WHEN x.p IS NULL
             THEN (SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c)
-            ELSE (SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c AND d.partition = x.p)
+            ELSE ${count}
           END ORDER BY x.n)
           FROM unnest(${column('count,collection', 'text')}, ${column('count,partition', 'text')}) WITH ORDINALITY AS x(c, p, n))
       );

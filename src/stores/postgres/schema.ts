@@ -1,15 +1,22 @@
 /**
- * The tables: {@link MIGRATIONS}. The functions that read and write them are in `functions.ts` and `commit.ts`. All are in a schema of
+ * The tables: {@link MIGRATIONS}. Their indices are in `indices.ts`, the functions that read and write them in `functions.ts` and `commit.ts`. All are in a schema of
  * their own, and every statement names it.
  *
  * @module
  */
 
 import { ServableError } from '../../base/errors.ts'
-import { INDEXED_TAGS, nameOfTagIndex } from '../sql/migrations.ts'
 import { leanFunction } from './commit.ts'
 import type { PostgresDriver } from './driver.ts'
-import { BY_INDEX, commitFunction1, commitFunction2, lookFunction, watchFunction } from './functions.ts'
+import {
+  BY_INDEX,
+  commitFunction1,
+  commitFunction2,
+  lookFunction,
+  lookFunctionByIndex,
+  watchFunction,
+} from './functions.ts'
+import { earlyIndices, firstIndices, replaceIndices } from './indices.ts'
 
 /** The rule for the name of a schema. */
 export const SCHEMA_NAME =
@@ -38,14 +45,14 @@ export function quoted(schema: string): string {
   return `"${schema}"`
 }
 
-/** The value of a tag, as its index has it. */
-export function tagColumn(tag: string): string {
-  return `(tags->>'${tag}')`
-}
-
 /** One version of the schema. */
 export interface Migration {
   readonly statements: (s: string) => readonly string[]
+  /**
+   * What may be done before, while older processes work: each of these is a transaction of its own. The statements of the version do what
+   * is not done.
+   */
+  readonly early?: (s: string) => readonly string[]
   /** The oldest version whose processes can still use this schema, so that they continue while a newer version is deployed. */
   readonly oldest: number
 }
@@ -70,14 +77,7 @@ export const MIGRATIONS: readonly Migration[] = [
         version bigint NOT NULL,
         PRIMARY KEY (collection, id)
       )`,
-      `CREATE INDEX documents_by_partition ON ${s}.documents (collection, partition, at DESC, id DESC)`,
-      `CREATE INDEX documents_by_age ON ${s}.documents (collection, at, id)`,
-      `CREATE INDEX documents_by_expiry ON ${s}.documents (collection, expires) WHERE expires IS NOT NULL`,
-      ...INDEXED_TAGS.map(
-        tag =>
-          `CREATE INDEX ${nameOfTagIndex(tag).toLowerCase()} ON ${s}.documents (collection, partition, ${tagColumn(tag)} COLLATE "C", at DESC, id DESC)
-            WHERE ${tagColumn(tag)} IS NOT NULL`,
-      ),
+      ...firstIndices(s),
       `CREATE TABLE ${s}.logs (
         log text COLLATE "C" PRIMARY KEY,
         version bigint NOT NULL,
@@ -113,6 +113,12 @@ export const MIGRATIONS: readonly Migration[] = [
       commitFunction2(s),
       leanFunction(s, BY_INDEX),
     ],
+  },
+  {
+    // Processes of older versions go on: `look_1` answers the same, and their other queries find indices as good.
+    oldest: 1,
+    statements: s => [...replaceIndices(s), lookFunctionByIndex(s)],
+    early: earlyIndices,
   },
 ]
 
@@ -171,6 +177,24 @@ export async function migrate(
     [],
     { timeoutMs: MIGRATE_MS },
   )
+}
+
+/** Milliseconds for a statement that runs before a migration. It locks nothing that others need. */
+const EARLY_MS = 60 * 60 * 1000
+
+/** Does what needs no lock before a migration, so that the migration locks the tables for a moment only. Throws what the database does. */
+export async function prepareMigration(
+  driver: PostgresDriver,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const { version } = await schemaState(driver, schema)
+  // A new schema has no rows yet.
+  if (version === 0) return
+  for (const { early } of migrations.slice(version)) {
+    for (const statement of early?.(quoted(schema)) ?? [])
+      await driver.query(statement, [], { timeoutMs: EARLY_MS })
+  }
 }
 
 /** Throws `invalid_options` if this version cannot use the schema. */

@@ -8,8 +8,8 @@ import type { StoreQueries, StoreQuery } from '../remote/remote.ts'
 import { INDEXED_TAGS } from '../sql/migrations.ts'
 import type { Filter, ListQuery, Tags } from '../store.ts'
 import { DOCUMENT } from './functions.ts'
+import { tagColumn } from './indices.ts'
 import { POSITION, storedTags } from './rows.ts'
-import { tagColumn } from './schema.ts'
 import { stored, storedKey } from './text.ts'
 
 /** The largest limit that a statement takes. */
