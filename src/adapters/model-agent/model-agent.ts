@@ -68,8 +68,8 @@ export interface ModelAgentConfig<
    */
   readonly memory?: boolean
   /**
-   * If the process of a stored run dies, the run goes on: the model is not called again for an answer that is stored, nor a tool
-   * for a result. Default: the run ends as `interrupted`.
+   * Whether a stored run goes on if its process dies: the model is not called again for an answer that is stored, nor a tool for a
+   * result. If false, the run ends as `interrupted`. Default: true.
    */
   readonly resume?: boolean
 }
@@ -96,8 +96,18 @@ export class ModelAgent<
   Schemas extends readonly unknown[] = readonly unknown[],
 > extends Agent<Output, Name> {
   constructor(config: ModelAgentConfig<Output, Name, Schemas>) {
-    const { name, description, output, capabilities, corrections, resume, version, register, events, tools } =
-      config
+    const {
+      name,
+      description,
+      output,
+      capabilities,
+      corrections,
+      resume = true,
+      version,
+      register,
+      events,
+      tools,
+    } = config
     const { input, examples, maxOutputTokens } = config
     super({
       name,
@@ -106,7 +116,7 @@ export class ModelAgent<
       ...(description !== undefined && { description }),
       ...(capabilities !== undefined && { capabilities }),
       ...(corrections !== undefined && { corrections }),
-      ...(resume !== undefined && { resume }),
+      resume,
       ...(version !== undefined && { version }),
       ...(register !== undefined && { register }),
       ...(events !== undefined && { events }),

@@ -55,7 +55,8 @@ function accessOf({ settings: { middleware } }: Core): string {
 function stateOf({ settings: { state } }: Core): string {
   if (state.kind === 'none') return 'none: no run is stored'
   if (state.kind === 'hosted') return 'objects'
-  if (state.isVolatile) return 'memory: it is lost when the service stops'
+  if (state.isVolatile)
+    return 'memory: a restart loses every run and session. `sqliteState` of `servable/sqlite` keeps them'
   return state.store.isShared
     ? 'a database that other processes may share'
     : 'a database of this service alone'
