@@ -76,6 +76,7 @@ export const handler: Handler = createHandler({
   workflows: { order, asks },
   agents: { helper: helperOf(act) },
   state: await stateAt(DATABASE),
+  runs: { maxRunningPerOwner: 1000 },
   logger: false,
 })
 

@@ -84,11 +84,7 @@ interface Given {
 }
 
 /** Two clients answer at once, by different processes: with the same answer, or each with its own. */
-async function answer(
-  fleet: Fleet,
-  { id, requests = [] }: RunRecord,
-  random: () => number,
-): Promise<Given> {
+async function answer(fleet: Fleet, { id, requests = [] }: RunRecord, random: () => number): Promise<Given> {
   const path = `/api/runs/${id}/answers`
   const [request] = requests
   const isQuestion = request?.kind === 'question'

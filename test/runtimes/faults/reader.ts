@@ -27,9 +27,10 @@ export interface Reading {
   readonly wrong?: string
 }
 
-/** Milliseconds until a client asks again, until it takes a connection for dead, and until it gives up. */
+/** Milliseconds until a client asks again, until it takes a request or a stream for dead, and until it gives up. */
 const AGAIN_MS = 200
-const SILENT_MS = 20_000
+const LATE_MS = 6000
+const SILENT_MS = 8000
 const PATIENCE_MS = 300_000
 
 /** Statuses after which the same request is sent again. */
@@ -43,7 +44,7 @@ export async function insist(fleet: Fleet, path: string, init?: RequestInit): Pr
     try {
       const response = await fetch(`${fleet.url()}${path}`, {
         ...init,
-        signal: AbortSignal.timeout(SILENT_MS),
+        signal: AbortSignal.timeout(LATE_MS),
       })
       const body = (await response.json()) as Answered['body']
       if (!MAY_PASS.has(response.status)) return { status: response.status, body }

@@ -62,7 +62,10 @@ async function terminate({ admin }: Disturbed, random: () => number) {
 /** How often each one comes, and what it does. */
 const FAULTS: Readonly<Record<FaultName, readonly [weight: number, fault: Fault]>> = {
   'kill -9': [5, ({ fleet }, random) => fleet.kill(random)],
-  'freeze beyond the lease': [2, ({ fleet }, random) => fleet.freeze(random, between(random, 10_000, 12_000))],
+  'freeze beyond the lease': [
+    2,
+    ({ fleet }, random) => fleet.freeze(random, between(random, 10_000, 12_000)),
+  ],
   'freeze below the lease': [1, ({ fleet }, random) => fleet.freeze(random, between(random, 500, 2500))],
   'immediate stop': [2, (world, random) => away(world, 'SIGQUIT', between(random, 0, 2000))],
   'fast stop': [2, (world, random) => away(world, 'SIGINT', between(random, 0, 2000))],
@@ -78,7 +81,11 @@ const OF_PROCESSES = new Set<FaultName>(['kill -9', 'freeze beyond the lease', '
 
 function pick(random: () => number): FaultName {
   let left = random() * NAMES.reduce((sum, name) => sum + FAULTS[name][0], 0)
-  return NAMES.find(name => (left -= FAULTS[name][0]) <= 0) ?? 'kill -9'
+  for (const name of NAMES) {
+    left -= FAULTS[name][0]
+    if (left <= 0) return name
+  }
+  return 'kill -9'
 }
 
 /** Counts of faults. */
@@ -94,7 +101,7 @@ export async function disturb(
 ): Promise<void> {
   const open = new Set<Promise<unknown>>()
   while (!signal.aborted) {
-    await pause(between(random, 300, 2500), undefined, { signal }).catch(() => {})
+    await pause(between(random, 300, 4000), undefined, { signal }).catch(() => {})
     if (signal.aborted) break
     const name = pick(random)
     counts[name]++
