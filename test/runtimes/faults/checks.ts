@@ -45,10 +45,10 @@ function wrongTelling({ record, log }: PlayedRun): string[] {
   const since = events.findLastIndex(({ type }) => type === 'resumed')
   const text = events.slice(since + 1).map(event => (event.type === 'text' ? event.text : ''))
   return [
-    ...twice.map(each => `${record.id}: ${each} was complete twice`),
+    ...twice.map(each => `${record.id}: ${each} was complete twice in\n${textIn(log)}`),
     ...(record.result === undefined || text.join('') === record.result.text
       ? []
-      : [`${record.id}: its text is ${text.join('')}, its result ${record.result.text}`]),
+      : [`${record.id}: its text is ${text.join('')}, its result ${record.result.text}, in\n${textIn(log)}`]),
   ]
 }
 
@@ -110,6 +110,8 @@ function wrongOwners(input: string, effects: readonly FaultEffect[], absences: A
 /** All that is wrong with a run. `effects` are those of the run alone. */
 export function wrongWith(played: Played, effects: readonly FaultEffect[], absences: Absences): string[] {
   const inOrder = effects.toSorted((one, other) => one.began - other.began)
+  // Nothing else can be said of a run that never had an end.
+  if (played.runs.length === 0) return [...played.wrong]
   return [
     ...played.wrong,
     ...played.runs.flatMap(run => [...wrongOrder(run), ...wrongTelling(run)]),

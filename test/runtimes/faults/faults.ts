@@ -135,7 +135,12 @@ async function playAll(
   const lane = async () => {
     while (begun < count) {
       const kind = KINDS[begun++ % KINDS.length] ?? 'order'
-      played.push(await play(fleet, kind, random))
+      const input = `${kind}-${crypto.randomUUID()}`
+      // A client that gives up is one of the figures too.
+      const failed = (error: unknown): Played => ({
+        ...{ kind, input, runs: [], answersSent: 0, wrong: [`${input}: ${error}`] },
+      })
+      played.push(await play(fleet, { kind, input }, random).catch(failed))
     }
   }
   await Promise.all(Array.from({ length: atOnce }, lane))

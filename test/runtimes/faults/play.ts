@@ -37,8 +37,11 @@ const PATHS: Readonly<Record<RunKind, string>> = {
 /** Each second run has two clients that read it as it goes. */
 const SHARE_READ = 0.5
 
-export async function play(fleet: Fleet, kind: RunKind, random: () => number): Promise<Played> {
-  const input = `${kind}-${crypto.randomUUID()}`
+export async function play(
+  fleet: Fleet,
+  { kind, input }: Pick<Played, 'kind' | 'input'>,
+  random: () => number,
+): Promise<Played> {
   const wrong: string[] = []
   const body = { input }
   const begin = () => post(fleet, PATHS[kind], body, { 'idempotency-key': input })
