@@ -42,6 +42,8 @@ export interface LiveRunOptions {
   readonly client?: string | undefined
   /** Leaves the run to another worker. Returns false if it cannot go on there. */
   readonly leave: (tx: Transaction) => boolean
+  /** Whether another worker goes on with it if its output cannot be written here for a while. Else it fails. */
+  readonly leavesWhenAway: boolean
   /** Called for an end that cannot be written. The write is retried until it succeeds. */
   readonly onStuck: (error: unknown) => void
 }
@@ -126,7 +128,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, owner, onStuck, instance, journal, before } = this.#options
+    const { store, settings, owner, onStuck, instance, journal, before, leavesWhenAway } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -140,6 +142,7 @@ export class LiveRun {
       onStuck,
       before,
       length: before?.length,
+      ...(leavesWhenAway && { leave: () => this.leave() }),
       ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result, { fold, writeNotes }) => {

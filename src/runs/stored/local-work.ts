@@ -6,6 +6,7 @@
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../../agents/contract.ts'
 import type { SessionKey } from '../../agents/memory.ts'
+import { hasKeys } from '../../agents/redacted.ts'
 import type { TurnEnd } from '../../agents/turn.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
@@ -116,6 +117,8 @@ export class LocalWork {
       isBackground,
       client: request.client,
       leave: tx => this.#takeover.leave(tx, id, instance),
+      // On a store of one's own nobody would take it up. Nobody else has its client's key.
+      leavesWhenAway: isJournalled && this.#store.isShared && !hasKeys(options),
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     if (cut === undefined) live.watch.recent.begin()

@@ -290,11 +290,17 @@ class LogWriter implements LogWriting {
     changed.fire()
   }
 
-  /** Keeps the entries, to write them with the end. */
+  /** Keeps the entries, to write them with the end. The run fails, or is left to another worker. */
   #failed(entries: readonly string[], notes: readonly Note[], error: unknown): void {
     this.#buffer = [...entries, ...this.#buffer]
     for (const entry of entries) this.#bufferedLength += entry.length
     this.#isUnsure = mayPass(error)
+    const { leave } = this.#options
+    if (this.#isUnsure && leave !== undefined) {
+      // They are written with the end: the next worker needs what was done.
+      this.#notes = [...notes, ...this.#notes]
+      return leave()
+    }
     for (const { written } of notes) written.reject(error)
     this.#run.fail(isFull(error) ? noRoom(error) : error)
   }

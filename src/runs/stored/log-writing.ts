@@ -34,6 +34,8 @@ export interface LogWriterOptions {
   readonly isOurs?: ((tx: Transaction) => boolean) | undefined
   /** What the log has of the run already, if its process died before. */
   readonly before?: { readonly fold: Fold; readonly bytes: number } | undefined
+  /** Leaves the run to another worker, because its output cannot be written. Absent if it then fails. */
+  readonly leave?: (() => void) | undefined
   /** The number of entries that the log has already. Default: 0. */
   readonly length?: number | undefined
   /** Returns the log entries of an event. Throws for an event that cannot be written. */

@@ -24,6 +24,8 @@ export interface RecoveryOptions {
   readonly end: (tx: Transaction, id: string) => void
   /** Called with each id once that is written. */
   readonly onEnded?: (id: string) => void
+  /** Called with each id that may be written as ended, or as this worker's, because the store did not report the outcome. */
+  readonly onUnsure?: (id: string) => void
 }
 
 /** Ends the work that dead processes left. */
@@ -52,7 +54,7 @@ export interface AtWorkHere {
 
 /** Makes a {@link Recovery}. */
 export function createRecovery(store: Store, options: RecoveryOptions): Recovery {
-  const { worker, collection, end, onEnded } = options
+  const { worker, collection, end, onEnded, onUnsure } = options
   let nextAt = Number.NEGATIVE_INFINITY
   let hasLooked = false
   let looking: Promise<void> | undefined
@@ -83,11 +85,18 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     if (!store.isShared) nextAt = Number.POSITIVE_INFINITY
   }
   const areBuried = async () => {
+    const tried = new Set<string>()
+    const burying = (tx: Transaction) => {
+      const ids = bury(tx)
+      for (const id of ids) tried.add(id)
+      return ids
+    }
     try {
-      for (const id of await store.write(bury, WRITE_PATIENCE_MS)) onEnded?.(id)
+      for (const id of await store.write(burying, buryPatienceOf(store))) onEnded?.(id)
       return true
     } catch (error) {
       if (!mayPass(error)) throw error
+      for (const id of tried) onUnsure?.(id)
       return false
     }
   }
@@ -137,8 +146,13 @@ async function lookAt(
   if (hasEnded) onEnded?.(id)
 }
 
-/** Milliseconds that a look waits for a store that another process writes. */
+/** Milliseconds that a look waits for a store that another process writes, and for one that is far away: that takes several messages. */
 const WRITE_PATIENCE_MS = 100
+const REMOTE_WRITE_PATIENCE_MS = 2000
+
+/** Milliseconds that a look waits for its writes. */
+export const buryPatienceOf = ({ isRemote = false }: Pick<Store, 'isRemote'>): number =>
+  isRemote ? REMOTE_WRITE_PATIENCE_MS : WRITE_PATIENCE_MS
 
 /** More than are ever at work. */
 const MANY = 1_000_000

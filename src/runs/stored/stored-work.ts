@@ -11,7 +11,7 @@ import type { LocalParts } from '../../stores/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import type { Viewer } from './host.ts'
 import { idsOf } from './record.ts'
-import { createRecovery, type Recovery } from './recovery.ts'
+import { buryPatienceOf, createRecovery, type Recovery } from './recovery.ts'
 import { nameWorker, processOf, type WorkerName } from './worker-name.ts'
 
 /** The stored document of a run or task. */
@@ -51,9 +51,6 @@ export interface StoredWorkKind<T extends StoredDocument, W> {
 /** The most ids of work that may be written although it never began. */
 const MAX_UNSURE = 10_000
 
-/** Milliseconds that a caller waits for a store that cannot be written. */
-const END_PATIENCE_MS = 100
-
 /** Tracks the runs or tasks of this process and ends those whose worker is gone. */
 export class StoredWork<T extends StoredDocument, W> {
   readonly worker: WorkerName
@@ -65,8 +62,10 @@ export class StoredWork<T extends StoredDocument, W> {
   readonly #here = new Map<string, W>()
   /** Work that is being written as at work. */
   readonly #beginning = new Map<string, Promise<unknown>>()
-  /** Work that may be written although it never began, because the store did not report the outcome. */
+  /** Work that may be written as this worker's although it never began here, because the store did not report the outcome. */
   readonly #unsure = new Set<string>()
+  /** Ends them. Only one does at a time. */
+  #endingUnsure: Promise<void> | undefined
 
   constructor({ store, keepOpen }: StoredWorkOptions, kind: StoredWorkKind<T, W>) {
     this.#store = store
@@ -79,6 +78,7 @@ export class StoredWork<T extends StoredDocument, W> {
       workerOf: (tx, id) => this.#workerOf(tx, id),
       end: (tx, id) => kind.conclude(tx, id),
       onEnded: id => kind.onConcluded?.(id),
+      onUnsure: id => this.#addUnsure(id),
     })
     store.onCall?.(() => void this.lookAfter())
     store.onLate?.(() => {
@@ -101,7 +101,7 @@ export class StoredWork<T extends StoredDocument, W> {
     try {
       return await beginning
     } catch (error) {
-      if (mayPass(error) && this.#unsure.size < MAX_UNSURE) this.#unsure.add(id)
+      if (mayPass(error)) this.#addUnsure(id)
       throw error
     } finally {
       if (this.#beginning.get(id) === beginning) this.#beginning.delete(id)
@@ -164,32 +164,57 @@ export class StoredWork<T extends StoredDocument, W> {
         if (work !== undefined) stop(work)
       },
     })
+    await this.#endUnsure().catch(() => {})
     await release?.()
   }
 
   look(id?: string): Soon<void> {
     const looked = this.recovery.look(id)
-    return this.#unsure.size === 0 ? looked : this.#endUnsure(looked)
+    return this.#unsure.size === 0 ? looked : this.#lookAndEnd(looked)
   }
 
-  /** Ends work that was written as this worker's but never began. If that cannot be written now, the next look does it. */
-  async #endUnsure(looked: Soon<void>): Promise<void> {
+  async #lookAndEnd(looked: Soon<void>): Promise<void> {
     await looked
+    await this.#endUnsure()
+  }
+
+  #addUnsure(id: string): void {
+    if (this.#unsure.size < MAX_UNSURE) this.#unsure.add(id)
+  }
+
+  /**
+   * Ends work that was written as this worker's but never began here, or goes on with it. If that cannot be written now, the next look
+   * does it.
+   */
+  #endUnsure(): Promise<void> {
+    this.#endingUnsure ??= this.#endUnsureNow().finally(() => {
+      this.#endingUnsure = undefined
+    })
+    return this.#endingUnsure
+  }
+
+  async #endUnsureNow(): Promise<void> {
     try {
       for (const id of [...this.#unsure]) {
         await this.begun(id)
         const isEnded =
-          !this.#here.has(id) && (await this.#store.write(tx => this.#endIn(tx, id), END_PATIENCE_MS))
-        if (this.#unsure.delete(id) && isEnded) this.#kind.onConcluded?.(id)
+          !this.#here.has(id) &&
+          (await this.#store.write(tx => this.#endIn(tx, id), buryPatienceOf(this.#store)))
+        if (isEnded !== undefined && this.#unsure.delete(id) && isEnded) this.#kind.onConcluded?.(id)
       }
     } catch (error) {
       if (!mayPass(error)) throw error
     }
   }
 
-  /** Ends this worker's work. Returns false, without writing, if it is another worker's or not at work. */
-  #endIn(tx: Transaction, id: string): boolean {
-    if (this.#workerOf(tx, id) !== this.worker.own) return false
+  /**
+   * Ends this worker's work. Returns false, without writing, if it is another worker's or not at work, and undefined if that one is
+   * dead: a write of this worker may still come.
+   */
+  #endIn(tx: Transaction, id: string): boolean | undefined {
+    const name = this.#workerOf(tx, id)
+    if (name !== undefined && !this.worker.isThere(name)) return undefined
+    if (name !== this.worker.own) return false
     this.#kind.conclude(tx, id)
     return true
   }

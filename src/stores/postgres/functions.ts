@@ -124,6 +124,7 @@ function commitFunction(s: string, form: CommitForm): string {
       gone_c text[] := ${column('gone,collection', 'text')};
       gone_i text[] := ${column('gone,id', 'text')};
       versions json;
+      put_count bigint;
       heard bigint[];${form.declares}
     BEGIN
       ${commitLocks(s)}
@@ -187,7 +188,14 @@ function commitWrites(s: string, { begin, version }: CommitForm): string {
             ${column('puts,at', 'float8')}, ${column('puts,expires', 'float8')}, ${column('puts,tags', 'jsonb')},
             ${column('puts,value', 'text')}) AS x
           ON CONFLICT (collection, id) DO UPDATE SET partition = excluded.partition, at = excluded.at,
-            expires = excluded.expires, tags = excluded.tags, value = excluded.value, version = excluded.version;
+            expires = excluded.expires, tags = excluded.tags, value = excluded.value, version = excluded.version
+            -- A lean commit takes no lock on a name: it may have inserted the row since this one has looked.
+            WHERE NOT EXISTS (
+              SELECT FROM unnest(seen_c, seen_i, ${column('seen,version', 'bigint')}) AS x(c, i, v)
+                WHERE x.c = d.collection AND x.i = d.id AND x.v IS DISTINCT FROM d.version
+            );
+        GET DIAGNOSTICS put_count = ROW_COUNT;
+        IF put_count < cardinality(puts_c) THEN RAISE unique_violation; END IF;
       END IF;
       IF g ? 'deleted' THEN
         DELETE FROM ${s}.entries WHERE log = ANY(${column('deleted', 'text')});

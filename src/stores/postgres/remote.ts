@@ -29,15 +29,20 @@ export function postgresRemote(driver: PostgresDriver, s: string, prepare: () =>
     },
     async commit(commit) {
       await prepare()
-      if (isLean(commit)) return commitLean(driver, s, commit)
+      if (isLean(commit)) return send(driver, s, commit, leanCommit(s, commit))
       const text = `SELECT ${s}.commit_2($1::text)::text AS version`
-      return committedIn(await driver.query(text, [JSON.stringify(toJson(commit))], { isOften: true }))
+      return send(driver, s, commit, { text, values: [JSON.stringify(toJson(commit))] })
     },
   }
 }
 
-async function commitLean(driver: PostgresDriver, s: string, commit: Commit): Promise<Committed | undefined> {
-  const { text, values } = leanCommit(s, commit)
+/** Sends a commit. A unique violation means that what was not there has come to be. */
+async function send(
+  driver: PostgresDriver,
+  s: string,
+  commit: Commit,
+  { text, values }: ReturnType<typeof leanCommit>,
+): Promise<Committed | undefined> {
   try {
     const committed = committedIn(await driver.query(text, values, { isOften: true }))
     if (committed !== undefined) return committed

@@ -23,6 +23,10 @@ export interface PostgresServer {
   signal(signal: NodeJS.Signals): void
   /** Ends it at once, and starts it again on the same port. */
   restart(): Promise<void>
+  /** Ends it: with SIGQUIT at once, with SIGINT in order. */
+  down(signal: 'SIGQUIT' | 'SIGINT'): Promise<void>
+  /** Starts it again on the same port. */
+  up(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -134,6 +138,10 @@ export async function startPostgres({
     signal,
     async restart() {
       await end('SIGQUIT')
+      server = await begin()
+    },
+    down: end,
+    async up() {
       server = await begin()
     },
     async stop() {
