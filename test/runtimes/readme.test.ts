@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { calls, type Provider, says, startProvider } from '../adapters/model-agent/provider.ts'
+import { eventually } from '../eventually.ts'
 import { skipWithout } from '../needing.ts'
 import {
   commandsIn,
@@ -77,6 +78,34 @@ describe('the README and the pages', () => {
 
   it('shows an agent that shouts', async () => {
     expect(await textOfRun('agent.ts', '/agents/shout/run', 'hello you')).toBe('HELLO YOU ')
+  })
+
+  it('shows a run that a killed server goes on with', async context => {
+    // Twenty seconds take two here.
+    const program = join(folder, 'quick-survives.ts')
+    await writeFile(
+      program,
+      (await readFile(join(folder, 'survives.ts'), 'utf8')).replace('1000, n', '100, n'),
+    )
+    const shown = commandsIn(fencesOf(['../README.md'])).find(isForKilled)
+    const [start = '', follow = ''] = shown?.split('\n') ?? []
+    const type = async (command: string, url: string, env = {}) => {
+      const code = command.replace(OWN_SERVER, url).replace('curl', 'curl -s')
+      return (await run('sh', ['-c', code], { env: { ...process.env, ...env } })).stdout
+    }
+    const killed = await startNode(program)
+    context.onTestFinished(() => killed.kill())
+    const { id } = JSON.parse(await type(start, killed.url)) as { id: string }
+    const events = async () => (await fetch(`${killed.url}/api/runs/${id}/events`)).text()
+    await eventually(async () => expect(await events()).toContain('"text":"3 "'))
+    await killed.kill()
+    const server = await startNode(program)
+    context.onTestFinished(() => server.stop())
+    const told = await type(follow, server.url, { RUN_ID: id })
+    expect(told).toContain('"resumed"')
+    const { result } = await (await fetch(`${server.url}/api/runs/${id}`)).json()
+    expect(result.text).toBe(`${Array.from({ length: 20 }, (_, n) => n + 1).join(' ')} `)
+    expect(told.match(/"status":"completed"/g)).toHaveLength(20)
   })
 
   it('shows an agent that calls a tool', async () => {
@@ -209,7 +238,9 @@ describe('the README and the pages', () => {
 
 /** The server that readers write themselves. */
 const OWN_SERVER = 'http://127.0.0.1:3000'
-const isForOwnServer = (command: string) => command.includes(OWN_SERVER)
+/** The commands of the server that is killed have a test of their own. */
+const isForOwnServer = (command: string) => command.includes(OWN_SERVER) && !isForKilled(command)
+const isForKilled = (command: string) => command.includes('/workflows/counting/')
 
 describe('what the pages show of models', () => {
   it('is an agent that a model answers for', async () => {
@@ -263,15 +294,6 @@ describe('what the pages show of models', () => {
       await server.stop()
     }
   })
-
-  it('is a run that is kept', async () => {
-    provider.script(says('Kept'))
-    const kept = await load('kept.ts')
-    const accepted = await ask(kept, '/agents/assistant/run', 'Hi', { prefer: 'respond-async' })
-    expect(accepted.status).toBe(202)
-    const stream = await kept(new Request(`http://127.0.0.1${accepted.headers.get('location')}/stream`))
-    expect(await stream.text()).toContain('Kept')
-  })
 })
 
 describe('commands', () => {
@@ -296,7 +318,7 @@ describe('commands', () => {
   })
 
   const all = commandsIn(otherFences).filter(
-    command => command.startsWith('curl') && !isForOwnServer(command),
+    command => command.startsWith('curl') && !command.includes(OWN_SERVER),
   )
   const curls = all.filter(command => !command.includes('/sessions') && !command.includes('$SESSION_ID'))
 
