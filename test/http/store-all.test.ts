@@ -1,5 +1,5 @@
-/** The option `runs.store: 'all'`. */
-import { expect, it } from 'vitest'
+/** Which runs are stored: the option `runs.store`, and its default. */
+import { describe, expect, it } from 'vitest'
 import {
   Agent,
   createHandler,
@@ -10,9 +10,14 @@ import {
   type State,
   textOf,
 } from '../../src/index.ts'
+import { agUi } from '../../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../src/protocols/ai-sdk-ui/plugin.ts'
+import { mcp } from '../../src/protocols/mcp/plugin.ts'
+import { openai } from '../../src/protocols/openai/plugin.ts'
 import type { HostSettings } from '../../src/runs/stored/host.ts'
 import type { RunSummary } from '../../src/runs/stored/record.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
+import { identify } from '../contracts/identify.ts'
 import { lateState } from '../contracts/store/late.ts'
 
 function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memoryState()) {
@@ -163,4 +168,100 @@ it('runs that cannot be stored are plain', async () => {
   // A platform whose requests share no memory.
   const { platform } = await import('../../src/http/platform.ts')
   expect(await (await handler(request, platform({ isIsolated: true }))).json()).toMatchObject({ text: 'x' })
+})
+
+describe('with a state', () => {
+  /** Asks every route by which a run begins, as ada or as nobody. */
+  async function asked(options: Partial<HandlerOptions>, who?: string) {
+    const echo = new Agent({ name: 'echo', register: false, run: input => textOf(input) })
+    const handler = createHandler({
+      serve: [echo],
+      registry: false,
+      middleware: [identify],
+      plugins: [openai(), agUi(), aiSdkUi({ agent: 'echo' }), mcp({ tools: true })],
+      ...options,
+    })
+    const send = (path: string, body: object, more = {}) =>
+      handler(
+        new Request(
+          `http://127.0.0.1${path}`,
+          jsonRequest(body, { ...(who && { 'x-test-user': who }), ...more }),
+        ),
+      )
+    const said = [{ role: 'user', content: 'x', id: '1', parts: [{ type: 'text', text: 'x' }] }]
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { input: 'x' } },
+    }
+    const sent = [
+      ['/api/agents/echo/run', { input: 'x' }],
+      ['/api/agents/echo/stream', { input: 'x' }],
+      ['/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: 'x' }] }],
+      ['/v1/responses', { model: 'echo', input: 'x' }],
+      ['/v1/responses', { model: 'echo', input: 'x', store: false }],
+      [
+        '/api/agents/echo/ag-ui',
+        { threadId: 't', runId: 'r', messages: said, tools: [], context: [], state: {} },
+      ],
+      ['/api/chat', { id: 'c', messages: said, trigger: 'submit-message' }],
+      ['/mcp', call, { accept: 'application/json, text/event-stream' }],
+    ] as const
+    for (const [path, body, more] of sent) {
+      const answer = await send(path, body, more)
+      await answer.text()
+      expect([path, answer.status]).toEqual([path, 200])
+    }
+    const path = '/api/runs?limit=100'
+    const list = await handler(
+      new Request(`http://127.0.0.1${path}`, { headers: who ? { 'x-test-user': who } : {} }),
+    )
+    const { runs } = (await list.json()) as { runs: RunSummary[] }
+    const inputs = await Promise.all(
+      runs.map(async ({ id }) => {
+        const url = `http://127.0.0.1/api/runs/${id}?include=input`
+        const read = await handler(new Request(url, { headers: who ? { 'x-test-user': who } : {} }))
+        return ((await read.json()) as { input?: unknown }).input !== undefined
+      }),
+    )
+    return { runs, inputs }
+  }
+
+  it('every run is stored with its numbers, whatever it was asked by, but not what must leave nothing', async () => {
+    const { runs, inputs } = await asked({ state: memoryState() }, 'ada')
+    expect(runs.map(({ transport }) => transport).toSorted()).toEqual([
+      'ag-ui',
+      'ai-sdk-ui',
+      'http',
+      'mcp',
+      'openai',
+      'openai',
+      'sse',
+    ])
+    for (const { durationMs, status } of runs)
+      expect([status, typeof durationMs]).toEqual(['completed', 'number'])
+    expect(inputs).toEqual(runs.map(() => true))
+  })
+
+  it('the input of a run without an identity is not kept, unless its client asks for that', async () => {
+    const { runs, inputs } = await asked({ state: memoryState(), runs: { listAnonymous: true } })
+    expect(runs).toHaveLength(7)
+    // OpenAI's responses are kept with their input.
+    expect(inputs.filter(isKept => isKept)).toHaveLength(1)
+  })
+
+  it.each([
+    ['`keepInput` is false', { runs: { keepInput: false } }, 7, 1],
+    ["`store` is 'asked'", { runs: { store: 'asked' as const } }, 1, 1],
+    ["`store` is 'none'", { runs: { store: 'none' as const } }, 0, 0],
+  ])('it keeps less where %s', async (_, options, stored, kept) => {
+    const { runs, inputs } = await asked({ state: memoryState(), ...options }, 'ada')
+    expect([runs.length, inputs.filter(isKept => isKept).length]).toEqual([stored, kept])
+  })
+
+  it('only what is asked for is stored without one', async () => {
+    const { runs, inputs } = await asked({}, 'ada')
+    expect([runs.length, inputs]).toEqual([1, [true]])
+  })
 })
