@@ -130,7 +130,7 @@ export interface OpenTurn extends OwnTurn {
   /** Adds an event to the turn. */
   see(event: RunEvent): void
   /** Ends the turn. Returns a promise for the stored end, which never rejects; undefined if there is nothing to store. */
-  leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined
+  leave(event: FinishEvent | ErrorEvent, recorded?: Promise<void>): Promise<void> | undefined
   /** Stores nothing of the end here, because another process goes on with the run. */
   abandon(): void
 }

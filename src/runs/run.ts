@@ -376,7 +376,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #deliver(event: RunEvent): void {
-    const kept = isTerminal(event) ? this.#turn?.leave(event) : undefined
+    const kept = isTerminal(event) ? this.#turn?.leave(event, this.#work.settled()) : undefined
     if (kept === undefined) return this.#hand(event)
     this.#isKeeping = true
     this.#settings.working?.keep(kept)

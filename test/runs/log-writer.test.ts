@@ -8,7 +8,7 @@ import { memoryStore } from '../../src/stores/memory.ts'
 const GATHER_MS = 50
 
 /** A writer, and what its run says when the test has it say it. */
-function writing(gatherMs?: number) {
+function writing(gatherMs?: number, isJournalled = false) {
   const store = memoryStore()
   const transact = vi.spyOn(store, 'write')
   let tell: ((event: RunEvent | undefined) => boolean) | undefined
@@ -21,7 +21,7 @@ function writing(gatherMs?: number) {
     fail: vi.fn(),
     cancel: vi.fn(),
   }
-  const { ended } = writeLog(run as unknown as Run, {
+  const writer = writeLog(run as unknown as Run, {
     store,
     log: 'run',
     watch: createWatch(1),
@@ -30,15 +30,18 @@ function writing(gatherMs?: number) {
     maxBytes: 1000,
     maxLength: 1000,
     gatherMs,
-    encode: event => (event.type === 'text' ? [event.text] : []),
+    ...(isJournalled && { isOurs: () => true }),
+    encode: event => (event.type === 'text' ? [event.text] : event.type === 'finish' ? [] : [event.type]),
     finish: tx => void tx.append('run', 'end', true),
   })
   return {
+    tell: (event: RunEvent) => tell?.(event),
+    record: (mayWait = false) => writer.keep(tx => tx.append('run', 'record') !== undefined, mayWait),
     say: (text: string) => tell?.({ type: 'text', text }),
     async end() {
       tell?.({ type: 'finish', finishReason: 'stop' })
       tell?.(undefined)
-      await ended
+      await writer.ended
     },
     commits: () => transact.mock.calls.length,
     entries: () => {
@@ -85,5 +88,30 @@ describe('writeLog', () => {
     await vi.advanceTimersByTimeAsync(1)
     expect(entries()).toEqual(['a', 'b'])
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it.each([undefined, GATHER_MS])(
+    'stores the end of a call together with its record (%s)',
+    async gatherMs => {
+      for (const mayWait of [false, true]) {
+        const { tell, record, commits, entries } = writing(gatherMs, true)
+        tell({ type: 'tool_call_end', toolCallId: 'a', result: 1 })
+        expect(entries()).toEqual([])
+        void record(mayWait)
+        await vi.advanceTimersByTimeAsync(GATHER_MS)
+        expect(entries()).toEqual(['record', 'tool_call_end'])
+        expect(commits()).toBe(1)
+      }
+    },
+  )
+
+  it('stores the end of a call that has no record soon, and at once where there is no journal', async () => {
+    const { tell, entries } = writing(undefined, true)
+    tell({ type: 'tool_call_end', toolCallId: 'a', result: 1 })
+    await vi.advanceTimersByTimeAsync(1)
+    expect(entries()).toEqual(['tool_call_end'])
+    const plain = writing()
+    plain.tell({ type: 'tool_call_end', toolCallId: 'a', result: 1 })
+    expect(plain.entries()).toEqual(['tool_call_end'])
   })
 })

@@ -11,22 +11,23 @@ import type { Store } from '../../src/stores/store.ts'
 import { waitFor } from '../contracts/run-host/kit.ts'
 import { reopened } from '../contracts/run-host/local.ts'
 
-/** A service over a store. Its workflow waits in a step; `refused` tells whether the step's record was refused. */
+/** A service over a store. Its workflow waits in a step. `left` tells whether its run has ended or was lost. */
 function serviceOver(store: Store) {
   const gate = deferred<void>()
-  const seen = { begun: false, refused: false }
+  const seen = { begun: false, left: false }
   const flow = new Workflow({
     name: 'flow',
     register: false,
     async *run(_, { step, signal }) {
       signal.addEventListener('abort', () => {
-        seen.refused = true
+        seen.left = true
       })
       yield* step('one', async () => {
         seen.begun = true
         await gate.promise
       })
       yield 'done'
+      seen.left = true
     },
   })
   const handler = createHandler({
@@ -58,7 +59,7 @@ it('leaves the place and the turn in the session to the other one', async () => 
   await there.ask(`runs/${id}`)
   await waitFor(() => there.seen.begun)
   here.gate.resolve()
-  await waitFor(() => here.seen.refused)
+  await waitFor(() => here.seen.left)
   const turns = () => there.ask('workflows/flow/sessions/s/messages')
   const session = () => there.ask('workflows/flow/sessions/s')
   expect(await turns()).toMatchObject({ turns: [{ runId: id, status: 'running' }] })
@@ -86,7 +87,7 @@ it('leaves its run to others when it is late, though it has another name by the 
   await waitFor(() => seen.begun)
   instance = 'second'
   for (const wake of late) wake()
-  await waitFor(() => seen.refused)
+  await waitFor(() => seen.left)
   // Nobody cancelled it: it waits for whoever takes it.
   await waitFor(() => base.read(tx => tx.get<StoredRun>(RUNS, id)?.value.instance) === NOBODY)
   expect(base.read(tx => tx.get<StoredRun>(RUNS, id)?.value.record.status)).toBe('running')

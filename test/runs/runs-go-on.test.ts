@@ -78,8 +78,8 @@ it.each<Failing>(['answer', 'write'])('go on after a record is not written: its 
   const more = [...acts, { step: 'three', say: 'c' }]
   const { id } = await start(more)
   await waitFor(() => countOf(two) === 1)
-  // The first write says that the step has completed.
-  fail(1, how)
+  // The next write has the record of the step, and says that it is complete.
+  fail(0, how)
   openGate(gate)
   await waitFor(hasFailed)
   await waitFor(async () => (await host.get(id, null)).status !== 'running')

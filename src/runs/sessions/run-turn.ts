@@ -100,8 +100,12 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
     this.#provider = provider
   }
 
-  /** Ends the turn. Returns a promise for the stored end, which never rejects; undefined if there is nothing to store. */
-  leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined {
+  /**
+   * Ends the turn, once the last records of the run are stored: another worker may have the run by now, and the turn. Returns a promise
+   * for the stored end, which never rejects; undefined if there is nothing to store.
+   */
+  leave(event: FinishEvent | ErrorEvent, recorded?: Promise<void>): Promise<void> | undefined {
+    if (recorded !== undefined) return recorded.catch(() => {}).then(() => this.leave(event))
     this.#hasLeft = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#wake.fire()

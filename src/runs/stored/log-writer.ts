@@ -63,6 +63,8 @@ class LogWriter implements LogWriting {
   /** Whether a failed write may have succeeded, so that the log may have more entries. */
   #isUnsure = false
   #notes: Note[] = []
+  /** Whether the last event says that work is complete, whose record comes next: both are stored in one commit. */
+  #hasRecordNext = false
   /** Whether what waits is written now. */
   #isUrgent = false
   #isWriting = false
@@ -151,6 +153,7 @@ class LogWriter implements LogWriting {
       const entries = this.#options.encode(event)
       for (const entry of entries) this.#grow(entry.length)
       this.#fold.add(event)
+      this.#hasRecordNext = this.#options.isOurs !== undefined && isOfCompleteWork(event)
       this.#buffer.push(...entries)
       for (const entry of entries) this.#bufferedLength += entry.length
       if (isTerminal(event)) this.#end = event
@@ -189,10 +192,11 @@ class LogWriter implements LogWriting {
     else if (this.#turn === undefined) this.#begin()
   }
 
-  /** Writes what has begun to wait, or gathers it if nobody here reads it. */
+  /** Writes what has begun to wait, or gathers it if nobody here reads it, or if its record comes next. */
   #begin(): void {
     const { store, watch } = this.#options
-    if (store.isRemote && watch.readers === 0 && this.#gatherMs > 0) this.#gather()
+    const isUnread = store.isRemote && watch.readers === 0 && this.#gatherMs > 0
+    if (this.#hasRecordNext || isUnread) this.#gather()
     else this.#write()
   }
 
@@ -381,3 +385,8 @@ class LogWriter implements LogWriting {
 
 /** The error text of a wait that took too long. */
 const LATE = 'The end of the run is not written yet'
+
+/** Whether an event says that a step or a call of a tool is complete. */
+function isOfCompleteWork(event: RunEvent): boolean {
+  return event.type === 'tool_call_end' || (event.type === 'step' && event.status === 'completed')
+}
