@@ -115,12 +115,22 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
   {
-    // Processes of older versions go on: `look_1` answers the same, and their other queries find indices as good.
+    // Processes of older versions go on: `look_1` answers the same, and their other queries find indices as good. Commits of any version
+    // no longer write over what a lean one has just inserted.
     oldest: 1,
-    statements: s => [...replaceIndices(s), lookFunctionByIndex(s)],
+    statements: s => [
+      ...replaceIndices(s),
+      lookFunctionByIndex(s),
+      ...[commitFunction1(s), commitFunction2(s)].map(orReplaced),
+    ],
     early: earlyIndices,
   },
 ]
+
+/** The statement for a function that may exist. */
+function orReplaced(created: string): string {
+  return created.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION')
+}
 
 /** Milliseconds for a migration: another process may be migrating, and indexing a large table takes time. */
 const MIGRATE_MS = 60_000
