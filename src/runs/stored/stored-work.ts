@@ -48,6 +48,9 @@ export interface StoredWorkKind<T extends StoredDocument, W> {
   missing(): ServableError
 }
 
+/** Milliseconds before work that could not be ended is tried again. */
+const UNSURE_MS = 1000
+
 /** The most ids of work that may be written although it never began. */
 const MAX_UNSURE = 10_000
 
@@ -66,6 +69,8 @@ export class StoredWork<T extends StoredDocument, W> {
   readonly #unsure = new Set<string>()
   /** Ends them. Only one does at a time. */
   #endingUnsure: Promise<void> | undefined
+  /** When that is tried again, by `performance.now()`. */
+  #endsUnsureAt = 0
 
   constructor({ store, keepOpen }: StoredWorkOptions, kind: StoredWorkKind<T, W>) {
     this.#store = store
@@ -186,9 +191,12 @@ export class StoredWork<T extends StoredDocument, W> {
    * Ends work that was written as this worker's but never began here, or goes on with it. If that cannot be written now, the next look
    * does it.
    */
-  #endUnsure(): Promise<void> {
+  async #endUnsure(): Promise<void> {
+    // What could not be ended waits: its writes must not stand before those that take over the runs of dead workers.
+    if (this.#endingUnsure === undefined && performance.now() < this.#endsUnsureAt) return
     this.#endingUnsure ??= this.#endUnsureNow().finally(() => {
       this.#endingUnsure = undefined
+      this.#endsUnsureAt = this.#unsure.size === 0 ? 0 : performance.now() + UNSURE_MS
     })
     return this.#endingUnsure
   }
