@@ -89,9 +89,9 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`trustProxy()`', CORE, 'trustProxy(1)', 39.8),
   withPlugin('`rateLimit()`', CORE, 'rateLimit()', 40.35),
   withPlugin('`uploads()`', CORE, 'uploads()', 42.95),
-  withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 62.75, true),
+  withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 62.8, true),
   withPlugin('`tools()`', 'src/features/small/tools.ts', 'tools()', 43.3),
-  withPlugin('`admin()`, `memoryState()`', 'src/features/admin/plugin.ts', 'admin()', 71, true),
+  withPlugin('`admin()`, `memoryState()`', 'src/features/admin/plugin.ts', 'admin()', 71.05, true),
   withPlugin('`files()`, `memoryState()`', 'src/features/files/plugin.ts', 'files()', 70.6, true),
   withPlugin(
     '`approvals()`, `memoryState()`',
@@ -112,7 +112,7 @@ export const BUNDLES: readonly Bundle[] = [
     '`budgets()`, `memoryState()`',
     'src/features/budgets/plugin.ts',
     'budgets({ maxTokens: 1, windowMs: 1000, key: "all" })',
-    68.7,
+    68.75,
     true,
   ),
   {
@@ -125,7 +125,7 @@ export const BUNDLES: readonly Bundle[] = [
       '...(keys => ({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] }))(callerKeys()),',
     limit: 69.75,
   },
-  withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 75.25, true),
+  withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 75.3, true),
   withPlugin(
     '`schedules()`, `memoryState()`',
     'src/features/schedules/plugin.ts',
@@ -175,14 +175,14 @@ export const BUNDLES: readonly Bundle[] = [
     imports: { [CORE]: ['createHandler'], ...OBJECTS, 'src/protocols/a2a/plugin.ts': ['a2a'] },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [a2a()],`,
-    limit: 105.05,
+    limit: 105.1,
   },
   {
     name: 'every plugin, Durable Objects',
     imports: { [CORE]: ['createHandler', ...SMALL], ...OBJECTS, ...ROOMS },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
-    limit: 363.05,
+    limit: 363.1,
   },
   { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 152.7 },
   {
