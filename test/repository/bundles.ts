@@ -184,7 +184,7 @@ export const BUNDLES: readonly Bundle[] = [
     options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
     limit: 363.1,
   },
-  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 152.7 },
+  { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 152.75 },
   {
     name: '`createHandler` of `servable`, Durable Objects',
     imports: { [FULL]: ['createHandler'], ...OBJECTS },
