@@ -25,7 +25,7 @@ function column(path: string, type: string): string {
 
 /** Answers queries for documents, logs and counts. It reads one moment, since it is `STABLE`. */
 export function lookFunction(s: string): string {
-  return lookWith(s, 'CREATE FUNCTION', countOf(s, ''))
+  return lookWith(s, countOf(s, ''))
 }
 
 /**
@@ -36,7 +36,7 @@ export function lookFunctionByIndex(s: string): string {
   const unlisted = isIn(UNLISTED, 'x.c')
   const listed = `NOT ${isIn(UNLISTED, 'd.collection')}`
   const count = `CASE WHEN ${unlisted} THEN ${countOf(s, '')} ELSE ${countOf(s, ` AND ${listed}`)} END`
-  return lookWith(s, 'CREATE OR REPLACE FUNCTION', count)
+  return lookWith(s, count)
 }
 
 /** Counts a partition. */
@@ -44,8 +44,8 @@ function countOf(s: string, condition: string): string {
   return `(SELECT count(*) FROM ${s}.documents d WHERE d.collection = x.c AND d.partition = x.p${condition})`
 }
 
-function lookWith(s: string, create: string, count: string): string {
-  return `${create} ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
+function lookWith(s: string, count: string): string {
+  return `CREATE FUNCTION ${s}.look_1(given text) RETURNS json LANGUAGE plpgsql STABLE ${BY_INDEX} AS $$
     DECLARE
       g jsonb := given::jsonb;
     BEGIN

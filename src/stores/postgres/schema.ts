@@ -1,6 +1,6 @@
 /**
- * The tables: {@link MIGRATIONS}. Their indices are in `indices.ts`, the functions that read and write them in `functions.ts` and `commit.ts`. All are in a schema of
- * their own, and every statement names it.
+ * The tables: {@link MIGRATIONS}. Their indices are in `indices.ts`, the functions that read and write them in `functions.ts` and
+ * `commit.ts`. All are in a schema of their own, and every statement names it.
  *
  * @module
  */
@@ -120,8 +120,7 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 1,
     statements: s => [
       ...replaceIndices(s),
-      lookFunctionByIndex(s),
-      ...[commitFunction1(s), commitFunction2(s)].map(orReplaced),
+      ...[lookFunctionByIndex(s), commitFunction1(s), commitFunction2(s)].map(orReplaced),
     ],
     early: earlyIndices,
   },
