@@ -22,17 +22,12 @@ export function aiContract(deploy: (provider: string) => Promise<Deployment>): v
   it('streams, calls tools and tells what it used', async () => {
     provider().script(calls(['weather_forecast', {}]), says('Sun', 'ny'))
     const { events } = await stream(server, STREAM, { input: 'The weather?' })
-    expect(events.map(({ type }) => type)).toEqual([
-      'tool_call_start',
-      ...events.filter(({ type }) => type === 'tool_call_delta').map(({ type }) => type),
-      'tool_call_ready',
-      'tool_call_end',
-      'model_call',
-      'text',
-      'text',
-      'model_call',
-      'finish',
-    ])
+    const types = events.map(({ type }) => type).filter(type => type !== 'tool_call_delta')
+    // Where it is stored that a call begins, the model's call may end before that one.
+    const said = types.filter(type => type !== 'model_call')
+    expect(said).toEqual(['tool_call_start', 'tool_call_ready', 'tool_call_end', 'text', 'text', 'finish'])
+    expect(types.filter(type => type === 'model_call')).toHaveLength(2)
+    expect(types.at(-2)).toBe('model_call')
     expect(events.at(-1)).toMatchObject({ usage: { totalTokens: 20 } })
     expect(provider().asked[0]?.authorization).toBe('Bearer key-of-the-server')
   })

@@ -213,7 +213,10 @@ describe('two Next.js processes over PostgreSQL', ELSEWHERE, () => {
     const ann = as(own('ann'))
     // A budget knows then that such a run costs nothing.
     await post(first, '/api/agents/says/run', { input: 'x' }, ann)
-    const runs = Array.from({ length: 20 }, () => post(first, '/api/agents/says/run', { input: 'x' }, ann))
+    // Each of another client: of one, no more than its bound may be at work.
+    const runs = Array.from({ length: 20 }, () =>
+      post(first, '/api/agents/says/run', { input: 'x' }, as(own('one'))),
+    )
     for (const { status } of await Promise.all(runs)) expect(status).toBe(200)
     const ofServices = "application_name = 'servable' AND pid <> pg_backend_pid()"
     const open = () => query(`SELECT count(*)::int AS is FROM pg_stat_activity WHERE ${ofServices}`)

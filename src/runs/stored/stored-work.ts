@@ -119,14 +119,21 @@ export class StoredWork<T extends StoredDocument, W> {
     return this.#beginning.get(id)?.then(done, done)
   }
 
-  /** Adds work that has begun. Calls `onEnded` after the work has ended and was removed. */
-  add(id: string, work: W, { ended, onEnded }: { ended: Promise<void>; onEnded: () => void }): void {
+  /**
+   * Adds work that has begun. Calls `onEnded` after the work has ended and was removed. The store stays open until it is `done`, which
+   * may be later.
+   */
+  add(
+    id: string,
+    work: W,
+    { ended, done = ended, onEnded }: { ended: Promise<void>; done?: Promise<void>; onEnded: () => void },
+  ): void {
     this.#here.set(id, work)
     const release = this.#keepOpen?.()
+    void done.then(() => release?.())
     void ended.then(() => {
       // The next work may have begun in the commit that ended this one.
       if (this.#here.get(id) === work) this.#here.delete(id)
-      release?.()
       onEnded()
     })
   }

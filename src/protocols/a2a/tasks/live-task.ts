@@ -53,6 +53,8 @@ export class LiveTask {
   readonly delivered: Promise<Delivered>
   /** Resolves once the end is stored. Never rejects. */
   readonly ended: Promise<void>
+  /** Resolves once its run is listed as well. Never rejects. */
+  readonly recorded: Promise<void>
   /** Whether it is certain that the message becomes a task and not a bare message. */
   isTask = false
   readonly #run: Run
@@ -73,7 +75,8 @@ export class LiveTask {
     this.#run.onBegin = () => void this.#opening.begin()
     this.#run.onWait = () => this.#opening.wait()
     this.#writing = this.#write(begun, turn, { sent, target, ...options })
-    this.ended = this.#writing.ended.then(() => this.#record(begun, sent, target, options.settings))
+    this.ended = this.#writing.ended
+    this.recorded = this.ended.then(() => this.#record(begun, sent, target, options.settings))
     this.delivered = this.#opening.delivered.then(delivered => {
       if ('view' in delivered) {
         this.isTask = true

@@ -349,6 +349,7 @@ class LocalTaskHost implements TaskHost {
     })
     this.#work.add(id, live, {
       ended: live.ended,
+      done: live.recorded,
       onEnded: () => {
         live.settle()
         // The push deliverer waits on this watch, and there will be no more entries.
