@@ -77,7 +77,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** The limit of both projects. Contracts mostly wait, for their servers and for time to pass, so there are more workers than cores. */
-const maxWorkers = availableParallelism() * 3
+const maxWorkers = availableParallelism() * 2
 
 const MEMORY = '/dev/shm'
 const MEMORY_BYTES = 4 * 2 ** 30

@@ -106,6 +106,9 @@ const OPTIONAL = [
   'postgres',
 ]
 
+/** Milliseconds that a tool may take: less than the hooks that wait for it. */
+const TOOL_MS = 180_000
+
 /** Runs a tool. Its error contains the output. */
 async function run(
   { cwd, env: more }: { cwd: string; env?: Record<string, string> },
@@ -117,7 +120,7 @@ async function run(
     ...{ ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
     ...more,
   }
-  await promisify(execFile)(command, args, { cwd, env }).catch(error => {
+  await promisify(execFile)(command, args, { cwd, env, timeout: TOOL_MS }).catch(error => {
     throw new Error(`${command} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
   })
 }

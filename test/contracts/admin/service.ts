@@ -25,7 +25,7 @@ const limits: ToolServerManagerOptions = {
   register: false,
   encryptionKey: ENCRYPTION_KEY,
   // A program that a busy machine starts takes seconds.
-  connectTimeoutMs: 6000,
+  connectTimeoutMs: 15_000,
   callTimeoutMs: 2500,
   retryMs: 100,
   maxRetryMs: 400,

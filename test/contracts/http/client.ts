@@ -214,6 +214,9 @@ export async function flood(
   return { answer: parseAnswer(received, true), sent }
 }
 
+/** Milliseconds that a busy machine may need for a body of 80 MiB. */
+const LARGE_MS = 55_000
+
 /**
  * Sends a request that is refused before its end, its rest in spite of that, and then another on the same connection. Gives the
  * status of the refusal, undefined if it was lost. Resolves once the other one is answered as well, or the connection is closed.
@@ -237,10 +240,10 @@ export async function refusedMidway(
   try {
     socket.write([...lines, host, '', ''].join('\r\n'))
     socket.write(body)
-    await eventually(() => expect(isClosed() || received.includes('\r\n\r\n')).toBe(true))
+    await eventually(() => expect(isClosed() || received.includes('\r\n\r\n')).toBe(true), LARGE_MS)
     socket.write(rest)
     socket.write(`GET /api/agents HTTP/1.1\r\n${host}\r\n\r\n`)
-    await eventually(() => expect(isClosed() || received.split('HTTP/1.1 ').length > 2).toBe(true))
+    await eventually(() => expect(isClosed() || received.split('HTTP/1.1 ').length > 2).toBe(true), LARGE_MS)
     return received === '' ? undefined : Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1])
   } finally {
     socket.destroy()
