@@ -139,11 +139,12 @@ type Named<T, Shared extends PropertyKey = never> = Readonly<Record<Exclude<keyo
 
 const setOf = (...all: readonly object[]): ReadonlySet<string> => new Set(all.flatMap(Object.keys))
 
-type Fact = 'type' | keyof EventFacts
+/** What a servable may say of any event. */
+type Fact = 'type' | Exclude<keyof EventFacts, 'until'>
 
 const FACTS: Readonly<Record<Fact, 1>> = { type: 1, at: 1, agent: 1, parentId: 1 }
 
-const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { type: T }>, Fact> } = {
+const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { type: T }>, Fact | 'until'> } = {
   text: { text: 1 },
   thinking: { text: 1 },
   tool_call_start: { toolCall: 1, isClientTool: 1 },

@@ -200,6 +200,8 @@ export type RunEvent = RunEventBody & EventFacts
 export interface EventFacts {
   /** Milliseconds since the run started. The run pipeline adds it; a servable leaves it out. */
   readonly at?: number | undefined
+  /** The `at` of the last piece, if pieces of one text became this event some time after the run's end. Only the service adds it. */
+  readonly until?: number | undefined
   /** The name of the team's member or the workflow's agent that sent it. Absent for the run's own servable. */
   readonly agent?: string | undefined
   /** The `id` of the step or of the tool call in which it happens. Absent at the top. */

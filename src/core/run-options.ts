@@ -61,6 +61,16 @@ export interface RunsOptions {
    */
   readonly retentionMs?: RetentionMs
   /**
+   * Milliseconds after the end of a run at which its pieces are joined, so that its text is stored once. The numbers of its events stay.
+   * Workers do not join them: there it costs more than it saves. Default: 600,000, ten minutes.
+   */
+  readonly piecesMs?: number
+  /**
+   * Keeps the journal of a run, which has each answer of its model and each result of its tools, as long as its record. If false, it is
+   * deleted when the run ends. Default: false.
+   */
+  readonly keepJournal?: boolean
+  /**
    * Milliseconds for which a run that waits for answers is kept, if that is longer than `retentionMs`. Default: 604,800,000, a
    * week.
    */
@@ -127,6 +137,8 @@ export const RunsSchema: v.GenericSchema = v.strictObject({
   keepInput: v.optional(flag),
   measure: v.optional(flag),
   retentionMs: v.optional(retention),
+  piecesMs: v.optional(count),
+  keepJournal: v.optional(flag),
   waitingMs: v.optional(count),
   maxSessions: v.optional(count),
   maxSessionMessages: v.optional(count),
@@ -150,6 +162,8 @@ const RUN_DEFAULTS: ResolvedRunsOptions = {
   keepInput: false,
   measure: false,
   retentionMs: 24 * 60 * 60 * 1000,
+  piecesMs: 10 * 60 * 1000,
+  keepJournal: false,
   waitingMs: 7 * 24 * 60 * 60 * 1000,
   maxSessions: 1000,
   maxSessionMessages: 200,

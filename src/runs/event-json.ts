@@ -14,10 +14,11 @@ export function eventToJson(event: RunEvent): string {
   }
 }
 
-function textToJson({ text, agent, parentId, at }: Extract<RunEvent, { type: 'text' }>): string {
+function textToJson({ text, agent, parentId, at, until }: Extract<RunEvent, { type: 'text' }>): string {
   const start = `{"type":"text","text":${JSON.stringify(text)}`
   const who = `${member('agent', agent)}${member('parentId', parentId)}`
-  return at === undefined ? `${start}${who}}` : `${start}${who},"at":${at}}`
+  const times = at === undefined ? '' : `,"at":${at}${until === undefined ? '' : `,"until":${until}`}`
+  return `${start}${who}${times}}`
 }
 
 /** Writes a member. Its value comes from the servable and may have any type. */

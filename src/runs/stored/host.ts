@@ -70,6 +70,10 @@ export interface HostSettings extends RunSettings {
   readonly store?: 'all' | 'asked' | 'none' | undefined
   /** Whose input and options are stored as long as the record, so that a run can run again. */
   readonly keepInput?: KeptInputs | undefined
+  /** Milliseconds after a run's end at which its pieces are joined. Default: never. */
+  readonly piecesMs?: number | undefined
+  /** Whether the journal of a run that has ended is kept as long as its record. Default: it is deleted. */
+  readonly keepJournal?: boolean | undefined
   /** Writes into the record of a run its numbers and its transport. */
   readonly measure?: boolean | undefined
   /** Returns the cost of a run. Default: the cost that the run reports. */

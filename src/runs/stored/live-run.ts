@@ -6,7 +6,6 @@
 
 import type { ErrorEvent, FinishEvent, RunResult, Servable } from '../../agents/contract.ts'
 import { isTerminal, isWaiting } from '../../agents/event.ts'
-import type { Fold } from '../../agents/fold.ts'
 import { patienceOf, type Store, type Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
 import { numbersOf } from '../numbers.ts'
@@ -14,7 +13,7 @@ import type { Run } from '../run.ts'
 import type { HostSettings, Viewer } from './host.ts'
 import type { StoredJournal } from './journal.ts'
 import { writeLog } from './log-writer.ts'
-import type { LogWriterOptions, LogWriting } from './log-writing.ts'
+import type { LogWriterOptions, LogWriting, WrittenRun } from './log-writing.ts'
 import { isRunOf, type RunRecord } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -145,10 +144,10 @@ export class LiveRun {
       ...(leavesWhenAway && { leave: () => this.leave() }),
       ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
-      finish: (tx, event, result, { fold, writeNotes }) => {
+      finish: (tx, event, result, written) => {
         // The next worker needs what was done.
-        const isLeft = this.#isLeft && writeNotes(tx) && this.#options.leave(tx)
-        this.#record = isLeft ? undefined : this.#seal(tx, event, result, fold)
+        const isLeft = this.#isLeft && written.writeNotes(tx) && this.#options.leave(tx)
+        this.#record = isLeft ? undefined : this.#seal(tx, event, result, written)
       },
     })
   }
@@ -158,10 +157,10 @@ export class LiveRun {
     tx: Transaction,
     event: FinishEvent | ErrorEvent,
     result: RunResult | undefined,
-    fold: Fold,
+    { fold, bytes }: WrittenRun,
   ): RunRecord | undefined {
     const { settings, keepMs, client, model, instance, journal, keepsJournal, before } = this.#options
-    const { approvals, notices, measure, costOf } = settings
+    const { approvals, notices, measure, costOf, piecesMs, keepJournal = false } = settings
     const { id } = this.#run
     const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
     const durationMs = result?.durationMs ?? this.#run.durationMs
@@ -175,9 +174,11 @@ export class LiveRun {
       notices,
       instance,
       // Without a journal there is none to delete.
-      keepsJournal: keepsJournal || journal === undefined,
+      keepsJournal: keepsJournal || keepJournal || journal === undefined,
       journal: before === undefined ? journal?.most : undefined,
       numbers: measure ? numbersOf(fold, durationMs, model, costOf) : undefined,
+      bytes,
+      piecesMs,
     })
     // What a run waits for is read from the store.
     return waiting === undefined && record ? { ...record, ...(result && { result }) } : undefined

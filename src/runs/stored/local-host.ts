@@ -26,6 +26,7 @@ import {
   type WaitingRun,
   waitingIn,
 } from '../waiting/waiting.ts'
+import { createFolder } from './folding.ts'
 import {
   type EndedRun,
   type Follower,
@@ -82,6 +83,7 @@ class LocalHost implements RunHost {
   readonly #here: LocalWork
   readonly #work: LocalWork['kept']
   readonly #sweep: () => Soon<void>
+  readonly #foldDue: () => void
   #lastAt = 0
 
   constructor(options: LocalHostOptions) {
@@ -92,11 +94,13 @@ class LocalHost implements RunHost {
     this.#here = new LocalWork(options)
     this.#work = this.#here.kept
     this.#sweep = createSweeper(store, retention, settings)
+    this.#foldDue = createFolder(options)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
     await this.#work.look()
     await this.#sweep()
+    this.#foldDue()
     const id = request.options.runId ?? crypto.randomUUID()
     const { admit } = this.#settings
     if (admit === undefined || (await this.#isKnown(id, request)))

@@ -22,12 +22,15 @@ import type { HostSettings, StartRequest } from './host.ts'
 import { createJournal, requestIn } from './journal.ts'
 import { LiveRun } from './live-run.ts'
 import { RUNNING, RUNS, type StoredRun } from './record.ts'
-import { foldLog, runKeepMsOf, sealRun } from './retention.ts'
+import { foldedLog, runKeepMsOf, sealRun } from './retention.ts'
 import { StoredWork } from './stored-work.ts'
 import { type CutRun, INTERRUPTED, Takeover } from './takeover.ts'
 
 /** Milliseconds until the next attempt to go on with a run after the store could not be read. */
 const GO_ON_RETRY_MS = 1000
+
+/** The fewest bytes of an event in the log. */
+const LEAST_EVENT = 24
 
 /** The options of {@link LocalWork}. */
 export interface LocalWorkOptions {
@@ -189,14 +192,18 @@ export function finishUnattended(
   event: FinishEvent | ErrorEvent,
   options: Pick<LocalWorkOptions, 'settings' | 'retention' | 'leavesExpired'>,
 ): void {
-  const result = event.type === 'finish' ? foldLog(tx, id) : undefined
+  const folded = event.type === 'finish' ? foldedLog(tx, id) : undefined
+  const result = folded?.fold.result({ runId: id, durationMs: 0 })
+  const bytes = folded?.bytes ?? tx.length(id) * LEAST_EVENT
   const isCut = event.type === 'error' && event.code === INTERRUPTED.code
   const resumable = isCut && requestIn(tx, id)?.resumes === true
   const json = eventToJson(event)
   const run = tx.get<StoredRun>(RUNS, id)?.value
   const keepMs = run === undefined ? 0 : runKeepMsOf({ ...run.record, owner: run.owner }, options)
-  const { settings, leavesExpired: keepsJournal } = options
-  sealRun(tx, id, { event, json, result, keepMs, notices: settings.notices, resumable, keepsJournal })
+  const { settings, leavesExpired } = options
+  const { notices, piecesMs, keepJournal = false } = settings
+  const keepsJournal = leavesExpired || keepJournal
+  sealRun(tx, id, { event, json, result, keepMs, notices, resumable, keepsJournal, bytes, piecesMs })
 }
 
 /** Makes the turn of an ended run from its log; undefined for a run without a session. */

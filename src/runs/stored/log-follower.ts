@@ -2,6 +2,7 @@ import { createWake, type Wake } from '../../base/wake.ts'
 import { LOOK_MS } from '../../stores/presence.ts'
 import { isLost, mayPass } from '../../stores/remote/retrying.ts'
 import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores/store.ts'
+import { LogReading } from './folding.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
 
@@ -31,6 +32,7 @@ interface Page {
  */
 export class LogFollower implements Follower {
   readonly #followed: Followed
+  readonly #reading: LogReading
   /** Fires when there may be new entries. */
   readonly #changed: Wake
   #after: number
@@ -44,6 +46,7 @@ export class LogFollower implements Follower {
   constructor(followed: Followed) {
     followed.watch?.attach()
     this.#followed = followed
+    this.#reading = new LogReading(followed.log)
     this.#after = followed.after
     this.#changed = followed.watch?.changed ?? createWake()
   }
@@ -131,13 +134,12 @@ export class LogFollower implements Follower {
   }
 
   #read(): Soon<Page> {
-    const { store, log, isKept, watch } = this.#followed
+    const { store, isKept, watch } = this.#followed
     const recent = watch?.recent.after(this.#after, BATCH)
     if (recent !== undefined) return { entries: recent, isOver: false }
     return store.read(tx => {
-      const entries = tx.read(log, this.#after, BATCH)
       // At the end no further read is needed.
-      const isLast = entries.length < BATCH && tx.isSealed(log)
+      const { entries, isLast } = this.#reading.read(tx, this.#after, BATCH)
       return { entries, isOver: isLast || (entries.length === 0 && !isKept(tx)) }
     })
   }

@@ -6,6 +6,7 @@
 
 import type { RunEvent } from '../../agents/contract.ts'
 import type { Reader, StoredLogEntry } from '../../stores/store.ts'
+import { LogReading } from './folding.ts'
 
 /** The most events of a page. */
 export const MAX_EVENTS = 1000
@@ -43,19 +44,20 @@ export interface RunEventPage {
 /** Reads a page of a log. */
 export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuery): LogPage {
   const entries: StoredLogEntry[] = []
-  let last = after
+  const reading = new LogReading(log)
+  let ended = false
   let length = 0
-  while (entries.length < limit) {
-    const batch = tx.read(log, last, Math.min(BATCH, limit - entries.length))
-    for (const entry of batch) {
+  while (entries.length < limit && !ended) {
+    const part = reading.read(tx, entries.at(-1)?.seq ?? after, Math.min(BATCH, limit - entries.length))
+    for (const entry of part.entries) {
       length += entry.data.length
       if (length > MAX_LENGTH && entries.length > 0) return { entries, ended: false }
       entries.push(entry)
-      last = entry.seq
     }
-    if (batch.length < BATCH) break
+    ended = part.isLast
+    if (part.entries.length < BATCH) break
   }
-  return { entries, ended: tx.isSealed(log) && tx.length(log) <= last }
+  return { entries, ended }
 }
 
 /** Writes a {@link RunEventPage} as JSON. The entries are JSON already. */

@@ -339,6 +339,7 @@ class LogWriter implements LogWriting {
     }
     const written: WrittenRun = {
       fold: this.#fold,
+      bytes: this.#bytes,
       writeNotes: tx => notes.every(note => note.write(tx)),
     }
     let isOver = false

@@ -58,6 +58,8 @@ export interface LogWriterOptions {
 export interface WrittenRun {
   /** It has folded all events. */
   readonly fold: Fold
+  /** The bytes of the log, but for its end. */
+  readonly bytes: number
   /** Writes the notes that waited, which an end makes needless. Returns false if the run is no longer this process's. */
   writeNotes(tx: Transaction): boolean
 }

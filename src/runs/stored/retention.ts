@@ -14,6 +14,7 @@ import type { FileStorage } from '../files.ts'
 import type { RunNotices } from '../notices.ts'
 import type { RunNumbers } from '../numbers.ts'
 import { dropWaiting, type Notes, putWaiting, type Waiting } from '../waiting/waiting.ts'
+import { FOLDED, markForFold } from './folding.ts'
 import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type RunSummary, type StoredRun, toDocument } from './record.ts'
@@ -79,6 +80,9 @@ export interface RunEnd {
   readonly notices?: RunNotices | undefined
   /** The numbers of the run, if the service measures runs. */
   readonly numbers?: RunNumbers | undefined
+  /** The bytes of its log, if it may be folded, and after how many milliseconds. */
+  readonly bytes?: number | undefined
+  readonly piecesMs?: number | undefined
 }
 
 /**
@@ -101,6 +105,8 @@ export function sealRun(
     resumable = false,
     keepsJournal = false,
     journal,
+    bytes = 0,
+    piecesMs,
   }: RunEnd,
 ): RunSummary | undefined {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
@@ -123,16 +129,12 @@ export function sealRun(
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
+  markForFold(tx, id, bytes, piecesMs)
   if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
   if (!resumable && !keepsJournal) forgetJournal(tx, id, { keepsAsked: true, entries: journal })
   tx.delete(RUNNING, id)
   notices?.note(tx, { ...stored, record }, { result, requests: waiting?.requests })
   return record
-}
-
-/** Folds the log of a run into its result until now. */
-export function foldLog(tx: Reader, id: string): RunResult {
-  return foldedLog(tx, id).fold.result({ runId: id, durationMs: 0 })
 }
 
 /** Folds the log of a run, and counts its characters and entries. */
@@ -202,6 +204,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
+  tx.delete(FOLDED, record.id)
   dropWaiting(tx, record.id)
   forgetJournal(tx, record.id)
   tx.delete(FEEDBACK, record.id)

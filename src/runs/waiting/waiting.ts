@@ -20,6 +20,7 @@ import { ServableError } from '../../base/errors.ts'
 import { misfit } from '../../base/validation.ts'
 import type { Eviction, Reader, Transaction } from '../../stores/store.ts'
 import { checkPermit } from '../permit.ts'
+import { foldedResult } from '../stored/folding.ts'
 import { RESULTS, type RunRecord, type RunWebhook, type StoredRun } from '../stored/record.ts'
 import type { Target } from '../target.ts'
 
@@ -175,7 +176,8 @@ export function waitingIn(tx: Reader, id: string): Waiting | undefined {
 /** The record of a run with the parts that are stored apart: its result, and its open requests. */
 export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
   const { id } = record
-  const result = tx.get<RunResult>(RESULTS, id)?.value
+  const hasResult = record.finishReason !== undefined
+  const result = tx.get<RunResult>(RESULTS, id)?.value ?? (hasResult ? foldedResult(tx, id) : undefined)
   const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
   const requests = waiting === undefined ? [] : openOf(waiting)
   return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
