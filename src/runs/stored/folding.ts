@@ -13,7 +13,7 @@ import type { LocalParts } from '../../stores/state.ts'
 import type { Reader, Store, StoredLogEntry, Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
 import type { HostSettings } from './host.ts'
-import { lengthsToText, sumOfLengths } from './piece-lengths.ts'
+import { lengthsIn, lengthsToText } from './piece-lengths.ts'
 import { RESULTS, RUNS, type StoredRun } from './record.ts'
 
 /** The collection of folded logs, and of those that will be: such a document has no value yet, and expires when it is time. */
@@ -22,8 +22,8 @@ export const FOLDED = 'folded'
 /** A log with fewer bytes stays as it is: a fold is a commit. */
 const MIN_BYTES = 4096
 
-/** The most characters that pieces are joined to: an entry is read as a whole. */
-const MAX_JOINED = 65_536
+/** The most characters that pieces are joined to: an entry is read as a whole, for each of its pieces. */
+const MAX_JOINED = 8192
 
 /** Fewer pieces are not joined, so that what is stored of them is never more than they were. */
 const MIN_PIECES = 4
@@ -152,14 +152,18 @@ export interface LogPart {
   readonly isLast: boolean
 }
 
-/** Reads a log, which may be folded between two reads. */
+/**
+ * Reads a log, which may be folded between two reads. Gives joined entries as they are, or `inPieces` as they were: streams count them.
+ */
 export class LogReading {
   readonly #log: string
+  readonly #inPieces: boolean
   /** Set once the log was seen folded: it stays so. */
   #folded: FoldedLog | undefined
 
-  constructor(log: string) {
+  constructor(log: string, inPieces: boolean) {
     this.#log = log
+    this.#inPieces = inPieces
   }
 
   /** Reads at most `limit` entries after one. */
@@ -173,39 +177,82 @@ export class LogReading {
   }
 
   #readFolded(tx: Reader, joined: readonly Joined[], after: number, limit: number): LogPart {
-    // `more` pieces than entries come before the next joined entry.
+    // So many pieces more than entries came before the joined entry `next`.
     let more = 0
     let next = 0
-    while (next < joined.length) {
+    for (; next < joined.length; next++) {
       const [position, count] = joined[next] as Joined
       if (position + more + count - 1 > after) break
       more += count - 1
-      next++
     }
-    const [position, , lengths] = joined[next] ?? [Number.POSITIVE_INFINITY, 0, '']
-    // The number of its pieces that were read before.
+    const [position = Number.POSITIVE_INFINITY] = joined[next] ?? []
+    // Its pieces that were given before.
     const given = Math.max(0, after - (position + more - 1))
-    const rows = tx.read(this.#log, given > 0 ? position - 1 : after - more, limit)
-    const entries = rows.map(({ seq, data }) => {
-      const [at, count] = joined[next] ?? []
-      if (seq !== at || count === undefined) return { seq: seq + more, data }
+    const from = given > 0 ? position - 1 : after - more
+    const rows = tx.read(this.#log, from, this.#inPieces ? rowsFor(limit + given, joined, next, from) : limit)
+    const entries: StoredLogEntry[] = []
+    for (const { seq, data } of rows) {
+      const [at, count = 1, lengths = ''] = joined[next] ?? []
+      if (seq !== at) {
+        entries.push({ seq: seq + more, data })
+        continue
+      }
+      const before = seq === position ? given : 0
+      if (this.#inPieces) {
+        const pieces = piecesOf(data, lengths).map((piece, index) => ({ seq: seq + more + index, data: piece }))
+        for (const piece of pieces.slice(before)) entries.push(piece)
+      } else entries.push({ seq: seq + more + count - 1, data: before > 0 ? restOf(data, lengths, before) : data })
       more += count - 1
       next++
-      return { seq: seq + more, data: given > 0 && seq === position ? restOf(data, lengths, given) : data }
-    })
+    }
     const last = rows.at(-1)?.seq
-    return { entries, isLast: last === undefined || last >= tx.length(this.#log) }
+    const isLast = (last === undefined || last >= tx.length(this.#log)) && entries.length <= limit
+    return { entries: entries.slice(0, limit), isLast }
   }
+}
+
+/** The number of rows after `from` that hold so many pieces. */
+function rowsFor(pieces: number, joined: readonly Joined[], from: number, after: number): number {
+  let next = from
+  let found = 0
+  let rows = 0
+  while (found < pieces) {
+    rows++
+    const [at, count] = joined[next] ?? []
+    if (at === after + rows) next++
+    found += at === after + rows && count !== undefined ? count : 1
+  }
+  return rows
+}
+
+/** The text of a joined entry, and its event. */
+function textIn(data: string): { event: RunEvent; member: 'text' | 'argumentsDelta'; text: string } {
+  const event = JSON.parse(data) as RunEvent
+  const member = growing(event) ?? 'text'
+  return { event, member, text: String((event as Partial<Record<typeof member, unknown>>)[member]) }
 }
 
 /** A joined entry without its first pieces. */
 function restOf(data: string, lengths: string, given: number): string {
-  const event = JSON.parse(data) as RunEvent
-  const member = growing(event)
-  if (member === undefined) return data
-  const text = String((event as Partial<Record<typeof member, unknown>>)[member])
-  return eventToJson({ ...event, [member]: text.slice(sumOfLengths(lengths, given)) })
+  const { event, member, text } = textIn(data)
+  return eventToJson({ ...event, [member]: text.slice(sumOf(lengthsIn(lengths).slice(0, given))) })
 }
+
+/** The pieces of a joined entry. The time of each but the last is that of the first. */
+function piecesOf(data: string, lengths: string): string[] {
+  const { event, member, text } = textIn(data)
+  const { until, ...first } = event
+  const all = lengthsIn(lengths)
+  let at = 0
+  return all.map((length, index) => {
+    const piece = text.slice(at, at + length)
+    at += length
+    const time = index === all.length - 1 && until !== undefined ? { at: until } : {}
+    return eventToJson({ ...first, [member]: piece, ...time } as RunEvent)
+  })
+}
+
+const sumOf = (lengths: readonly number[]) => lengths.reduce((sum, length) => sum + length, 0)
 
 /** Milliseconds between two looks for logs to fold, and the most of them that one look folds. */
 const LOOK_EVERY_MS = 60_000

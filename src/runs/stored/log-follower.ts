@@ -46,7 +46,7 @@ export class LogFollower implements Follower {
   constructor(followed: Followed) {
     followed.watch?.attach()
     this.#followed = followed
-    this.#reading = new LogReading(followed.log)
+    this.#reading = new LogReading(followed.log, true)
     this.#after = followed.after
     this.#changed = followed.watch?.changed ?? createWake()
   }

@@ -44,7 +44,7 @@ export interface RunEventPage {
 /** Reads a page of a log. */
 export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuery): LogPage {
   const entries: StoredLogEntry[] = []
-  const reading = new LogReading(log)
+  const reading = new LogReading(log, false)
   let ended = false
   let length = 0
   while (entries.length < limit && !ended) {

@@ -22,16 +22,19 @@ export function lengthsToText(lengths: readonly number[]): string {
   return text
 }
 
-/** The sum of the first `count` lengths of a text of {@link lengthsToText}. */
-export function sumOfLengths(text: string, count: number): number {
-  let sum = 0
+/** Reads a text of {@link lengthsToText}. */
+export function lengthsIn(text: string): number[] {
+  const lengths: number[] = []
+  let length = 0
   let unit = 1
-  let left = count
-  for (let at = 0; left > 0 && at < text.length; at++) {
-    const digit = DIGITS.indexOf(text.charAt(at))
-    sum += (digit % BASE) * unit
-    unit = digit < BASE ? 1 : unit * BASE
-    if (digit < BASE) left--
+  for (const character of text) {
+    const digit = DIGITS.indexOf(character)
+    length += (digit % BASE) * unit
+    unit *= BASE
+    if (digit >= BASE) continue
+    lengths.push(length)
+    length = 0
+    unit = 1
   }
-  return sum
+  return lengths
 }

@@ -25,6 +25,7 @@ const SETTINGS = {
   usual: { ...asked, maxSessionMessages: 10, maxSessionLength: 1000 },
   continue: { ...asked, disconnect: 'continue', measure: true, keepInput: true },
   grace: { ...asked, disconnect: { graceMs: 2500 } },
+  folds: { ...asked, piecesMs: 1 },
   tight: { ...asked, maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
   short: { ...asked, timeoutMs: 300, maxEvents: 100, maxBytes: 10_000 },
 } as const satisfies Record<string, RunsOptions>
