@@ -18,6 +18,7 @@ import { runsCommand } from './runs.ts'
 import { createScreen, endWithReader } from './screen.ts'
 import { EXIT, failureOf, type Options, UsageError } from './service.ts'
 import { sessionsCommand } from './sessions.ts'
+import { pruneCommand } from './store-prune.ts'
 
 const cli = cac('servable')
 const screen = createScreen()
@@ -67,19 +68,28 @@ asking(naming(cli.command('sessions <act> [id]', 'Your sessions: `export` or `de
   })
 
 cli
-  .command('store <act>', 'Look after the state in PostgreSQL: `migrate` or `check`')
+  .command(
+    'store <act>',
+    'Look after a database: `prune` one of SQLite or PostgreSQL, `migrate` or `check` one of PostgreSQL',
+  )
+  .option('--file <path>', 'With `prune`: a SQLite file')
+  .option('--dry-run', 'With `prune`: write nothing, and say what would be done')
   .option('--url <address>', 'The database: postgres://user:password@host/name (default: DATABASE_URL)')
   .option('--listen-url <address>', 'With `check`: the address on which processes listen')
   .option('--schema <name>', 'The schema', { default: 'servable' })
   .option('--no-prepare', 'For poolers without prepared statements')
   .example('servable store migrate --url postgres://me@127.0.0.1/app')
   .action(async (act: string, options: Options) => {
+    const given = { ...options, url: options.url ?? process.env.DATABASE_URL }
+    const print = (line: string) => console.log(line)
+    if (act === 'prune' && options.file !== undefined) {
+      process.exitCode = await pruneCommand(given, print)
+      return
+    }
     const { storeCommand } = await loadStoreCommand()
-    process.exitCode = await storeCommand(
-      act,
-      { ...options, url: options.url ?? process.env.DATABASE_URL },
-      line => console.log(line),
-    )
+    process.exitCode = await (act === 'prune'
+      ? pruneCommand(given, print)
+      : storeCommand(act, given, print))
   })
 
 cli.help()

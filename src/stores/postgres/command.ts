@@ -39,7 +39,7 @@ export async function storeCommand(
 ): Promise<number> {
   const { url, listenUrl, schema = 'servable', prepare } = options
   if (act !== 'migrate' && act !== 'check')
-    throw new Error(`\`store ${act}\` is unknown: use \`store migrate\` or \`store check\``)
+    throw new Error(`\`store ${act}\` is unknown: use \`store prune\`, \`store migrate\` or \`store check\``)
   if (!isDatabaseUrl(url)) throw new Error(`--url, or DATABASE_URL, must be ${DATABASE_URL}`)
   if (listenUrl !== undefined && !isDatabaseUrl(listenUrl))
     throw new Error(`--listen-url must be ${DATABASE_URL}`)
