@@ -87,9 +87,7 @@ cli
       return
     }
     const { storeCommand } = await loadStoreCommand()
-    process.exitCode = await (act === 'prune'
-      ? pruneCommand(given, print)
-      : storeCommand(act, given, print))
+    process.exitCode = await (act === 'prune' ? pruneCommand(given, print) : storeCommand(act, given, print))
   })
 
 cli.help()

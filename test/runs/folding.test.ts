@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/agents/contract.ts'
 import { Fold } from '../../src/agents/fold.ts'
 import { eventToJson } from '../../src/runs/event-json.ts'
-import { FOLDED, foldable, foldRun, LogReading, markForFold } from '../../src/runs/stored/folding.ts'
+import { FOLDED, foldable, foldRun, markForFold } from '../../src/runs/stored/folding.ts'
+import { LogReading } from '../../src/runs/stored/log-reading.ts'
 import { lengthsIn, lengthsToText } from '../../src/runs/stored/piece-lengths.ts'
 import { RESULTS, RUNS, type StoredRun } from '../../src/runs/stored/record.ts'
 import { forgetRun } from '../../src/runs/stored/retention.ts'
@@ -19,8 +20,17 @@ const pieces = fc.oneof(
   fc.record({ type: fc.constant('text' as const), text, at: fc.nat() }, { requiredKeys: ['type', 'text'] }),
   fc.record({ type: fc.constant('text' as const), text, agent: fc.constantFrom('a', 'b') }),
   fc.record({ type: fc.constant('thinking' as const), text }),
-  fc.record({ type: fc.constant('step' as const), name: fc.constant('s'), status: fc.constant('progress' as const), text }),
-  fc.record({ type: fc.constant('tool_call_delta' as const), toolCallId: fc.constant('c'), argumentsDelta: text }),
+  fc.record({
+    type: fc.constant('step' as const),
+    name: fc.constant('s'),
+    status: fc.constant('progress' as const),
+    text,
+  }),
+  fc.record({
+    type: fc.constant('tool_call_delta' as const),
+    toolCallId: fc.constant('c'),
+    argumentsDelta: text,
+  }),
 )
 const others = fc.constantFrom<RunEvent>(
   { type: 'resumed' },
@@ -150,7 +160,10 @@ describe.each(stores)('a folded log in %s', (name, open) => {
 
   it('is bounded in the length of its entries, and shows when pieces came', async () => {
     const store = open()
-    const events = Array.from({ length: 400 }, (_, at) => ({ type: 'text', text: 'x'.repeat(999), at }) as const)
+    const events = Array.from(
+      { length: 400 },
+      (_, at) => ({ type: 'text', text: 'x'.repeat(999), at }) as const,
+    )
     await putRun(store, [...events, { type: 'finish', finishReason: 'stop' }])
     await store.write(tx => foldRun(tx, ID))
     const entries = await read(store, 0, 64)

@@ -22,8 +22,7 @@ const words = new Agent({
 /** A service on a state, whose runs are kept so long. */
 function serviceOn(state: LocalState, runs: RunsOptions) {
   const handler = createHandler({ agents: { words }, state, runs })
-  const ask = (path: string, init?: RequestInit) =>
-    handler(new Request(`http://localhost/api${path}`, init))
+  const ask = (path: string, init?: RequestInit) => handler(new Request(`http://localhost/api${path}`, init))
   const run = async (): Promise<string> => {
     const answer = await ask('/agents/words/run', jsonRequest({ input: 'x' }))
     expect(answer.status).toBe(200)

@@ -2,8 +2,8 @@ import { createWake, type Wake } from '../../base/wake.ts'
 import { LOOK_MS } from '../../stores/presence.ts'
 import { isLost, mayPass } from '../../stores/remote/retrying.ts'
 import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores/store.ts'
-import { LogReading } from './folding.ts'
 import type { Follower } from './host.ts'
+import { LogReading } from './log-reading.ts'
 import type { Watch } from './watch.ts'
 
 /** The log to follow. */

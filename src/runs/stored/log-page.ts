@@ -6,7 +6,7 @@
 
 import type { RunEvent } from '../../agents/contract.ts'
 import type { Reader, StoredLogEntry } from '../../stores/store.ts'
-import { LogReading } from './folding.ts'
+import { LogReading } from './log-reading.ts'
 
 /** The most events of a page. */
 export const MAX_EVENTS = 1000

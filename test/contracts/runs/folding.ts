@@ -10,7 +10,10 @@ const untimed = (messages: readonly Message[]) =>
   messages.map(({ id, event }) => ({ id, event: { ...event, at: 0 } }))
 
 interface Page {
-  readonly events: readonly { id: number; event: { type: string; text?: string; at?: number; until?: number } }[]
+  readonly events: readonly {
+    id: number
+    event: { type: string; text?: string; at?: number; until?: number }
+  }[]
   readonly ended: boolean
 }
 
