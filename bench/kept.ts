@@ -1,0 +1,181 @@
+/**
+ * What a durable run keeps and writes: `node bench/kept.ts [sqlite] [postgres]`. Three runs: an answer in 8,110 pieces, a workflow
+ * of 77 steps, and an agent with five tool calls of 1 MB each. For each store it says rows, bytes, commits, the bytes of the write-ahead log
+ * and milliseconds, and what is left once the run is folded.
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Agent, createHandler, type RunEvent, steps, Workflow } from '../src/index.ts'
+import { foldRun } from '../src/runs/stored/folding.ts'
+import { postgresState } from '../src/runtimes/postgres.ts'
+import { openDatabase, sqliteState } from '../src/runtimes/sqlite.ts'
+import { postgresDriver } from '../src/stores/postgres/driver.ts'
+import { startPostgres } from '../test/runtimes/postgres/server.ts'
+
+const PIECES = 8110
+const STEPS = 77
+const ROUNDS = 5
+const MEGABYTE = 1_000_000
+const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
+
+const pause = () => new Promise(resolve => setTimeout(resolve, 1))
+/** Text that no database compresses to nothing. */
+const words = (length: number, seed: number) => {
+  let text = ''
+  for (let at = seed; text.length < length; at = (at * 48_271) % 2_147_483_647) text += `${at.toString(36)} `
+  return text.slice(0, length)
+}
+
+async function* speaks(): AsyncGenerator<string> {
+  for (let index = 0; index < PIECES; index++) {
+    yield words(19, index + 1)
+    if (index % 20 === 0) await pause()
+  }
+}
+
+async function* calls(): AsyncGenerator<RunEvent> {
+  for (let round = 1; round <= ROUNDS; round++) {
+    const toolCallId = `call-${round}`
+    yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: 'reads' } }
+    yield { type: 'tool_call_delta', toolCallId, argumentsDelta: `{"page":${round}}` }
+    await pause()
+    yield { type: 'tool_call_end', toolCallId, result: words(MEGABYTE, round) }
+  }
+  yield { type: 'text', text: 'Read.' }
+}
+
+/** The runs, each with the bytes of its text, steps' outputs, tool arguments and results. */
+const SHAPES = {
+  pieces: { path: 'agents/speaks', what: `an answer in ${PIECES} pieces`, bytes: PIECES * 19 },
+  steps: { path: 'workflows/steps', what: `a workflow of ${STEPS} steps`, bytes: 0 },
+  tools: { path: 'agents/calls', what: `${ROUNDS} tool calls of 1 MB`, bytes: ROUNDS * (MEGABYTE + 10) },
+} as const
+const INPUT = words(200, 77)
+
+let workflow = steps().step('step', (input: unknown) => String(input).slice(0, 50))
+for (let index = 1; index < STEPS; index++)
+  workflow = workflow.step(
+    `step-${index}`,
+    (input: unknown) => `${String(input).slice(0, 40)} ${index}`,
+  ) as never
+
+/** A store, and how to look into it. */
+interface Kept {
+  readonly state: ReturnType<typeof sqliteState>
+  /** Rows and bytes of all that is stored. */
+  amount(): Promise<{ rows: number; bytes: number }>
+  /** Bytes of the write-ahead log until now. */
+  wal(): Promise<number>
+  /** The commits of runs until now; undefined where nothing counts them. */
+  commits(): Promise<number | undefined>
+  stop(): Promise<void>
+}
+
+const OPENERS: Readonly<Record<string, () => Promise<Kept>>> = {
+  async sqlite() {
+    const path = join(folder, `${crypto.randomUUID()}.db`)
+    const state = sqliteState({ path })
+    const read = openDatabase(path)
+    return {
+      state,
+      async amount() {
+        const [documents] = read.all(
+          'SELECT count(*) AS n, total(length(CAST(collection || id || partition || tags || value AS BLOB)) + 16) AS b FROM documents',
+        )
+        const [parts] = read.all(
+          'SELECT count(*) AS n, total(length(CAST(data AS BLOB)) + 16) AS b FROM document_parts',
+        )
+        const [entries] = read.all(
+          'SELECT count(*) AS n, total(length(CAST(data AS BLOB)) + 16) AS b FROM entries',
+        )
+        const all = [documents, parts, entries]
+        return {
+          rows: all.reduce((sum, row) => sum + Number(row?.n), 0),
+          bytes: all.reduce((sum, row) => sum + Number(row?.b), 0),
+        }
+      },
+      wal: async () => statSync(`${path}-wal`).size,
+      commits: async () => undefined,
+      async stop() {
+        read.close()
+        await state.store.close()
+      },
+    }
+  },
+  async postgres() {
+    const server = await startPostgres({ isDurable: true })
+    const state = postgresState({ url: server.url })
+    const driver = postgresDriver(server.url, { max: 1, prepare: false, ssl: undefined })
+    const one = async (sql: string) => Number((await driver.query(sql, []))[0]?.is)
+    return {
+      state,
+      async amount() {
+        const count = (name: string) => one(`SELECT count(*)::float8 AS is FROM servable.${name}`)
+        const size = (name: string) =>
+          one(`SELECT coalesce(sum(pg_column_size(t.*)), 0)::float8 AS is FROM servable.${name} t`)
+        return {
+          rows: (await count('documents')) + (await count('entries')),
+          bytes: (await size('documents')) + (await size('entries')),
+        }
+      },
+      wal: () => one("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS is"),
+      commits: () => one('SELECT count(*)::float8 AS is FROM servable.commits'),
+      async stop() {
+        await driver.end()
+        await state.store.close()
+        await server.stop()
+      },
+    }
+  },
+}
+
+const kinds = process.argv.slice(2)
+const shown = (value: number | undefined) =>
+  value === undefined ? '' : Math.round(value).toLocaleString('en-US')
+
+console.log(
+  '| store | run | its bytes | rows | bytes | commits | WAL | ms | folded: rows | bytes | of its bytes |',
+)
+console.log('|---|---|---|---|---|---|---|---|---|---|---|')
+for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
+  for (const { path, what, bytes } of Object.values(SHAPES)) {
+    const kept = await OPENERS[kind]!()
+    const handler = createHandler({
+      agents: {
+        speaks: new Agent({ name: 'speaks', register: false, run: speaks }),
+        calls: new Agent({ name: 'calls', register: false, run: calls }),
+        warm: new Agent({ name: 'warm', register: false, run: () => '' }),
+      },
+      workflows: { steps: new Workflow({ name: 'steps', register: false, steps: workflow }) },
+      middleware: [(_, context, next) => next({ ...context, identity: { id: 'someone' } } as never)],
+      state: kept.state,
+      logger: false,
+    })
+    const ask = async (to: string) => {
+      const body = JSON.stringify({ input: INPUT })
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+      const answer = await handler(new Request(`http://localhost/api/${to}/run`, init))
+      await answer.text()
+      if (!answer.ok) throw new Error(`${to}: ${answer.status}`)
+      return answer.headers.get('x-run-id') ?? ''
+    }
+    await ask('agents/warm')
+    const [before, wal, commits] = [await kept.amount(), await kept.wal(), await kept.commits()]
+    const begin = performance.now()
+    const id = await ask(path)
+    const ms = performance.now() - begin
+    const written = [commits && (await kept.commits())! - commits, (await kept.wal()) - wal, ms]
+    const after = await kept.amount()
+    await kept.state.store.write(tx => foldRun(tx, id))
+    const folded = await kept.amount()
+    const own = bytes + INPUT.length
+    const grown = (amount: typeof before) => [amount.rows - before.rows, amount.bytes - before.bytes]
+    const figures = [own, ...grown(after), ...written, ...grown(folded)].map(shown)
+    const ratio = ((folded.bytes - before.bytes) / own).toFixed(2)
+    console.log(`| ${[kind, what, ...figures, ratio].join(' | ')} |`)
+    await kept.stop()
+  }
+}
+rmSync(folder, { recursive: true, force: true })
