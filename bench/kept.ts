@@ -149,7 +149,12 @@ for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
         warm: new Agent({ name: 'warm', register: false, run: () => '' }),
       },
       workflows: { steps: new Workflow({ name: 'steps', register: false, steps: workflow }) },
-      middleware: [(_, context, next) => next({ ...context, identity: { id: 'someone' } } as never)],
+      middleware: [
+        (_, context, next) => {
+          context.identity = { id: 'someone' }
+          return next()
+        },
+      ],
       state: kept.state,
       logger: false,
     })

@@ -24,7 +24,7 @@ import {
   type Settled,
   type ToolEnd,
 } from './settle.ts'
-import type { OwnTool } from './tools.ts'
+import { type OwnTool, toolGone } from './tools.ts'
 import type { WaitingCall } from './waiting.ts'
 
 /** Goes on with the calls that waited, if all of them were answered. */
@@ -142,7 +142,7 @@ async function take({ call, request }: WaitingCall, { tools }: CallParts, run: R
   const own = tools.ownOf(call.toolName)
   // If the tools have changed, the model's name may mean another tool.
   if (own === undefined || own.tool.name !== request.toolName) {
-    throw new ServableError('code_changed', `The agent has no tool \`${request.toolName}\` any more`)
+    throw toolGone(request.toolName ?? call.toolName)
   }
   if (editedArgs === undefined) return { call, request, how: 'approved', own, args: call.input }
   if (own.tool.editable !== true) {

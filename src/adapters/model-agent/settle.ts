@@ -15,7 +15,7 @@ import { toJsonSchema } from '../../http/json-schema.ts'
 import type { ModelCall } from './call-model.ts'
 import type { OpenCall } from './calls.ts'
 import { factsOf, type PlannedCall, passOver } from './rounds.ts'
-import type { ModelTools, OwnTool } from './tools.ts'
+import { type ModelTools, type OwnTool, toolGone } from './tools.ts'
 import type { WaitingCall } from './waiting.ts'
 
 /** The result of calls: the results for the model of those that have ended, and those that wait. */
@@ -103,6 +103,8 @@ type Next =
 async function nextOf(doing: PlannedCall, tools: ModelTools, run: RunContext): Promise<Next> {
   const { call, attempt } = doing
   const own = tools.ownOf(call.toolName)
+  // A call that began here was of a tool of the agent, and of no client.
+  if (own === undefined && attempt > 1) throw toolGone(tools.nameOf(call.toolName))
   if (own === undefined) return { how: 'ask' }
   const { tool, parse } = own
   if (attempt > 1) {

@@ -148,3 +148,8 @@ export function toSchema(schema: unknown): Schema<unknown> {
     },
   })
 }
+
+/** The error for a call of a tool that the agent no longer has. */
+export function toolGone(name: string): ServableError {
+  return new ServableError('code_changed', `The agent has no tool \`${name}\` any more`)
+}

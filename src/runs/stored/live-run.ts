@@ -121,6 +121,16 @@ export class LiveRun {
   /** Writes something together with the run's output, while it is at work. */
   readonly keep: LogWriting['keep'] = (write, mayWait) => this.#writing.keep(write, mayWait)
 
+  /**
+   * Leaves the run if its server ends soon and nothing of it is at work. Then it rejects once the run is left: what comes next is for another
+   * worker.
+   */
+  async leaveBetween(): Promise<void> {
+    if (!this.#run.isRetiring || !this.#writing.isBetween) return
+    await this.#run.retire()
+    throw new DOMException('The run goes on elsewhere', 'AbortError')
+  }
+
   /** Writes what waits, now. */
   flush(): void {
     this.#writing.flush()

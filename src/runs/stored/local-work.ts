@@ -93,7 +93,8 @@ export class LocalWork {
     const keep: LiveRun['keep'] = async (write, mayWait) => {
       // The servable may be called, and write to its journal, before there is a live run.
       await undefined
-      return live.keep(write, mayWait)
+      await live.keep(write, mayWait)
+      return live.leaveBetween()
     }
     const flush = () => void Promise.resolve().then(() => live.flush())
     const journal = isJournalled

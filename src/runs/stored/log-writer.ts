@@ -14,6 +14,7 @@ import type { Soon, StoredLogEntry, Transaction } from '../../stores/store.ts'
 import type { Run } from '../run.ts'
 import type { LogWriterOptions, LogWriting, WrittenRun } from './log-writing.ts'
 import { endOf, insteadOf, isFull, NO_ROOM, noRoom } from './other-end.ts'
+import { begunWork, isOfCompleteWork } from './work-events.ts'
 
 /** The most events that may wait to be written, and the most characters of them. When there are more, the run is not read. */
 const MAX_BUFFERED = 256
@@ -67,6 +68,8 @@ class LogWriter implements LogWriting {
   #hasRecordNext = false
   /** Whether what waits is written now. */
   #isUrgent = false
+  /** The steps and calls of tools at work. */
+  #atWork = 0
   #isWriting = false
   /** Runs while events are gathered: after a write, or since the first event that nobody reads. */
   #turn: ReturnType<typeof setTimeout> | undefined
@@ -91,6 +94,10 @@ class LogWriter implements LogWriting {
     this.ended = this.#stored.promise
     if (options.files !== undefined) run.onEnd = () => this.#over.abort()
     run.read(this.#take)
+  }
+
+  get isBetween(): boolean {
+    return this.#atWork <= 0
   }
 
   async tried({ withinMs, signal }: Parameters<LogWriting['tried']>[0] = {}): Promise<void> {
@@ -154,6 +161,7 @@ class LogWriter implements LogWriting {
       for (const entry of entries) this.#grow(entry.length)
       this.#fold.add(event)
       this.#hasRecordNext = this.#options.isOurs !== undefined && isOfCompleteWork(event)
+      this.#atWork += begunWork(event)
       this.#buffer.push(...entries)
       for (const entry of entries) this.#bufferedLength += entry.length
       if (isTerminal(event)) this.#end = event
@@ -386,8 +394,3 @@ class LogWriter implements LogWriting {
 
 /** The error text of a wait that took too long. */
 const LATE = 'The end of the run is not written yet'
-
-/** Whether an event says that a step or a call of a tool is complete. */
-function isOfCompleteWork(event: RunEvent): boolean {
-  return event.type === 'tool_call_end' || (event.type === 'step' && event.status === 'completed')
-}

@@ -68,6 +68,8 @@ export interface WrittenRun {
 export interface LogWriting {
   /** Resolves once the end is stored, however long that takes, or the store is lost. Never rejects. */
   readonly ended: Promise<void>
+  /** Whether no step and no call of a tool is at work. */
+  readonly isBetween: boolean
   /**
    * Resolves as `ended`, but rejects if the next attempt to write the end fails, after `withinMs` milliseconds (default: never),
    * and when `signal` fires.

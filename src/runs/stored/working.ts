@@ -6,6 +6,8 @@ import { breathe, createWake, deferred } from '../../base/wake.ts'
 interface Cancellable {
   /** Leaves the run to another process, or cancels it. Never rejects. */
   retire(): Promise<void>
+  /** Leaves the run to another process once nothing of it is at work, if it can go on there. */
+  retireSoon?(): void
 }
 
 /** Tracks the runs at work and their ends. */
@@ -19,8 +21,8 @@ export interface WorkingRuns {
   /** Resolves once the runs that are at work now have ended, and their ends are stored. */
   finished(): Promise<void>
   /**
-   * Resolves once no run is at work. After `graceMs` milliseconds it leaves the runs that can go on in another process to it, and
-   * cancels all others.
+   * Resolves once no run is at work. After half of `graceMs` milliseconds it leaves the runs that can go on in another process to it, each
+   * where a step or a call of a tool is complete. At the end it leaves them where they are, and cancels all others.
    */
   drain(graceMs: number): Promise<void>
   /** Adds the promise of an end that is being stored. */
@@ -74,8 +76,12 @@ export function createWorkingRuns(): WorkingRuns {
       if (runs.size === 0) return
       const late = deferred<void>()
       const timer = setTimeout(late.resolve, graceMs)
+      const soon = setTimeout(() => {
+        for (const run of runs) run.retireSoon?.()
+      }, graceMs / 2)
       await Promise.race([idle(), late.promise])
       clearTimeout(timer)
+      clearTimeout(soon)
       await Promise.all([...runs].map(run => run.retire()))
       await kept()
     },
