@@ -76,7 +76,8 @@ export const handler: Handler = createHandler({
   workflows: { order, asks },
   agents: { helper: helperOf(act) },
   state: await stateAt(DATABASE),
-  runs: { maxRunningPerOwner: 1000 },
+  // What has ended is folded while others still read it.
+  runs: { maxRunningPerOwner: 1000, piecesMs: 1000 },
   logger: false,
 })
 
