@@ -91,6 +91,8 @@ export function helperOf(act: Act): ModelAgent {
   const tool = (name: string): Tool<{ readonly isAsked: boolean }> => ({
     name,
     parameters: { type: 'object', required: ['isAsked'] },
+    // Else a person would be asked about each call that is cut off.
+    onRepeat: 'run',
     needsApproval: ({ isAsked }) => name === 'ship' && isAsked,
     execute: (_, { idempotencyKey }) => act(idempotencyKey, name),
   })
