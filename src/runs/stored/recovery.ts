@@ -57,6 +57,8 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
   const { worker, collection, end, onEnded, onUnsure } = options
   let nextAt = Number.NEGATIVE_INFINITY
   let hasLooked = false
+  /** How many of them one commit ends. When it fails there are fewer: what is too much at once would never end. */
+  let most = MOST
   let looking: Promise<void> | undefined
 
   /** The dead workers among those that have, or had, something at work. The first look reads the slots as well as the list. */
@@ -68,14 +70,17 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     for (const name of names) if (worker.isThere(name)) names.delete(name)
     return names
   }
-  /** Ends the work of dead workers; returns the ids. */
-  const bury = (tx: Transaction): readonly string[] => {
+  /** Ends some of the work of dead workers, from a place in its list on. Returns the ids, and whether there is more. */
+  const bury = (tx: Transaction, place: number): { readonly ids: readonly string[]; readonly hasMore: boolean } => {
     // Check again: a process that opens the store again under the same name does so before this transaction, or after it.
     const dead = deadIn(tx)
-    const left = tx.oldest<string>(collection, MANY).filter(({ value }) => dead.has(value))
-    for (const { id } of left) end(tx, id)
-    if (store.isShared) for (const name of dead) tx.delete(WORKERS, name)
-    return left.map(({ id }) => id)
+    const all = tx.oldest<string>(collection, MANY).filter(({ value }) => dead.has(value))
+    const from = Math.floor(place * Math.max(0, all.length - most + 1))
+    const some = all.slice(from, from + most)
+    for (const { id } of some) end(tx, id)
+    const rest = new Set([...all.slice(0, from), ...all.slice(from + most)].map(({ value }) => value))
+    if (store.isShared) for (const name of dead) if (!rest.has(name)) tx.delete(WORKERS, name)
+    return { ids: some.map(({ id }) => id), hasMore: rest.size > 0 }
   }
   const lookNow = async () => {
     // A store that another process writes for long is read in the meantime, and checked again.
@@ -85,20 +90,28 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     if (!store.isShared) nextAt = Number.POSITIVE_INFINITY
   }
   const areBuried = async () => {
-    const tried = new Set<string>()
-    const burying = (tx: Transaction) => {
-      const ids = bury(tx)
-      for (const id of ids) tried.add(id)
-      return ids
+    for (let hasMore = true; hasMore; ) {
+      const tried = new Set<string>()
+      // Several processes do this at once: each begins elsewhere.
+      const place = Math.random()
+      const burying = (tx: Transaction) => {
+        const buried = bury(tx, place)
+        for (const id of buried.ids) tried.add(id)
+        return buried
+      }
+      try {
+        const buried = await store.write(burying, buryPatienceOf(store))
+        for (const id of buried.ids) onEnded?.(id)
+        hasMore = buried.hasMore
+        most = Math.min(MOST, most * 2)
+      } catch (error) {
+        if (!mayPass(error)) throw error
+        for (const id of tried) onUnsure?.(id)
+        most = Math.max(1, Math.floor(most / 4))
+        return false
+      }
     }
-    try {
-      for (const id of await store.write(burying, buryPatienceOf(store))) onEnded?.(id)
-      return true
-    } catch (error) {
-      if (!mayPass(error)) throw error
-      for (const id of tried) onUnsure?.(id)
-      return false
-    }
+    return true
   }
 
   const look = (id?: string): Soon<void> => {
@@ -153,6 +166,9 @@ const REMOTE_WRITE_PATIENCE_MS = 2000
 /** Milliseconds that a look waits for its writes. */
 export const buryPatienceOf = ({ isRemote = false }: Pick<Store, 'isRemote'>): number =>
   isRemote ? REMOTE_WRITE_PATIENCE_MS : WRITE_PATIENCE_MS
+
+/** The most runs or tasks that one commit ends. */
+const MOST = 32
 
 /** More than are ever at work. */
 const MANY = 1_000_000
