@@ -1,6 +1,7 @@
 /** What a process that ends leaves to the next one, and what is kept of inputs. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { MAX_WORK_LENGTH } from '../../src/agents/work/work.ts'
+import { ServableError } from '../../src/base/errors.ts'
 import { later } from '../../src/base/wake.ts'
 import { Agent, createHandler, memoryState, steps, Workflow } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/stored/host.ts'
@@ -9,7 +10,7 @@ import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { createWorkingRuns } from '../../src/runs/stored/working.ts'
 import { MAX_DEATHS } from '../../src/stores/deaths.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import type { Store } from '../../src/stores/store.ts'
+import type { Store, Transaction } from '../../src/stores/store.ts'
 import { journalled, journalledOf } from '../contracts/run-host/journalled.ts'
 import { ending, eventsIn, read, unique, until, waitFor } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
@@ -354,3 +355,46 @@ function keptEntries(store: Store, id: string): number {
 function hanging(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
+
+describe('more runs of dead workers than one commit can end in its time', () => {
+  it('are taken over all the same', async () => {
+    const base = lateBase()
+    const first = base.open()
+    const gate = unique('gate')
+    const started = hostOf(first)
+    const acts = [{ step: 'waits', gate, say: 'a' }]
+    const runs = await Promise.all(Array.from({ length: 40 }, () => started.start(acts)))
+    first.close()
+    const store = base.open()
+    onTestFinished(() => store.close())
+    openGate(gate)
+    const { host } = hostOf(slowOver(store, 8))
+    for (const { id } of runs) await until(host, id, 'completed')
+  })
+
+  /** A store on which a commit that takes over more runs than this gets no answer. */
+  function slowOver(store: Store, most: number): Store {
+    const counted = (tx: Transaction) => {
+      let taken = 0
+      const append: Transaction['append'] = (log, data, seal) => {
+        if (data.includes('"resumed"') && ++taken > most)
+          throw new ServableError('state_unavailable', 'It takes too long')
+        return tx.append(log, data, seal)
+      }
+      return new Proxy(tx, {
+        get(_, name) {
+          if (name === 'append') return append
+          const value: unknown = Reflect.get(tx, name, tx)
+          return typeof value === 'function' ? value.bind(tx) : value
+        },
+      })
+    }
+    return new Proxy(store, {
+      get(_, name) {
+        if (name === 'write') return (work: (tx: Transaction) => unknown) => store.write(tx => work(counted(tx)), 200)
+        const value: unknown = Reflect.get(store, name, store)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  }
+})
