@@ -8,7 +8,7 @@ import type { HostSettings } from '../../src/runs/stored/host.ts'
 import { JOURNAL, REQUESTS } from '../../src/runs/stored/journal.ts'
 import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { createWorkingRuns } from '../../src/runs/stored/working.ts'
-import { MAX_DEATHS } from '../../src/stores/deaths.ts'
+import { MAX_DEATHS, MAX_REST_MS } from '../../src/stores/deaths.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import type { Store, Transaction } from '../../src/stores/store.ts'
 import { journalled, journalledOf } from '../contracts/run-host/journalled.ts'
@@ -355,6 +355,27 @@ function keptEntries(store: Store, id: string): number {
 function hanging(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
+
+describe('a run whose workers have died in a row', () => {
+  it('rests and goes on over a store whose transactions run more than once', async () => {
+    const move = clock()
+    const base = lateBase()
+    let store = base.open()
+    onTestFinished(() => store.close())
+    const { acts, at, gate } = waiting()
+    const { id } = await hostOf(store).start(acts)
+    for (let deaths = 1; deaths <= 3; deaths++) {
+      await waitFor(() => countOf(at) === deaths)
+      store.close()
+      store = base.open()
+      await hostOf(store).host.get(id, null)
+      move(MAX_REST_MS)
+      await hostOf(store).host.get(id, null)
+    }
+    openGate(gate)
+    await until(hostOf(store).host, id, 'completed')
+  })
+})
 
 describe('more runs of dead workers than one commit can end in its time', () => {
   it('are taken over all the same', async () => {

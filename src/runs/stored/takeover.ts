@@ -88,7 +88,7 @@ export class Takeover {
     // A run that was left to others, or that never began, has killed no process.
     const deaths = isNobody(instance) || instance === own ? 0 : countDeath(tx, id, asked)
     if (deaths >= MAX_DEATHS) return GIVEN_UP
-    const restMs = restAfter(deaths)
+    const restMs = restAfter(deaths, placeOf(id))
     if (restMs > 0) {
       this.#give(tx, id, restingUntil(instance, tx.now + restMs), asked)
       return undefined
@@ -150,4 +150,11 @@ export class Takeover {
 
 function sinceOf(tx: Reader, createdAt: string): number {
   return Math.max(0, tx.now - Date.parse(createdAt))
+}
+
+/** A number from 0 to 1 that differs from run to run. At random, a transaction that runs again would read another worker's name. */
+function placeOf(id: string): number {
+  let hash = 0
+  for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) % 1_000_003
+  return hash / 1_000_003
 }
