@@ -84,8 +84,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onEnd: (() => void) | undefined
   /** Leaves the run to another worker. Resolves with false if none can go on with it. */
   onRetire: (() => Promise<boolean>) | undefined
-  /** Whether it is to be left to another worker where its work is complete. */
-  isRetiring = false
   /** The terminal event, if the run has ended and its reader has not read it. */
   #unread: FinishEvent | ErrorEvent | undefined
   /** Whether the run has ended and its turn is being stored. The reader gets the end after that. */
@@ -203,11 +201,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (this.#ended) return
     const reason = new DOMException(why, 'AbortError')
     this.#deliver(this.#end({ type: 'finish', finishReason: 'cancelled' }, reason))
-  }
-
-  /** Called when the server will end soon. */
-  retireSoon(): void {
-    this.isRetiring = true
   }
 
   /** Called when the server is about to end. Leaves the run to another worker if one may go on with it; else cancels it. */

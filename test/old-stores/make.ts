@@ -88,7 +88,13 @@ async function make(): Promise<void> {
     ids.sql = await dies(server.url)
     const [version] = (await readdir('/usr/lib/postgresql')).toSorted((a, b) => Number(b) - Number(a))
     const dump = `/usr/lib/postgresql/${version}/bin/pg_dump`
-    const { stdout } = await promisify(execFile)(dump, ['--inserts', '--no-owner', '-n', 'servable', server.url])
+    const { stdout } = await promisify(execFile)(dump, [
+      '--inserts',
+      '--no-owner',
+      '-n',
+      'servable',
+      server.url,
+    ])
     // Lines for `psql` alone, and comments.
     const lines = stdout.split('\n').filter(line => !/^(\\|--|$)/.test(line))
     await writeFile(join(import.meta.dirname, `${name}.sql`), `${lines.join('\n')}\n`)

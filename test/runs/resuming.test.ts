@@ -412,7 +412,8 @@ describe('more runs of dead workers than one commit can end in its time', () => 
     }
     return new Proxy(store, {
       get(_, name) {
-        if (name === 'write') return (work: (tx: Transaction) => unknown) => store.write(tx => work(counted(tx)), 200)
+        if (name === 'write')
+          return (work: (tx: Transaction) => unknown) => store.write(tx => work(counted(tx)), 200)
         const value: unknown = Reflect.get(store, name, store)
         return typeof value === 'function' ? value.bind(store) : value
       },

@@ -31,14 +31,14 @@ describe('createWorkingRuns', () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const runs = createWorkingRuns()
-    const run = { retire: vi.fn(async () => runs.delete(run)), retireSoon: vi.fn() }
+    const run = { retire: vi.fn(async () => runs.delete(run)) }
     runs.add(run)
     const drained = runs.drain(1000)
     await vi.advanceTimersByTimeAsync(499)
-    expect(run.retireSoon).not.toHaveBeenCalled()
+    expect(runs.isRetiring).toBe(false)
     // From half of the time on, runs leave where their work is complete.
     await vi.advanceTimersByTimeAsync(2)
-    expect(run.retireSoon).toHaveBeenCalledOnce()
+    expect(runs.isRetiring).toBe(true)
     await vi.advanceTimersByTimeAsync(498)
     expect(run.retire).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(2)

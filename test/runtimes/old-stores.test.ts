@@ -41,21 +41,31 @@ async function expectGoesOn(ask: Ask, { done, waits, cut }: LeftRuns): Promise<v
     status: 'completed',
     result: { text: 'one two three größer 😀' },
   })
-  expect((await events(done)).map(({ type }: { type: string }) => type)).toEqual([...Array(5).fill('text'), 'finish'])
+  expect((await events(done)).map(({ type }: { type: string }) => type)).toEqual([
+    ...Array(5).fill('text'),
+    'finish',
+  ])
   expect((await get('runs?limit=10')).runs.map(({ id }: { id: string }) => id)).toEqual(
     expect.arrayContaining([done, waits, cut]),
   )
 
   const { requests } = await get(`runs/${waits}`)
   const answers = { answers: [{ id: requests[0].id, value: 'large' }] }
-  const { id: next } = await (await ask(`runs/${waits}/answers`, jsonRequest(answers, { prefer: 'respond-async' }))).json()
+  const { id: next } = await (
+    await ask(`runs/${waits}/answers`, jsonRequest(answers, { prefer: 'respond-async' }))
+  ).json()
   await eventually(async () =>
-    expect(await get(`runs/${next}`)).toMatchObject({ status: 'completed', result: { text: 'It is large.' } }),
+    expect(await get(`runs/${next}`)).toMatchObject({
+      status: 'completed',
+      result: { text: 'It is large.' },
+    }),
   )
 
   await eventually(async () => expect((await get(`runs/${cut}`)).status).toBe('completed'), GOES_ON_MS)
   expect((await get(`runs/${cut}`)).result.text).toBe('first second')
-  const steps = (await events(cut)).filter((event: any) => event.type === 'step' && event.status === 'completed')
+  const steps = (await events(cut)).filter(
+    (event: any) => event.type === 'step' && event.status === 'completed',
+  )
   expect(steps.map(({ name }: { name: string }) => name)).toEqual(['first', 'second'])
 }
 
@@ -87,7 +97,14 @@ describe.each(NAMES)('a store of the format %s', name => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     const [major] = (await run('ls', ['/usr/lib/postgresql'])).stdout.trim().split('\n').toReversed()
-    await run(`/usr/lib/postgresql/${major}/bin/psql`, ['-v', 'ON_ERROR_STOP=1', '-q', '-f', at(`${name}.sql`), server.url])
+    await run(`/usr/lib/postgresql/${major}/bin/psql`, [
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-q',
+      '-f',
+      at(`${name}.sql`),
+      server.url,
+    ])
     const state = postgresState({ url: server.url })
     onTestFinished(async () => void (await state.store.close()))
     await expectGoesOn(served(state), (await leftIn(name)).sql)

@@ -12,7 +12,6 @@ import { readLog } from '../../stores/read-log.ts'
 import type { LocalParts } from '../../stores/state.ts'
 import type { Reader, Store, Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
-import type { HostSettings } from './host.ts'
 import { lengthsToText } from './piece-lengths.ts'
 import { RESULTS, RUNS, type StoredRun } from './record.ts'
 
@@ -162,7 +161,7 @@ const MAX_FOLDS = 1000
 /** The parts of a host that a folder needs. */
 export interface FolderParts {
   readonly store: Store
-  readonly settings: Pick<HostSettings, 'piecesMs'>
+  readonly settings: { readonly piecesMs?: number | undefined }
   readonly keepOpen?: LocalParts['keepOpen'] | undefined
 }
 

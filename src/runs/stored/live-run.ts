@@ -126,7 +126,8 @@ export class LiveRun {
    * worker.
    */
   async leaveBetween(): Promise<void> {
-    if (!this.#run.isRetiring || !this.#writing.isBetween) return
+    const { working } = this.#options.settings
+    if (working?.isRetiring !== true || !this.#writing.isBetween) return
     await this.#run.retire()
     throw new DOMException('The run goes on elsewhere', 'AbortError')
   }

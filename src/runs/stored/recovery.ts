@@ -71,7 +71,10 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     return names
   }
   /** Ends some of the work of dead workers, from a place in its list on. Returns the ids, and whether there is more. */
-  const bury = (tx: Transaction, place: number): { readonly ids: readonly string[]; readonly hasMore: boolean } => {
+  const bury = (
+    tx: Transaction,
+    place: number,
+  ): { readonly ids: readonly string[]; readonly hasMore: boolean } => {
     // Check again: a process that opens the store again under the same name does so before this transaction, or after it.
     const dead = deadIn(tx)
     const all = tx.oldest<string>(collection, MANY).filter(({ value }) => dead.has(value))

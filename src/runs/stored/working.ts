@@ -6,8 +6,6 @@ import { breathe, createWake, deferred } from '../../base/wake.ts'
 interface Cancellable {
   /** Leaves the run to another process, or cancels it. Never rejects. */
   retire(): Promise<void>
-  /** Leaves the run to another process once nothing of it is at work, if it can go on there. */
-  retireSoon?(): void
 }
 
 /** Tracks the runs at work and their ends. */
@@ -16,6 +14,8 @@ export interface WorkingRuns {
   delete(run: Cancellable): void
   /** The number of runs at work. */
   readonly size: number
+  /** Whether the server ends soon: a run leaves to another process once nothing of it is at work, if it can go on there. */
+  readonly isRetiring: boolean
   /** Resolves once no run is at work, and all ends are stored. */
   idle(): Promise<void>
   /** Resolves once the runs that are at work now have ended, and their ends are stored. */
@@ -39,6 +39,7 @@ export function createWorkingRuns(): WorkingRuns {
   const runs = new Set<Cancellable>()
   const ended = createWake()
   const storing = new Set<Promise<void>>()
+  let isRetiring = false
   const kept = async () => {
     // The reader of a run gets its end, and stores it, in the same turn of the event loop.
     await breathe()
@@ -66,6 +67,9 @@ export function createWorkingRuns(): WorkingRuns {
     get size() {
       return runs.size
     },
+    get isRetiring() {
+      return isRetiring
+    },
     idle,
     async finished() {
       const now = [...runs]
@@ -77,7 +81,7 @@ export function createWorkingRuns(): WorkingRuns {
       const late = deferred<void>()
       const timer = setTimeout(late.resolve, graceMs)
       const soon = setTimeout(() => {
-        for (const run of runs) run.retireSoon?.()
+        isRetiring = true
       }, graceMs / 2)
       await Promise.race([idle(), late.promise])
       clearTimeout(timer)

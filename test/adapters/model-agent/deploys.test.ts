@@ -17,20 +17,17 @@ const DEPLOYS = 10
 /** The runs at work, whose server ends soon if it is told so. */
 function toldSoon(): { working: WorkingRuns; endSoon(): void } {
   const working = createWorkingRuns()
-  const runs = new Set<Parameters<WorkingRuns['add']>[0]>()
+  let isSoon = false
   return {
-    working: {
-      ...working,
-      get size() {
-        return working.size
+    working: Object.defineProperties(
+      { ...working },
+      {
+        size: { get: () => working.size },
+        isRetiring: { get: () => isSoon },
       },
-      add(run) {
-        runs.add(run)
-        working.add(run)
-      },
-    },
+    ),
     endSoon() {
-      for (const run of runs) run.retireSoon?.()
+      isSoon = true
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Plays one run to its end: starts it, reads it, and answers it if it asks. */
 import type { RunRecord } from '../../../src/index.ts'
 import type { Fleet } from './fleet.ts'
-import { follow, insist, type Line, logOf, post, type Reading } from './reader.ts'
+import { follow, insist, type Line, post, type Reading } from './reader.ts'
 
 export const KINDS = ['order', 'asks', 'helper', 'approved'] as const
 
@@ -73,7 +73,8 @@ async function read(fleet: Fleet, id: string, random: () => number): Promise<Pla
   const readings = await Promise.all(
     Array.from({ length: count }, (_, index) => follow(fleet, id, place + index)),
   )
-  const log = await logOf(fleet, id)
+  // Pages of events may have joined pieces by now. A stream tells them as they were.
+  const { lines: log } = await follow(fleet, id, place + count)
   return { record: (await insist(fleet, `/api/runs/${id}`)).body, readings, log }
 }
 

@@ -115,19 +115,3 @@ async function readOn(url: string, after: number, lines: Line[]): Promise<number
     clearTimeout(timer)
   }
 }
-
-/** The whole log of a run, page by page. */
-export async function logOf(fleet: Fleet, id: string): Promise<Line[]> {
-  const lines: Line[] = []
-  for (let after = 0; ; ) {
-    const { body } = await insist(fleet, `/api/runs/${id}/events?after=${after}&limit=50`)
-    const { events, next, ended } = body as unknown as {
-      readonly events: readonly { readonly id: number; readonly event: RunEvent }[]
-      readonly next: number
-      readonly ended: boolean
-    }
-    lines.push(...events.map(({ id, event }) => ({ id, data: JSON.stringify(event) })))
-    if (ended || events.length === 0) return lines
-    after = next
-  }
-}
