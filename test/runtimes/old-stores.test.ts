@@ -22,6 +22,12 @@ const at = (file: string) => join(root, 'test/old-stores', file)
 /** The versions of which there are stores. */
 const NAMES = ['schema-1']
 
+/** What is asked of an event. */
+interface StepEvent {
+  readonly type: string
+  readonly status?: string
+}
+
 type Ask = (path: string, init?: RequestInit) => Promise<Response>
 
 const served = (state: library.State): Ask => {
@@ -35,7 +41,8 @@ const GOES_ON_MS = 90_000
 /** What was left is read, answered, and goes on. */
 async function expectGoesOn(ask: Ask, { done, waits, cut }: LeftRuns): Promise<void> {
   const get = async (path: string) => (await ask(path)).json()
-  const events = async (id: string) => (await get(`runs/${id}/events`)).events.map(({ event }: any) => event)
+  const events = async (id: string) =>
+    (await get(`runs/${id}/events`)).events.map(({ event }: { event: StepEvent }) => event)
 
   expect(await get(`runs/${done}`)).toMatchObject({
     status: 'completed',
@@ -64,7 +71,7 @@ async function expectGoesOn(ask: Ask, { done, waits, cut }: LeftRuns): Promise<v
   await eventually(async () => expect((await get(`runs/${cut}`)).status).toBe('completed'), GOES_ON_MS)
   expect((await get(`runs/${cut}`)).result.text).toBe('first second')
   const steps = (await events(cut)).filter(
-    (event: any) => event.type === 'step' && event.status === 'completed',
+    (event: StepEvent) => event.type === 'step' && event.status === 'completed',
   )
   expect(steps.map(({ name }: { name: string }) => name)).toEqual(['first', 'second'])
 }
@@ -82,13 +89,17 @@ describe.each(NAMES)('a store of the format %s', name => {
     await expectGoesOn(served(state), (await leftIn(name)).db)
   })
 
-  it('in Durable Objects: its runs go on', { timeout: 2 * GOES_ON_MS }, async () => {
+  it('in Durable Objects: its runs go on', {
+    timeout: 2 * GOES_ON_MS,
+  }, async () => {
     const folder = await newFolder(onDisk())
     onTestFinished(() => folder.remove())
     const storage = join(folder.path, 'objects')
     await mkdir(storage)
     await run('tar', ['-xzf', at(`${name}.tgz`), '-C', storage])
-    const { url, stop } = await startWorkerd('test/old-stores/worker.ts', { storage })
+    const { url, stop } = await startWorkerd('test/old-stores/worker.ts', {
+      storage,
+    })
     onTestFinished(stop)
     await expectGoesOn((path, init) => fetch(`${url}/api/${path}`, init), (await leftIn(name)).tgz)
   })

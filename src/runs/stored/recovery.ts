@@ -92,29 +92,32 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     hasLooked = true
     if (!store.isShared) nextAt = Number.POSITIVE_INFINITY
   }
-  const areBuried = async () => {
-    for (let hasMore = true; hasMore; ) {
-      const tried = new Set<string>()
-      // Several processes do this at once: each begins elsewhere.
-      const place = Math.random()
-      const burying = (tx: Transaction) => {
-        const buried = bury(tx, place)
-        for (const id of buried.ids) tried.add(id)
-        return buried
-      }
-      try {
-        const buried = await store.write(burying, buryPatienceOf(store))
-        for (const id of buried.ids) onEnded?.(id)
-        hasMore = buried.hasMore
-        most = Math.min(MOST, most * 2)
-      } catch (error) {
-        if (!mayPass(error)) throw error
-        for (const id of tried) onUnsure?.(id)
-        most = Math.max(1, Math.floor(most / 4))
-        return false
-      }
+  /** Ends some of them in a commit. Returns whether there is more; undefined if that cannot be written now. */
+  const burySome = async (): Promise<boolean | undefined> => {
+    const tried = new Set<string>()
+    // Several processes do this at once: each begins elsewhere.
+    const place = Math.random()
+    const burying = (tx: Transaction) => {
+      const buried = bury(tx, place)
+      for (const id of buried.ids) tried.add(id)
+      return buried
     }
-    return true
+    try {
+      const { ids, hasMore } = await store.write(burying, buryPatienceOf(store))
+      for (const id of ids) onEnded?.(id)
+      most = Math.min(MOST, most * 2)
+      return hasMore
+    } catch (error) {
+      if (!mayPass(error)) throw error
+      for (const id of tried) onUnsure?.(id)
+      most = Math.max(1, Math.floor(most / 4))
+      return undefined
+    }
+  }
+  const areBuried = async () => {
+    let hasMore: boolean | undefined = true
+    while (hasMore) hasMore = await burySome()
+    return hasMore === false
   }
 
   const look = (id?: string): Soon<void> => {
