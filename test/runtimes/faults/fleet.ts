@@ -72,8 +72,9 @@ export class Fleet {
     if (place === undefined) return
     const { runtime, generation } = place
     place.runtime = undefined
-    await runtime?.kill()
+    // Its end may be noticed late.
     this.#options.absences.add({ generation, from: clock(), to: Number.POSITIVE_INFINITY })
+    await runtime?.kill()
     await pause(random() * 2000)
     await this.#start(place)
   }
