@@ -101,6 +101,8 @@ export class Bars {
       bar = this.#begin(event, event.type, event.type, '', false).bar
       this.#texts.set(key, bar)
     }
+    // Pieces that were joined came until then.
+    if (this.#isTimed) this.#now = Math.max(this.#now, event.until ?? 0)
     bar.to = this.#now
     bar.state = 'done'
     bar.shows = bar.shows + event.text

@@ -20,6 +20,10 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
     event(type, {
       ...fields,
       'at?': { ...count, description: 'Milliseconds since the start of the run' },
+      'until?': {
+        ...count,
+        description: 'The `at` of the last piece, if pieces were joined after the end of the run',
+      },
       'agent?': { ...text, description: "Who says it, if not the run's own" },
       'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
     })

@@ -166,3 +166,12 @@ describe('the bars of a run', () => {
     )
   })
 })
+
+it('text whose pieces were joined lasts until its last piece', () => {
+  const joined = fold([
+    { type: 'text', text: 'all of it', at: 100, until: 900 },
+    { type: 'step', name: 's', status: 'started', at: 1000 },
+    { type: 'finish', finishReason: 'stop', at: 1200 },
+  ])
+  expect(shown(joined)[0]).toBe('text text 100-900 done')
+})
