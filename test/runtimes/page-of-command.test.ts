@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
+import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { commandsIn, fencesOf } from '../pages/pages.ts'
 import { type Runtime, startNode } from './harness.ts'
 import { root } from './process.ts'
@@ -20,6 +21,9 @@ describe('the page about the command', () => {
   beforeAll(async () => {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     folder = await mkdtemp(join(root, 'test/.tmp/page-of-command-'))
+    const state = sqliteState({ path: join(folder, 'servable.db') })
+    await state.store.write(() => {})
+    await state.store.close()
     server = await startNode('test/contracts/command/service.ts')
     const headers = { authorization: 'Bearer for-ada' }
     client = createClient({ baseUrl: `${server.url}/api`, headers })
@@ -47,6 +51,7 @@ describe('the page about the command', () => {
     })
     if (command.includes('--output'))
       expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)
+    else if (command.includes('prune')) expect(stdout).toContain('nothing was written')
     else if (command.includes('delete')) expect(stdout).toContain('Deleted the session chat-1')
     else expect(stdout).toMatch(command.includes('--after') ? /^\{"id":/ : new RegExp(id))
   })
