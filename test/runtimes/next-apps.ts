@@ -107,7 +107,7 @@ const OPTIONAL = [
 ]
 
 /** Milliseconds that a tool may take: less than the hooks that wait for it. */
-const TOOL_MS = 180_000
+const TOOL_MS = 540_000
 
 /** Runs a tool. Its error contains the output. */
 async function run(

@@ -38,7 +38,7 @@ import { edgePluginCases, pluginCases } from './next-plugins.ts'
 let apps: NextApps
 beforeAll(async () => {
   apps = await nextApps()
-}, 600_000)
+}, 1_200_000)
 
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
 

@@ -54,7 +54,7 @@ beforeAll(async () => {
   ;[database, apps] = await Promise.all([startPostgres(), nextApps()])
   ;[one, two] = await Promise.all([begin(), begin()])
   hadTables = await query("SELECT to_regnamespace('servable') IS NOT NULL AS is")
-}, 600_000)
+}, 1_200_000)
 afterAll(async () => {
   await Promise.all([one?.stop(), two?.stop()])
   await database?.stop()
