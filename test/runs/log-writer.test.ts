@@ -43,6 +43,7 @@ function writing(gatherMs?: number, isJournalled = false) {
       tell?.(undefined)
       await writer.ended
     },
+    isBetween: () => writer.isBetween,
     commits: () => transact.mock.calls.length,
     entries: () => {
       return store.read(tx => tx.read('run', 0, 100).map(({ data }) => data))
@@ -51,6 +52,19 @@ function writing(gatherMs?: number, isJournalled = false) {
 }
 
 describe('writeLog', () => {
+  it('knows whether something is at work, also where a call ends that began in the run before', () => {
+    const { tell, isBetween } = writing()
+    expect(isBetween()).toBe(true)
+    tell({ type: 'tool_call_end', toolCallId: 'before', result: 1 })
+    tell({ type: 'tool_call_start', toolCall: { id: 'c', name: 'pay' } })
+    expect(isBetween()).toBe(false)
+    tell({ type: 'step', name: 's', status: 'started' })
+    tell({ type: 'tool_call_end', toolCallId: 'c', result: 1 })
+    expect(isBetween()).toBe(false)
+    tell({ type: 'step', name: 's', status: 'failed' })
+    expect(isBetween()).toBe(true)
+  })
+
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 

@@ -122,13 +122,15 @@ export class LiveRun {
   readonly keep: LogWriting['keep'] = (write, mayWait) => this.#writing.keep(write, mayWait)
 
   /**
-   * Leaves the run if its server ends soon and nothing of it is at work. Then it rejects once the run is left: what comes next is for another
-   * worker.
+   * Leaves the run if its server ends soon, nothing of it is at work, and another worker may go on with it. Then it rejects once the run is
+   * left: what comes next is for that worker.
    */
   async leaveBetween(): Promise<void> {
-    const { working } = this.#options.settings
-    if (working?.isRetiring !== true || !this.#writing.isBetween) return
-    await this.#run.retire()
+    const { settings, leavesWhenAway } = this.#options
+    if (settings.working?.isRetiring !== true || !leavesWhenAway || !this.#writing.isBetween) return
+    // One that cannot be left now goes on here until the server ends.
+    if ((await this.#run.onRetire?.().catch(() => false)) !== true) return
+    this.#run.lose()
     throw new DOMException('The run goes on elsewhere', 'AbortError')
   }
 

@@ -97,7 +97,7 @@ class LogWriter implements LogWriting {
   }
 
   get isBetween(): boolean {
-    return this.#atWork <= 0
+    return this.#atWork === 0
   }
 
   async tried({ withinMs, signal }: Parameters<LogWriting['tried']>[0] = {}): Promise<void> {
@@ -161,7 +161,8 @@ class LogWriter implements LogWriting {
       for (const entry of entries) this.#grow(entry.length)
       this.#fold.add(event)
       this.#hasRecordNext = this.#options.isOurs !== undefined && isOfCompleteWork(event)
-      this.#atWork += begunWork(event)
+      // A call may end that began in the run before.
+      this.#atWork = Math.max(0, this.#atWork + begunWork(event))
       this.#buffer.push(...entries)
       for (const entry of entries) this.#bufferedLength += entry.length
       if (isTerminal(event)) this.#end = event

@@ -99,6 +99,39 @@ it.each([1, 20])(
   },
 )
 
+it('a run with a key of its client goes on where it is, as nobody else can', async () => {
+  const [begun, gate] = [deferred<void>(), deferred<void>()]
+  const rounds = [{ calls: [{ id: 'c', tool: 'pay', args: {} }] }]
+  const servable = new ModelAgent({
+    name: 'pays',
+    register: false,
+    model: modelOf('model', rounds, new World()),
+    tools: [
+      {
+        name: 'pay',
+        parameters: { type: 'object' },
+        async execute() {
+          begun.resolve()
+          await gate.promise
+          return 'paid'
+        },
+      },
+    ],
+  })
+  const target: Target = { kind: 'agent', name: 'pays', servable }
+  const store = lateBase().open()
+  onTestFinished(() => store.close())
+  const { working, endSoon } = toldSoon()
+  const settings = { ...SETTINGS, targetOf: () => target, working }
+  const host = createLocalHost({ store, settings, retention: {} })
+  const options = { apiKey: 'key-of-a-client' }
+  const { id } = await host.start({ target, input: 'go', options, owner: null, isBackground: true })
+  await begun.promise
+  endSoon()
+  gate.resolve()
+  expect(await ending(host, id)).toMatchObject({ status: 'completed' })
+})
+
 describe('a deploy that changes the agent', () => {
   /** The end of a run whose process died in its first call, and goes on with another agent. `asked` is what the model was told. */
   async function deployed(before: Partial<ModelAgentConfig>, after: Partial<ModelAgentConfig>) {
