@@ -110,10 +110,9 @@ export function markForFold(tx: Transaction, id: string, bytes: number, piecesMs
   tx.put(FOLDED, mark, { thing: id })
 }
 
-/** Ids of the runs whose time to be folded has come, and of those that wait for it, if `isEarly`. */
-export function foldable(tx: Reader, limit: number, isEarly = false): string[] {
-  const until = isEarly ? Number.MAX_SAFE_INTEGER : tx.now
-  return tx.expired<FoldedLog | null>(FOLDED, until, limit).map(({ id }) => id)
+/** Ids of the runs whose time to be folded has come. */
+export function foldable(tx: Reader, limit: number): string[] {
+  return tx.expired<FoldedLog | null>(FOLDED, tx.now, limit).map(({ id }) => id)
 }
 
 /** Folds the log of a run that is marked. Does nothing for one that is folded, and forgets the mark of one that is gone. */
@@ -176,7 +175,7 @@ export function createFolder({ store, settings: { piecesMs }, keepOpen }: Folder
   return () => {
     if (piecesMs === undefined || isFolding) return
     const now = Date.now()
-    const isYoung = store.isShared === true && now - bornAt < piecesMs
+    const isYoung = store.isShared && now - bornAt < piecesMs
     if (isYoung || Math.abs(now - lookedAt) < Math.min(LOOK_EVERY_MS, piecesMs)) return
     lookedAt = now
     isFolding = true

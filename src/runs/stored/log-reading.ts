@@ -64,7 +64,9 @@ export class LogReading {
         entries.push({ seq: seq + more, data })
         continue
       }
-      for (const entry of this.#told({ seq: seq + more, data }, lengths, given)) entries.push(entry)
+      // One more than is wanted shows that it is not the last.
+      const end = given + limit - entries.length + 1
+      for (const entry of this.#told({ seq: seq + more, data }, lengths, given, end)) entries.push(entry)
       more += count - 1
       given = 0
       next++
@@ -74,13 +76,14 @@ export class LogReading {
     return { entries: entries.slice(0, limit), isLast }
   }
 
-  /** A joined entry without its first pieces. `seq` is the number of its first piece. */
-  #told({ seq, data }: StoredLogEntry, lengths: string, given: number): StoredLogEntry[] {
+  /** A joined entry without its first pieces, and in pieces also without those from `end` on. `seq` is the number of its first piece. */
+  #told({ seq, data }: StoredLogEntry, lengths: string, given: number, end: number): StoredLogEntry[] {
     const all = lengthsIn(lengths)
     if (this.#inPieces)
-      return piecesOf(data, all)
-        .map((piece, index) => ({ seq: seq + index, data: piece }))
-        .slice(given)
+      return piecesOf(data, all, given, end).map((piece, index) => ({
+        seq: seq + given + index,
+        data: piece,
+      }))
     return [{ seq: seq + all.length - 1, data: given > 0 ? restOf(data, all, given) : data }]
   }
 }
@@ -114,23 +117,27 @@ function rowsFor(pieces: number, joined: readonly Joined[], { from, next, given 
   return rows
 }
 
+/** The characters before a piece. */
+const charactersBefore = (lengths: readonly number[], piece: number): number =>
+  lengths.slice(0, piece).reduce((sum, length) => sum + length, 0)
+
 /** A joined entry without its first pieces. */
 function restOf(data: string, lengths: readonly number[], given: number): string {
   const event = JSON.parse(data) as RunEvent
-  const from = lengths.slice(0, given).reduce((sum, length) => sum + length, 0)
-  return eventToJson({ ...event, [memberOf(event) ?? 'text']: textIn(event).slice(from) })
+  const text = textIn(event).slice(charactersBefore(lengths, given))
+  return eventToJson({ ...event, [memberOf(event) ?? 'text']: text })
 }
 
-/** The pieces of a joined entry. The time of each but the last is that of the first. */
-function piecesOf(data: string, lengths: readonly number[]): string[] {
+/** Some pieces of a joined entry. The time of each but the last is that of the first. */
+function piecesOf(data: string, lengths: readonly number[], from: number, end: number): string[] {
   const { until, ...event } = JSON.parse(data) as RunEvent
   const text = textIn(event)
   const member = memberOf(event) ?? 'text'
-  let at = 0
-  return lengths.map((length, index) => {
+  let at = charactersBefore(lengths, from)
+  return lengths.slice(from, end).map((length, index) => {
     const piece = text.slice(at, at + length)
     at += length
-    const time = index === lengths.length - 1 && until !== undefined ? { at: until } : {}
+    const time = from + index === lengths.length - 1 && until !== undefined ? { at: until } : {}
     return eventToJson({ ...event, [member]: piece, ...time })
   })
 }
