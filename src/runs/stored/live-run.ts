@@ -173,7 +173,7 @@ export class LiveRun {
     { fold, bytes }: WrittenRun,
   ): RunRecord | undefined {
     const { settings, keepMs, client, model, instance, journal, keepsJournal, before } = this.#options
-    const { approvals, notices, measure, costOf, piecesMs, keepJournal = false } = settings
+    const { approvals, notices, measure, costOf, piecesMs, keepJournal } = settings
     const { id } = this.#run
     const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
     const durationMs = result?.durationMs ?? this.#run.durationMs

@@ -202,7 +202,7 @@ export function finishUnattended(
   const run = tx.get<StoredRun>(RUNS, id)?.value
   const keepMs = run === undefined ? 0 : runKeepMsOf({ ...run.record, owner: run.owner }, options)
   const { settings, leavesExpired } = options
-  const { notices, piecesMs, keepJournal = false } = settings
+  const { notices, piecesMs, keepJournal } = settings
   const keepsJournal = leavesExpired || keepJournal
   sealRun(tx, id, { event, json, result, keepMs, notices, resumable, keepsJournal, bytes, piecesMs })
 }

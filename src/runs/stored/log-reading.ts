@@ -65,8 +65,8 @@ export class LogReading {
         continue
       }
       // One more than is wanted shows that it is not the last.
-      const end = given + limit - entries.length + 1
-      for (const entry of this.#told({ seq: seq + more, data }, lengths, given, end)) entries.push(entry)
+      const told = this.#told({ seq: seq + more, data }, lengths, given, given + limit + 1)
+      for (const entry of told) entries.push(entry)
       more += count - 1
       given = 0
       next++

@@ -4,9 +4,11 @@
  * @module
  */
 
-/** Digits of five bits. Those of the second half say that another digit of the same number follows. */
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** Digits of five bits are the characters from `<` on. Those of the second half say that another digit of the same number follows. */
+const FIRST = 60
 const BASE = 32
+
+const characterOf = (digit: number): string => String.fromCharCode(FIRST + digit)
 
 /** Writes lengths, which are whole numbers of 0 or more. The lowest digit of a number comes first. */
 export function lengthsToText(lengths: readonly number[]): string {
@@ -14,10 +16,10 @@ export function lengthsToText(lengths: readonly number[]): string {
   for (const length of lengths) {
     let rest = length
     while (rest >= BASE) {
-      text += DIGITS[BASE + (rest % BASE)]
+      text += characterOf(BASE + (rest % BASE))
       rest = Math.floor(rest / BASE)
     }
-    text += DIGITS[rest]
+    text += characterOf(rest)
   }
   return text
 }
@@ -27,8 +29,8 @@ export function lengthsIn(text: string): number[] {
   const lengths: number[] = []
   let length = 0
   let unit = 1
-  for (const character of text) {
-    const digit = DIGITS.indexOf(character)
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - FIRST
     length += (digit % BASE) * unit
     unit *= BASE
     if (digit >= BASE) continue

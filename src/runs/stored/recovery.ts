@@ -81,7 +81,7 @@ export function createRecovery(store: Store, options: RecoveryOptions): Recovery
     const from = Math.floor(place * Math.max(0, all.length - most + 1))
     const some = all.slice(from, from + most)
     for (const { id } of some) end(tx, id)
-    const rest = new Set([...all.slice(0, from), ...all.slice(from + most)].map(({ value }) => value))
+    const rest = new Set(all.filter(each => !some.includes(each)).map(({ value }) => value))
     if (store.isShared) for (const name of dead) if (!rest.has(name)) tx.delete(WORKERS, name)
     return { ids: some.map(({ id }) => id), hasMore: rest.size > 0 }
   }

@@ -176,8 +176,7 @@ export function waitingIn(tx: Reader, id: string): Waiting | undefined {
 /** The record of a run with the parts that are stored apart: its result, and its open requests. */
 export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
   const { id } = record
-  const hasResult = record.finishReason !== undefined
-  const result = tx.get<RunResult>(RESULTS, id)?.value ?? (hasResult ? foldedResult(tx, id) : undefined)
+  const result = tx.get<RunResult>(RESULTS, id)?.value ?? (record.finishReason && foldedResult(tx, id))
   const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
   const requests = waiting === undefined ? [] : openOf(waiting)
   return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
