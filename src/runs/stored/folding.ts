@@ -134,13 +134,11 @@ export function foldRun(tx: Transaction, id: string): void {
     tx.deleteLog(id)
     for (const [index, data] of entries.entries()) tx.append(id, data, index === entries.length - 1)
   }
-  const durationMs = kept?.durationMs
   // The result leaves if the log gives the same.
-  const isSame =
-    durationMs !== undefined &&
-    JSON.stringify(fold.result({ runId: id, durationMs })) === JSON.stringify(kept)
+  const result = kept && fold.result({ runId: id, durationMs: kept.durationMs })
+  const isSame = kept && JSON.stringify(result) === JSON.stringify(kept)
   if (isSame) tx.delete(RESULTS, id)
-  const value: FoldedLog = { joined, ...(isSame && { durationMs }) }
+  const value: FoldedLog = { joined, ...(isSame && { durationMs: kept.durationMs }) }
   tx.put(FOLDED, { id, partition: '', at: tx.now, tags: {}, value }, { thing: id })
 }
 

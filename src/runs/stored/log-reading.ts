@@ -59,11 +59,12 @@ export class LogReading {
     const rows = tx.read(this.#log, place.from, this.#inPieces ? rowsFor(limit, joined, place) : limit)
     const entries: StoredLogEntry[] = []
     for (const { seq, data } of rows) {
-      const [at, count, lengths] = joined[next] ?? []
-      if (seq !== at || count === undefined || lengths === undefined) {
+      const own = joined[next]
+      if (own?.[0] !== seq) {
         entries.push({ seq: seq + more, data })
         continue
       }
+      const [, count, lengths] = own
       // One more than is wanted shows that it is not the last.
       const told = this.#told({ seq: seq + more, data }, lengths, given, given + limit + 1)
       for (const entry of told) entries.push(entry)
