@@ -7,59 +7,29 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { Agent, createHandler, type RunEvent, steps, Workflow } from '../src/index.ts'
+import { ModelAgent } from '../src/adapters/model-agent/index.ts'
+import { Agent, createHandler, steps, Workflow } from '../src/index.ts'
 import { foldRun } from '../src/runs/stored/folding.ts'
 import { postgresState } from '../src/runtimes/postgres.ts'
 import { openDatabase, sqliteState } from '../src/runtimes/sqlite.ts'
 import { postgresDriver } from '../src/stores/postgres/driver.ts'
 import { startPostgres } from '../test/runtimes/postgres/server.ts'
+import { modelThat, PAGE_TOOL } from './kept-model.ts'
+import { INPUT, type KeptShape, page, ROUNDS, SHAPES, STEPS, shown, stepped } from './kept-shapes.ts'
 
-const PIECES = 8110
-const STEPS = 77
-const ROUNDS = 5
-const MEGABYTE = 1_000_000
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
 
-const pause = () => new Promise(resolve => setTimeout(resolve, 1))
-/** Text that no database compresses to nothing. */
-const words = (length: number, seed: number) => {
-  let text = ''
-  for (let at = seed; text.length < length; at = (at * 48_271) % 2_147_483_647) text += `${at.toString(36)} `
-  return text.slice(0, length)
-}
+const PATHS = { pieces: 'agents/speaks', steps: 'workflows/steps', tools: 'agents/calls' } as const
 
-async function* speaks(): AsyncGenerator<string> {
-  for (let index = 0; index < PIECES; index++) {
-    yield words(19, index + 1)
-    if (index % 20 === 0) await pause()
-  }
-}
-
-async function* calls(): AsyncGenerator<RunEvent> {
-  for (let round = 1; round <= ROUNDS; round++) {
-    const toolCallId = `call-${round}`
-    yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: 'reads' } }
-    yield { type: 'tool_call_delta', toolCallId, argumentsDelta: `{"page":${round}}` }
-    await pause()
-    yield { type: 'tool_call_end', toolCallId, result: words(MEGABYTE, round) }
-  }
-  yield { type: 'text', text: 'Read.' }
-}
-
-/** The runs, each with the bytes of its text, steps' outputs, tool arguments and results. */
-const SHAPES = {
-  pieces: { path: 'agents/speaks', what: `an answer in ${PIECES} pieces`, bytes: PIECES * 19 },
-  steps: { path: 'workflows/steps', what: `a workflow of ${STEPS} steps`, bytes: 0 },
-  tools: { path: 'agents/calls', what: `${ROUNDS} tool calls of 1 MB`, bytes: ROUNDS * (MEGABYTE + 10) },
-} as const
-const INPUT = words(200, 77)
-
-let workflow = steps().step('step', (input: unknown) => String(input).slice(0, 50))
+let workflow = steps().step('step', (input: unknown) => stepped(input, 0))
 for (let index = 1; index < STEPS; index++)
-  workflow = workflow.step(
-    `step-${index}`,
-    (input: unknown) => `${String(input).slice(0, 40)} ${index}`,
-  ) as never
+  workflow = workflow.step(`step-${index}`, (input: unknown) => stepped(input, index)) as never
+
+const tool = {
+  ...{ name: PAGE_TOOL, description: 'Reads a page' },
+  parameters: { type: 'object', properties: { page: { type: 'number' } }, required: ['page'] },
+  execute: (args: unknown) => page((args as { page: number }).page),
+}
 
 /** A store, and how to look into it. */
 interface Kept {
@@ -132,20 +102,25 @@ const OPENERS: Readonly<Record<string, () => Promise<Kept>>> = {
 }
 
 const kinds = process.argv.slice(2)
-const shown = (value: number | undefined) =>
-  value === undefined ? '' : Math.round(value).toLocaleString('en-US')
-
 console.log(
   '| store | run | its bytes | rows | bytes | commits | WAL | ms | folded: rows | bytes | of its bytes |',
 )
 console.log('|---|---|---|---|---|---|---|---|---|---|---|')
 for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
-  for (const { path, what, bytes } of Object.values(SHAPES)) {
+  for (const [shape, { what, bytes: own }] of Object.entries(SHAPES)) {
     const kept = await OPENERS[kind]!()
     const handler = createHandler({
       agents: {
-        speaks: new Agent({ name: 'speaks', register: false, run: speaks }),
-        calls: new Agent({ name: 'calls', register: false, run: calls }),
+        speaks: new ModelAgent({ name: 'speaks', register: false, model: modelThat('speaks') }),
+        calls: new ModelAgent({
+          ...{
+            name: 'calls',
+            register: false,
+            model: modelThat('calls'),
+            tools: [tool],
+            maxSteps: ROUNDS + 1,
+          },
+        }),
         warm: new Agent({ name: 'warm', register: false, run: () => '' }),
       },
       workflows: { steps: new Workflow({ name: 'steps', register: false, steps: workflow }) },
@@ -169,13 +144,12 @@ for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
     await ask('agents/warm')
     const [before, wal, commits] = [await kept.amount(), await kept.wal(), await kept.commits()]
     const begin = performance.now()
-    const id = await ask(path)
+    const id = await ask(PATHS[shape as KeptShape])
     const ms = performance.now() - begin
     const written = [commits && (await kept.commits())! - commits, (await kept.wal()) - wal, ms]
     const after = await kept.amount()
     await kept.state.store.write(tx => foldRun(tx, id))
     const folded = await kept.amount()
-    const own = bytes + INPUT.length
     const grown = (amount: typeof before) => [amount.rows - before.rows, amount.bytes - before.bytes]
     const figures = [own, ...grown(after), ...written, ...grown(folded)].map(shown)
     const ratio = ((folded.bytes - before.bytes) / own).toFixed(2)

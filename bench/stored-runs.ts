@@ -3,13 +3,12 @@
  * bench/stored-runs.ts [streams]`.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { start } from '../test/runtimes/process.ts'
 import { median } from './measure.ts'
 import { cpuOf } from './process.ts'
 
@@ -49,31 +48,35 @@ function follow(url: string, isFollowed: boolean): Promise<number> {
   })
 }
 
-async function startServer(database: string | undefined): Promise<{ child: ChildProcess; url: string }> {
-  const env = { ...process.env, NODE_NO_WARNINGS: '1', PIECES: String(PIECES), PAUSE_MS: '2' }
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'servers/node-followed.ts')], {
-    env: database === undefined ? env : { ...env, DATABASE: database },
-    stdio: ['ignore', 'pipe', 'inherit'],
+/** Starts a server that stores runs when they are followed, and none otherwise. */
+function startServer(database: string | undefined, isFollowed: boolean) {
+  return start({
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'servers/node-followed.ts')],
+    until: /listening (http:\S+)/,
+    env: {
+      ...{ NODE_NO_WARNINGS: '1', PIECES: String(PIECES), PAUSE_MS: '2' },
+      ...{ STORE: isFollowed ? 'asked' : 'none' },
+      ...(database !== undefined && { DATABASE: database }),
+    },
   })
-  const [line] = await once(child.stdout!, 'data')
-  return { child, url: String(line).trim().slice('listening '.length) }
 }
 
 async function measure([name, processes, where, isFollowed]: (typeof SETUPS)[number]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'servable-followed-'))
   const database = where === 'sqlite' ? join(folder, 'runs.db') : undefined
-  const servers = [await startServer(database)]
-  while (servers.length < processes) servers.push(await startServer(database))
+  const servers = [await startServer(database, isFollowed)]
+  while (servers.length < processes) servers.push(await startServer(database, isFollowed))
   try {
     const round = async () => {
       const cpu = async () => {
         let sum = 0
-        for (const { child } of servers) sum += await cpuOf(child.pid ?? 0)
+        for (const { pid } of servers) sum += await cpuOf(pid)
         return sum
       }
       const [cpuBefore, startedAt] = [await cpu(), performance.now()]
       const streams = Array.from({ length: STREAMS }, (_, index) =>
-        follow(servers[index % servers.length]!.url, isFollowed),
+        follow(servers[index % servers.length]!.ready[1] ?? '', isFollowed),
       )
       const events = (await Promise.all(streams)).reduce((sum, count) => sum + count, 0)
       if (events !== STREAMS * (PIECES + 1)) throw new Error(`${events} events`)
@@ -86,10 +89,7 @@ async function measure([name, processes, where, isFollowed]: (typeof SETUPS)[num
     const of = (index: 0 | 1) => Math.round(median(rounds.map(each => each[index]))).toLocaleString('en')
     return `| ${name} | ${of(0)} | ${of(1)} |`
   } finally {
-    for (const { child } of servers) {
-      child.kill()
-      await once(child, 'exit')
-    }
+    for (const { stop } of servers) await stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }

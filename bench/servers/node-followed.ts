@@ -4,7 +4,7 @@ import { createHandler, memoryState } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 
-const { DATABASE, PORT = '0', PIECES = '100', PAUSE_MS = '10' } = process.env
+const { DATABASE, PORT = '0', PIECES = '100', PAUSE_MS = '10', STORE = 'all' } = process.env
 
 const pacer = {
   kind: 'agent',
@@ -23,7 +23,7 @@ const handler = createHandler({
   production: true,
   agents: { pacer },
   state: DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE }),
-  runs: { maxRunning: 10_000, maxRunningPerOwner: 10_000 },
+  runs: { store: STORE as 'all', maxRunning: 10_000, maxRunningPerOwner: 10_000 },
 })
 const server = await serve(handler, { port: Number(PORT) })
 console.log(`listening ${server.url}`)

@@ -50,7 +50,7 @@ export function createReplay(remote: RemoteStore): Replay {
 interface PendingWork {
   /** The time at which it fails. */
   readonly until: number
-  /** The cause of the error with which it fails then. */
+  /** Why the store did not answer yet, if it said so. */
   failure: unknown
 }
 
@@ -83,8 +83,8 @@ class ReplayStore {
 
   read<T>(work: (tx: Reader) => T, patienceMs: number = REMOTE_PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = deferred<T>()
-    const reading: PendingWork = { until: performance.now() + patienceMs, failure: new Error(LATE) }
-    onLate(promise, patienceMs, () => reject(unavailable(reading.failure)))
+    const reading: PendingWork = { until: performance.now() + patienceMs, failure: undefined }
+    onLate(promise, patienceMs, () => reject(tooLate(reading)))
     this.#read(work, reading).then(resolve, reject)
     return promise
   }
@@ -111,14 +111,13 @@ class ReplayStore {
     }
     const { promise, resolve, reject } = deferred<T>()
     const until = performance.now() + patienceMs
-    const failure = new Error(LATE)
     const waiting: WaitingWrite = {
       ...{ work, until, resolve: resolve as WaitingWrite['resolve'], reject },
-      ...{ failure, isSent: false },
+      ...{ failure: undefined, isSent: false },
     }
     this.#waiting.push(waiting)
     onLate(promise, patienceMs, () => {
-      if (!waiting.isSent) reject(unavailable(waiting.failure))
+      if (!waiting.isSent) reject(tooLate(waiting))
     })
     if (!this.#isWriting) void this.#writeAll()
     return promise
@@ -268,6 +267,9 @@ function given(outcome: WorkOutcome | undefined): unknown {
 
 /** The message for a work that timed out. */
 const LATE = 'The state did not answer in time'
+
+/** The error of a work whose time is over. It is made only then: an error per write is a tenth of a run's work. */
+const tooLate = ({ failure }: PendingWork) => unavailable(failure ?? new Error(LATE))
 
 /** Calls `late` after so many milliseconds, unless the promise is settled by then. */
 function onLate(promise: Promise<unknown>, ms: number, late: () => void): void {
