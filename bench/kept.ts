@@ -1,7 +1,7 @@
 /**
  * What a durable run keeps and writes: `node bench/kept.ts [sqlite] [postgres]`. Three runs: an answer in 8,110 pieces, a workflow
  * of 77 steps, and an agent with five tool calls of 1 MB each. For each store it says rows, bytes, commits, the bytes of the write-ahead log
- * and milliseconds, and what is left once the run is folded.
+ * and milliseconds, and what is left once the run is folded. Then a JSON run, stored and plain.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +16,7 @@ import { postgresDriver } from '../src/stores/postgres/driver.ts'
 import { startPostgres } from '../test/runtimes/postgres/server.ts'
 import { modelThat, PAGE_TOOL } from './kept-model.ts'
 import { INPUT, type KeptShape, page, ROUNDS, SHAPES, STEPS, shown, stepped } from './kept-shapes.ts'
+import { type Comparison, compare, microseconds, table } from './measure.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
 
@@ -101,47 +102,52 @@ const OPENERS: Readonly<Record<string, () => Promise<Kept>>> = {
   },
 }
 
-const kinds = process.argv.slice(2)
+type Ask = (to: string) => Promise<string>
+
+/** Asks a service over a store for a run, and gives the run's id. */
+function askOver({ state }: Kept, store: 'all' | 'asked' = 'all'): Ask {
+  const named = (name: string) => ({ name, register: false })
+  const handler = createHandler({
+    agents: {
+      speaks: new ModelAgent({ ...named('speaks'), model: modelThat('speaks') }),
+      calls: new ModelAgent({
+        ...named('calls'),
+        model: modelThat('calls'),
+        tools: [tool],
+        maxSteps: ROUNDS + 1,
+      }),
+      echo: new Agent({ ...named('echo'), run: input => input }),
+    },
+    workflows: { steps: new Workflow({ ...named('steps'), steps: workflow }) },
+    middleware: [
+      (_, context, next) => {
+        context.identity = { id: 'someone' }
+        return next()
+      },
+    ],
+    ...{ state, runs: { store }, logger: false },
+  })
+  return async to => {
+    const body = JSON.stringify({ input: INPUT })
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+    const answer = await handler(new Request(`http://localhost/api/${to}/run`, init))
+    await answer.text()
+    if (!answer.ok) throw new Error(`${to}: ${answer.status}`)
+    return answer.headers.get('x-run-id') ?? ''
+  }
+}
+
+const asked = process.argv.slice(2)
+const kinds = asked.length > 0 ? asked : Object.keys(OPENERS)
 console.log(
   '| store | run | its bytes | rows | bytes | commits | WAL | ms | folded: rows | bytes | of its bytes |',
 )
 console.log('|---|---|---|---|---|---|---|---|---|---|---|')
-for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
+for (const kind of kinds) {
   for (const [shape, { what, bytes: own }] of Object.entries(SHAPES)) {
     const kept = await OPENERS[kind]!()
-    const handler = createHandler({
-      agents: {
-        speaks: new ModelAgent({ name: 'speaks', register: false, model: modelThat('speaks') }),
-        calls: new ModelAgent({
-          ...{
-            name: 'calls',
-            register: false,
-            model: modelThat('calls'),
-            tools: [tool],
-            maxSteps: ROUNDS + 1,
-          },
-        }),
-        warm: new Agent({ name: 'warm', register: false, run: () => '' }),
-      },
-      workflows: { steps: new Workflow({ name: 'steps', register: false, steps: workflow }) },
-      middleware: [
-        (_, context, next) => {
-          context.identity = { id: 'someone' }
-          return next()
-        },
-      ],
-      state: kept.state,
-      logger: false,
-    })
-    const ask = async (to: string) => {
-      const body = JSON.stringify({ input: INPUT })
-      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
-      const answer = await handler(new Request(`http://localhost/api/${to}/run`, init))
-      await answer.text()
-      if (!answer.ok) throw new Error(`${to}: ${answer.status}`)
-      return answer.headers.get('x-run-id') ?? ''
-    }
-    await ask('agents/warm')
+    const ask = askOver(kept)
+    await ask('agents/echo')
     const [before, wal, commits] = [await kept.amount(), await kept.wal(), await kept.commits()]
     const begin = performance.now()
     const id = await ask(PATHS[shape as KeptShape])
@@ -157,4 +163,24 @@ for (const kind of kinds.length > 0 ? kinds : Object.keys(OPENERS)) {
     await kept.stop()
   }
 }
+
+console.log(
+  "\nA JSON run that says its input, stored as every run is, and plain with `runs.store: 'asked'`:\n",
+)
+const RUNS = 200
+const comparisons: Comparison[] = []
+for (const kind of kinds) {
+  const kept = await OPENERS[kind]!()
+  const timed = (ask: Ask) => async () => (await microseconds(RUNS, () => ask('agents/echo'))) / 1000
+  const [measured, reference] = [timed(askOver(kept)), timed(askOver(kept, 'asked'))]
+  await measured()
+  const before = await kept.amount()
+  await measured()
+  const after = await kept.amount()
+  const each = (key: 'rows' | 'bytes') => ((after[key] - before[key]) / RUNS).toFixed(1)
+  const name = `${kind}: ${each('rows')} rows, ${each('bytes')} bytes`
+  comparisons.push(await compare(name, 'ms', { measured, reference }))
+  await kept.stop()
+}
+console.log(table(comparisons, ['stored', 'plain']))
 rmSync(folder, { recursive: true, force: true })

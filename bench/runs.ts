@@ -48,7 +48,13 @@ function compareStreams(name: string, answer: Answer, count: number): Promise<Co
 }
 
 function handlerOn(state: State): Handler {
-  return createHandler({ registry: false, production: true, agents: { many }, state })
+  return createHandler({
+    registry: false,
+    production: true,
+    agents: { many },
+    state,
+    runs: { store: 'asked' },
+  })
 }
 
 const target = { kind: 'agent', name: 'echo', servable: echo } as const

@@ -17,6 +17,8 @@ export interface ServedFramework {
   log(): string
   /** Ends the process and starts another one, with the same model and folder. */
   restart(): Promise<void>
+  /** The same, but the process is killed. */
+  restartKilled(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -108,6 +110,10 @@ async function serve(folder: string, module: string): Promise<ServedFramework> {
     log: () => started.log(),
     async restart() {
       await started.stop()
+      started = await begin()
+    },
+    async restartKilled() {
+      await started.kill()
       started = await begin()
     },
     async stop() {

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
@@ -82,6 +84,77 @@ describe('interrupts', () => {
     await served().restart()
     const answers = (first.requests ?? []).map(({ id }) => ({ id, value: 'yes' }))
     expect(await answer(first.runId, ...answers)).toMatchObject([409, { code: 'not_resumable' }])
+  })
+})
+
+describe('a run whose process is killed', () => {
+  const { post } = askerOf(served)
+  const fileOf = (name: string) => join(served().state, name)
+  const done = () =>
+    existsSync(fileOf('done')) ? readFileSync(fileOf('done'), 'utf8').trim().split('\n') : []
+  const isAtLast = () => expect.poll(() => done().at(-1), { timeout: 30_000 }).toBe('last')
+  const forget = () => {
+    for (const name of ['done', 'go']) rmSync(fileOf(name), { force: true })
+  }
+
+  /** Kills the process in the last node, lets that end, and reads the run to its end. */
+  async function killedInLast(id: string) {
+    await isAtLast()
+    await served().restartKilled()
+    writeFileSync(fileOf('go'), '')
+    const stream = await fetch(`${served().url}/api/runs/${id}/stream`)
+    const events = await stream.text()
+    const record = await (await fetch(`${served().url}/api/runs/${id}`)).json()
+    return { events, record }
+  }
+
+  /** Starts a run that outlives its request, and gives its id. */
+  async function idOf(path: string, body: object): Promise<string> {
+    const headers = { 'content-type': 'application/json', prefer: 'respond-async' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await (await fetch(`${served().url}/api/${path}`, init)).json()).id
+  }
+
+  function started(agent: string, input: string, more: object = {}): Promise<string> {
+    forget()
+    return idOf(`agents/${agent}/run`, { input, ...more })
+  }
+
+  it('goes on where its checkpointer is: no node that was done runs again, and nothing is told twice', async () => {
+    const { events, record } = await killedInLast(await started('steps', 'Oslo'))
+    expect(record).toMatchObject({
+      status: 'completed',
+      result: { text: 'One. Done.', toolCalls: [{ toolName: 'look_up', result: 'found Oslo' }] },
+    })
+    expect(done()).toEqual(['one', 'look_up Oslo', 'last', 'last'])
+    const told = (type: string) => events.split(`"type":"${type}"`).length - 1
+    expect([told('tool_call_start'), told('tool_call_end'), told('resumed')]).toEqual([1, 1, 1])
+  })
+
+  it('goes on in a thread that had earlier runs', async () => {
+    const session = { sessionId: 'steady' }
+    forget()
+    writeFileSync(fileOf('go'), '')
+    expect((await post('steps/run', 'Rome', session)).status).toBe(200)
+    const { record } = await killedInLast(await started('steps', 'Paris', session))
+    expect(record).toMatchObject({ result: { text: 'One. Done.', toolCalls: [{ result: 'found Paris' }] } })
+    expect(done()).toEqual(['one', 'look_up Paris', 'last', 'last'])
+  })
+
+  it('goes on after the answer that it got', async () => {
+    const id = await started('steps', 'ask Bern')
+    await (await fetch(`${served().url}/api/runs/${id}/stream`)).text()
+    expect(done()).toEqual(['one', 'look_up ask Bern'])
+    const answers = [{ id: `${id}/interrupt`, value: 'Yes' }]
+    const { record } = await killedInLast(await idOf(`runs/${id}/answers`, { answers }))
+    expect(record).toMatchObject({ status: 'completed', result: { text: 'Yes. Done.', toolCalls: [] } })
+    expect(done()).toEqual(['one', 'look_up ask Bern', 'last', 'last'])
+  })
+
+  it('fails if the checkpointer died with the process', async () => {
+    const { record } = await killedInLast(await started('steps-forgotten', 'Oslo'))
+    expect(record).toMatchObject({ status: 'failed', error: { code: 'not_resumable' } })
+    expect(done()).toEqual(['one', 'look_up Oslo', 'last'])
   })
 })
 

@@ -38,6 +38,8 @@ export interface Adapter {
   /** Throws `invalid_options` if a required option is missing. */
   check?(options: AdapterOptions): void
   factsOf(agent: unknown): AgentFacts
+  /** Whether a run whose process died can go on with what the framework has kept of it. Default: it cannot. */
+  goesOn?(agent: unknown): boolean
   /**
    * Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. `before` is the state of the
    * waiting run that this one continues, once all its requests are answered.

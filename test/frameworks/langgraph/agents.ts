@@ -1,5 +1,7 @@
+import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { AIMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
 import {
   Annotation,
@@ -10,7 +12,7 @@ import {
   START,
   StateGraph,
 } from '@langchain/langgraph'
-import { createReactAgent } from '@langchain/langgraph/prebuilt'
+import { createReactAgent, ToolNode } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
@@ -96,7 +98,41 @@ const twice = new StateGraph(MessagesAnnotation)
 const unkept = questions.compile({ name: 'unkept' })
 const forgetful = questions.compile({ checkpointer: new MemorySaver(), name: 'forgetful' })
 
+/** What nodes did, one line each, in a file that outlives the process. */
+const did = (what: string) => appendFileSync(join(process.env.STATE_FOLDER ?? '', 'done'), `${what}\n`)
+const look_up = tool(
+  async ({ at }) => {
+    did(`look_up ${at}`)
+    return `found ${at}`
+  },
+  { name: 'look_up', description: 'Looks up', schema: z.object({ at: z.string() }) },
+)
+const steps = new StateGraph(MessagesAnnotation)
+  .addNode('one', ({ messages }) => {
+    did('one')
+    const at = messages.at(-1)?.text ?? ''
+    const tool_calls = [{ type: 'tool_call' as const, id: `call of ${at}`, name: 'look_up', args: { at } }]
+    return { messages: [new AIMessage({ content: 'One. ', tool_calls })] }
+  })
+  .addNode('tools', new ToolNode([look_up]))
+  .addNode('asks', ({ messages }) => {
+    const isAsked = messages.some(({ text }) => text.startsWith('ask'))
+    return { messages: isAsked ? [new AIMessage(`${interrupt('Go on?')}. `)] : [] }
+  })
+  .addNode('last', async () => {
+    did('last')
+    const [file] = [join(process.env.STATE_FOLDER ?? '', 'go')]
+    while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 20))
+    return { messages: [new AIMessage('Done.')] }
+  })
+  .addEdge(START, 'one')
+  .addEdge('one', 'tools')
+  .addEdge('tools', 'asks')
+  .addEdge('asks', 'last')
+
 export const agents = [
+  toAgent(steps.compile({ checkpointer, name: 'steps' })),
+  toAgent(steps.compile({ checkpointer: new MemorySaver(), name: 'steps-forgotten' })),
   toAgent(shopFor('given')),
   toAgent(shopFor('given'), { name: 'keyed-shop', forRun: ({ apiKey }) => apiKey && shopFor(apiKey) }),
   toAgent(questions.compile({ checkpointer, name: 'questions' })),

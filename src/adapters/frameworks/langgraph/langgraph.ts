@@ -8,9 +8,10 @@ import type { RunInput } from '../../../agents/contract.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
-import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from '../fields.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../history.ts'
 import { type Before, lost } from '../waits.ts'
+import { Beginning, type Done, keepsThreads, threadStateOf } from './langgraph-checkpoint.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
@@ -34,26 +35,45 @@ export const langGraph: Adapter = {
       tools: toolsOf(bound),
     }
   },
+  goesOn: keepsThreads,
   async *run(graph, input, context, _, before) {
-    const { runId, signal } = context
+    const { runId, signal, work } = context
     const thread = threadOf(context)
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
-    const isKnown = before !== undefined || thread !== undefined
-    const open = isKnown ? await openInterrupts(graph, configurable) : []
-    const settings = { configurable, streamMode: ['messages', 'updates'], signal }
+    const isKnown = before !== undefined || thread !== undefined || work.isCut
+    const state = isKnown ? await threadStateOf(graph, configurable) : {}
+    const beginning = new Beginning(context)
+    const done = beginning.doneIn(state)
     const items = new LangGraphItems()
-    try {
-      const stream = await callMethod(graph, 'stream', asked(input, context, before, open), settings)
-      for await (const item of itemsOf(stream)) yield* items.read(item)
-    } catch (cause) {
-      if (!lacksCheckpointer(cause)) throw cause
-      throw lost('The graph calls `interrupt` and has no checkpointer', cause)
+    if (done === undefined) await beginning.after(asksThread(before, state) ? lastIn(state) : runId)
+    else yield* beginning.again(done, items)
+    // What a node has done is stored before the next one begins, so that it is not done again.
+    const durability = work.isJournalled && ({ durability: 'sync' } as const)
+    const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
+    if (!done?.hasEnded) {
+      const stream = streamOf(graph, asked(input, context, before, state, done), settings)
+      for await (const item of stream) {
+        for (const event of items.read(item)) {
+          yield event
+          await beginning.told(event)
+        }
+      }
     }
     yield* items.rest()
     const { interrupts, outcome } = items
     return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
   },
+}
+
+/** The items of a graph. Throws `not_resumable` for an interrupt without a checkpointer. */
+async function* streamOf(graph: unknown, asks: object | null, settings: object): AsyncGenerator<unknown> {
+  try {
+    yield* itemsOf(await callMethod(graph, 'stream', asks, settings))
+  } catch (cause) {
+    if (!lacksCheckpointer(cause)) throw cause
+    throw lost('The graph calls `interrupt` and has no checkpointer', cause)
+  }
 }
 
 /** Whether the error means a missing checkpointer. Several nodes that ask at once fail with a list of errors. */
@@ -62,23 +82,40 @@ function lacksCheckpointer(error: unknown): boolean {
   return code === 'MISSING_CHECKPOINTER' || listIn(errors).some(lacksCheckpointer)
 }
 
-/** The input of the graph: a user message, the answers of a run that goes on, or the user's reply where the thread waits. */
+/**
+ * The input of the graph: a user message, the answers of a run that goes on, or the user's reply where the thread waits. Null for a run
+ * that was cut off while the graph was at work.
+ */
 function asked(
   input: RunInput,
   context: RunContext,
   before: Before | undefined,
-  open: readonly unknown[],
-): object {
-  if (before !== undefined) return resume(answersOf(before, open, context))
-  const message = toLangChainMessage(input)
+  state: UnknownFields,
+  done: Done | undefined,
+): object | null {
+  const open = openInterrupts(state)
+  if (before !== undefined) {
+    const isOpen = listIn(before.state.interrupts).some(each => open.includes(toText(each)))
+    return done !== undefined && !isOpen ? null : resume(answersOf(before, open, context))
+  }
+  if (done !== undefined) return null
+  const message = { ...toLangChainMessage(input), id: context.runId }
   if (open.length > 0) return resume(message.content)
   return { messages: [...toLangChainMessages(context.history), message] }
 }
 
-/** The interrupts at which a thread waits, as text. A graph without a checkpointer has no threads. */
-async function openInterrupts(graph: unknown, configurable: object): Promise<readonly unknown[]> {
-  if (!objectIn(fieldsOf(graph).checkpointer) || !hasMethods(graph, 'getState')) return []
-  const { tasks } = fieldsOf(await callMethod(graph, 'getState', { configurable }))
+/** Whether the run answers what its thread waits for. Its input is then no message of the thread. */
+function asksThread(before: Before | undefined, state: UnknownFields): boolean {
+  return before !== undefined || openInterrupts(state).length > 0
+}
+
+/** The id of the last message of a thread. */
+function lastIn({ values }: UnknownFields): string | undefined {
+  return textIn(fieldsOf(listIn(fieldsOf(values).messages).at(-1)).id)
+}
+
+/** The interrupts at which a thread waits, as text. */
+function openInterrupts({ tasks }: UnknownFields): readonly unknown[] {
   return listIn(tasks).flatMap(task => listIn(fieldsOf(task).interrupts).map(toText))
 }
 
