@@ -23,6 +23,7 @@ interface Working {
   readonly err: () => string
   readonly ended: Promise<Ended>
   interrupt(): void
+  kill(): void
 }
 
 const cli = join(root, 'src/command/cli.ts')
@@ -47,6 +48,7 @@ export function begin(args: readonly string[], env: Readonly<Record<string, stri
     err: () => err,
     ended: new Promise(resolve => child.once('close', code => resolve({ code, out, err }))),
     interrupt: () => child.kill('SIGINT'),
+    kill: () => child.kill('SIGKILL'),
   }
 }
 

@@ -8,7 +8,9 @@ import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { begin } from '../contracts/command.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
+import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
+import { turn } from '../support.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 
 const words = new Agent({
@@ -29,6 +31,12 @@ function serviceOn(state: LocalState, runs: RunsOptions) {
     return answer.headers.get('x-run-id') ?? ''
   }
   return { ask, run }
+}
+
+/** A state that is closed at the end of the test. */
+function opened<S extends LocalState>(state: S): S {
+  onTestFinished(async () => void (await state.store.close()))
+  return state
 }
 
 /** Prunes, and gives the lines that the command prints. */
@@ -66,17 +74,62 @@ async function prunes(open: () => LocalState, ...where: string[]): Promise<void>
   expect(events.events.length).toBeLessThan(5)
 }
 
+const RUNS = 40
+
+/** Kills the command among its folds, while others follow the runs. Each stream stays as it was, from any event on. */
+async function killedWhileItFolds(open: () => LocalState, ...where: string[]): Promise<void> {
+  // Where these runs begin, nothing is due.
+  const { run } = serviceOn(open(), { piecesMs: 1 })
+  const ids: string[] = []
+  while (ids.length < RUNS) ids.push(await run())
+  const { ask } = serviceOn(open(), {})
+  const numbersAndPieces = (text: string) =>
+    [...text.matchAll(/^id: (\d+)\n(?:event: .*\n)?data: (.*)$/gm)].map(([, id, data]) => {
+      const { type, text: piece } = JSON.parse(data ?? '')
+      return [Number(id), type, piece]
+    })
+  const streamOf = async (id: string, after = 0) =>
+    numbersAndPieces(await (await ask(`/runs/${id}/stream?after=${after}`)).text())
+  const whole = await streamOf(ids[0]!)
+  expect(whole.length).toBeGreaterThan(500)
+  const isFolded = async (id: string) => (await (await ask(`/runs/${id}/events`)).json()).events.length < 10
+  const folded = async () => (await Promise.all(ids.map(isFolded))).filter(Boolean).length
+
+  const command = begin(['store', 'prune', ...where])
+  let isOver = false
+  const follow = async (first: number) => {
+    for (let at = first; !isOver; at += 2) {
+      const after = (at * 37) % 500
+      // Else nothing but this is done: a file answers within the turn.
+      await turn()
+      expect(await streamOf(ids[at % RUNS]!, after)).toEqual(whole.slice(after))
+    }
+  }
+  const followers = [follow(0), follow(1)]
+  await eventually(async () => expect(await folded()).toBeGreaterThan(0))
+  command.kill()
+  await command.ended
+  isOver = true
+  await Promise.all(followers)
+  const before = await folded()
+  for (const id of ids) expect(await streamOf(id)).toEqual(whole)
+  expect((await pruned(...where))[1]).toMatch(new RegExp(`^${RUNS - before} ended runs folded`))
+  for (const id of ids) expect(await streamOf(id, 250)).toEqual(whole.slice(250))
+}
+
 describe('servable store prune', () => {
+  it('loses nothing if it is killed among its folds, while others follow the runs', async () => {
+    const folder = await newFolder()
+    onTestFinished(() => folder.remove())
+    const path = join(folder.path, 'killed.db')
+    await killedWhileItFolds(() => opened(sqliteState({ path })), '--file', path)
+  })
+
   it('deletes what has expired in a SQLite file, and folds what has ended, or says what it would do', async () => {
     const folder = await newFolder()
     onTestFinished(() => folder.remove())
     const path = join(folder.path, 'a b.db')
-    const open = () => {
-      const state = sqliteState({ path })
-      onTestFinished(() => state.store.close())
-      return state
-    }
-    await prunes(open, '--file', path)
+    await prunes(() => opened(sqliteState({ path })), '--file', path)
   })
 
   it.each([
@@ -96,11 +149,11 @@ needing('postgresql').describe('servable store prune, on PostgreSQL', () => {
   afterAll(() => server?.stop())
 
   it('does the same', async () => {
-    const open = () => {
-      const state = postgresState({ url: server.url })
-      onTestFinished(async () => void (await state.store.close()))
-      return state
-    }
-    await prunes(open, '--url', server.url)
+    await prunes(() => opened(postgresState({ url: server.url })), '--url', server.url)
+  })
+
+  it('loses nothing if it is killed among its folds', async () => {
+    const url = await server.database()
+    await killedWhileItFolds(() => opened(postgresState({ url })), '--url', url)
   })
 })
