@@ -116,7 +116,7 @@ function askOver({ state }: Kept, store: 'all' | 'asked' = 'all'): Ask {
         tools: [tool],
         maxSteps: ROUNDS + 1,
       }),
-      echo: new Agent({ ...named('echo'), run: input => input }),
+      echo: new Agent({ ...named('echo'), run: input => String(input) }),
     },
     workflows: { steps: new Workflow({ ...named('steps'), steps: workflow }) },
     middleware: [
