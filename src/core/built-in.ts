@@ -12,6 +12,7 @@ import type { UploadReader } from '../http/limits/upload.ts'
 import type { AnswerRun, RunAgain } from '../http/runs/go-on.ts'
 import type { StartParts, StartRun } from '../http/runs/start-run.ts'
 import type { KeyReader } from '../http/security/key-headers.ts'
+import type { Identify } from '../http/security/local.ts'
 import type { Admit } from '../runs/admit.ts'
 import type { FileStorage } from '../runs/files.ts'
 import type { InputFilter } from '../runs/input-filter.ts'
@@ -169,6 +170,8 @@ export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'>
   readonly again: RunAgain
   /** Returns why requests cannot have stored runs, or undefined if they can. */
   readonly whyUnstored: StartParts['whyUnstored']
+  /** A development server sets here who its visitors are, unless other machines reach a server of the handler. */
+  readonly locals: { identify?: Identify | undefined; isExposed?: boolean }
   /** Throws `unsupported_operation` if requests share no state. */
   checkShared(whatNeeds: string): (request: RequestState) => void
   /** Logs once that a limit goes by the client's address while addresses are unknown. */

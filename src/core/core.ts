@@ -117,6 +117,7 @@ export function createCore(options: CoreOptions): Core {
     sockets: new Set(),
     mounted,
     whyUnstored,
+    locals: {},
     checkShared: whatNeeds => refusing(sharedCheck(settings, whatNeeds)),
     onNoAddress: createNoAddress(log, effects),
   }

@@ -102,6 +102,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     middleware: middlewareOf(core),
     cors: core.cors,
     publicUrl: settings.publicUrl,
+    locals: core.locals,
     fallback: settings.fallback,
     production: settings.production,
     // With middleware, which may authenticate, hosts are not checked in production: a page under another host name has no

@@ -30,6 +30,7 @@ import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
 import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
+import type { Identify } from './security/local.ts'
 
 /** The options of dispatching. */
 export interface DispatchOptions extends RequestTools, HostOptions {
@@ -39,6 +40,8 @@ export interface DispatchOptions extends RequestTools, HostOptions {
   readonly cors: Cors | undefined
   /** The address under which clients reach the service, if it is not the request's. */
   readonly publicUrl: string | undefined
+  /** Identifies who sends a request, before the middleware. It may be set and taken away. */
+  readonly locals: { readonly identify?: Identify | undefined }
   /** Answers requests that match nothing. Its responses are passed on unchanged. */
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
@@ -63,6 +66,7 @@ export function createDispatch(
         throw new ServableError('invalid_header', '`Host` must be a host, with an optional port')
       state.match = find(request.method, pathnameOf(request.url))
       checkHost(request, state, options)
+      state.identity = options.locals.identify?.(request, state)
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }

@@ -3,7 +3,8 @@
 import { ServableError } from '../base/errors.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
-import { logStarted, useReadableLog } from './started.ts'
+import { LOOPBACK_NAME } from '../web/ip-address.ts'
+import { identifyLocals, logStarted, useReadableLog } from './started.ts'
 
 /** Something to serve: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
@@ -57,9 +58,9 @@ function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
   return { port: options.port ?? 3000, hostname: options.hostname ?? '127.0.0.1' }
 }
 
-/** The address of a server, with IPv6 in brackets (RFC 3986, section 3.2.2). */
-function urlOf(hostname: string, port: number): string {
-  return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
+/** The host in the address of a server, with IPv6 in brackets (RFC 3986, section 3.2.2). */
+function hostnameOf(hostname: string): string {
+  return hostname.includes(':') ? `[${hostname}]` : hostname
 }
 
 /** What a runtime gives once it listens: the port, and the steps of closing. */
@@ -87,12 +88,13 @@ export async function serveOn(
   checkHandler(handler, 'serve', SERVE_EXAMPLE)
   const address = resolveAddress(options)
   useReadableLog(handler)
+  identifyLocals(handler, LOOPBACK_NAME.test(hostnameOf(address.hostname)))
   const end = await beginLife(handler)
   try {
     const pending = createPending()
     const listening = await listen(handler, address, pending.add)
     const { port } = listening
-    const url = urlOf(address.hostname, port)
+    const url = `http://${hostnameOf(address.hostname)}:${port}`
     logStarted(handler, url)
     return {
       url,

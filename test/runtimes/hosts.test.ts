@@ -92,6 +92,28 @@ async function expectKnownHosts({ url }: Server, parts = PARTS): Promise<void> {
   }
 }
 
+/** Whether the service takes who asks for an administrator: only they see its versions. */
+async function isAdministrator(url: string, headers: Headers): Promise<boolean> {
+  const { status } = await ask(url, '/api/health?versions', headers)
+  expect([200, 403]).toContain(status)
+  return status === 200
+}
+
+/** What strangers send through a proxy, from a page, or under a name that leads here. */
+const STRANGERS = (host: string): readonly Headers[] => [
+  { host: 'evil.example' },
+  { host: 'tunnel.example' },
+  { host: '192.168.1.7' },
+  { host, origin: 'https://evil.example' },
+  { host, 'sec-fetch-site': 'cross-site' },
+  { host, 'sec-fetch-site': 'same-site', origin: 'http://localhost:1' },
+  { host, origin: 'null' },
+  { host, forwarded: 'for=127.0.0.1' },
+  { host, 'x-forwarded-for': '127.0.0.1' },
+  { host, 'x-forwarded-host': host },
+  { host, via: '1.1 proxy' },
+]
+
 const SERVERS = {
   Node: (env: Record<string, string>) => startNode(entry('node'), { env }),
   Bun: (env: Record<string, string>) => startBun(entry('bun'), { env }),
@@ -124,8 +146,18 @@ describe.each(Object.entries(SERVERS))('%s', ELSEWHERE, (_, begin) => {
       expect(await keys(headers)).toBe(403)
   })
 
-  it('in production does the same without authentication', async () => {
+  it('in development knows whoever is surely on this machine as an administrator', async () => {
+    const { url } = await running(begin(development))
+    const { host } = new URL(url)
+    const isLocal = (headers: Headers) => isAdministrator(url, headers)
+    expect(await isLocal({ host })).toBe(true)
+    expect(await isLocal({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })).toBe(true)
+    for (const headers of STRANGERS(host)) expect(await isLocal(headers), JSON.stringify(headers)).toBe(false)
+  })
+
+  it('in production does the same without authentication, and knows nobody', async () => {
     const { url } = await running(begin({ NODE_ENV: 'production' }))
+    expect(await isAdministrator(url, { host: new URL(url).host })).toBe(false)
     const statusAt = async (host: string) => (await ask(url, '/api/health', { host })).status
     for (const host of [...KNOWN, ...ALSO]) expect(await statusAt(host)).toBe(200)
     for (const host of UNKNOWN) expect(await statusAt(host)).toBe(403)
@@ -143,6 +175,7 @@ it.each([
     const { status, body } = await ask(url, '/api/keys', { host: new URL(url).host })
     expect(status).toBe(403)
     expect(JSON.parse(body).detail).toMatch(/unknown.*`servable\/node`.*`authenticate`/)
+    expect(await isAdministrator(url, { host: new URL(url).host })).toBe(false)
     expect((await ask(url, '/api/health', { host: 'test' })).status).toBe(200)
   },
 )
@@ -190,6 +223,7 @@ describe('wrangler dev', ELSEWHERE, () => {
       const { status, body } = await ask(url, '/api/keys', { host, ...headers })
       expect(status).toBe(403)
       expect(JSON.parse(body).detail).toContain("`trustProxy: 'cf-connecting-ip'`")
+      expect(await isAdministrator(url, { host, ...headers })).toBe(false)
     }
     const { status } = await ask(url, '/api/keys', { host, 'cf-connecting-ip': '127.0.0.1' }, 'POST')
     expect(status).toBe(403)
@@ -216,5 +250,8 @@ describe('wrangler dev', ELSEWHERE, () => {
     expect(await statusOf({ 'cf-connecting-ip': '192.168.1.7' })).toBe(403)
     expect(await statusOf({ 'x-forwarded-for': '127.0.0.1' })).toBe(403)
     expect(await statusOf({ host: 'evil.example' })).toBe(403)
+    expect(await isAdministrator(url, { host })).toBe(true)
+    for (const headers of [...STRANGERS(host), { host, 'cf-connecting-ip': '192.168.1.7' }])
+      expect(await isAdministrator(url, headers), JSON.stringify(headers)).toBe(false)
   })
 })

@@ -16,6 +16,7 @@ import type { Identity } from '../../http/platform.ts'
 import { joinPath } from '../../http/router.ts'
 import { isNavigation } from '../../http/security/cross-site.ts'
 import { type Authenticate, gate } from '../../http/security/gate.ts'
+import { LOCAL } from '../../http/security/local.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
 import { VERSION } from '../../http/version.ts'
@@ -124,6 +125,8 @@ export interface ConsoleConfig {
   readonly production: boolean
   /** The user. Null if unknown. */
   readonly identity: { readonly id: string; readonly scopes: readonly string[] } | null
+  /** Whether the user is whoever is on the machine of this development server. */
+  readonly isLocal: boolean
   /** The prefix of the service's own routes. A proxy may change it. */
   readonly prefix: string
   /** The names of all plugins. */
@@ -150,6 +153,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     version: VERSION,
     production,
     identity: identity ? { id: identity.id, scopes: identity.scopes ?? [] } : null,
+    isLocal: identity === LOCAL,
     prefix,
     plugins: mounted.map(({ name }) => name),
     links: Object.assign({}, ...mounted.map(({ links }) => links)),

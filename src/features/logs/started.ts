@@ -45,10 +45,11 @@ function servedBy({ catalog }: Core): string[] {
 }
 
 /** Who may call. */
-function accessOf({ settings: { middleware } }: Core): string {
+function accessOf({ settings: { middleware }, locals }: Core): string {
   const names = middleware.flatMap(each => credentialOf(each)?.name ?? [])
   if (names.length > 0) return `whoever has a credential (${names.join(', ')})`
-  return middleware.length > 0 ? 'whoever your middleware lets in' : 'everyone'
+  const others = middleware.length > 0 ? 'whoever your middleware lets in' : 'everyone'
+  return locals.identify ? `${others}. Whoever is on this machine is \`local\`, an administrator` : others
 }
 
 /** Where state is stored. */

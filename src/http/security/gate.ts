@@ -64,11 +64,18 @@ function gateOf(
 const PASSED_ON =
   /^(via|cdn-loop|cf-ray|(x-)?forwarded(-.*)?|x-(original|envoy|arr)-.*|[\w-]+-((client|socket)?ip(v\d)?|addr|address|host|for))$/
 
-/**
- * Throws `forbidden` unless three things hold. The request comes from this machine, which no header can prove. Its host name is a
- * loopback name, because another name may be resolved to this machine. No page of another origin sent it.
- */
+/** Throws `forbidden` unless the request is from this machine. */
 function checkOwnMachine(request: Request, context: Context, refusal: string): void {
+  if (isOwnMachine(request, context)) return
+  const { peer, unproven } = connectionOf(context)
+  throw new ServableError('forbidden', peer ? refusal : `${refusal}. ${howToKnow(unproven?.header)}`)
+}
+
+/**
+ * Whether three things hold. The request comes from this machine, which no header can prove. Its host name is a loopback name, because
+ * another name may be resolved to this machine. No page of another origin sent it. An unknown address is no proof.
+ */
+export function isOwnMachine(request: Request, context: Context): boolean {
   const { peer, unproven } = connectionOf(context)
   // An address that `trustProxy` believes counts if it is the runtime's own header, since the runtime has nothing better.
   const addresses = [peer || (unproven?.header && context.ip), context.ip]
@@ -78,8 +85,7 @@ function checkOwnMachine(request: Request, context: Context, refusal: string): v
   const isPassedOn = [...request.headers.keys()].some(
     name => name !== unproven?.header && PASSED_ON.test(name),
   )
-  if (isHere && !isPassedOn && !isCrossSite(request, undefined)) return
-  throw new ServableError('forbidden', peer ? refusal : `${refusal}. ${howToKnow(unproven?.header)}`)
+  return isHere && !isPassedOn && !isCrossSite(request, undefined)
 }
 
 /** What to do if the address is unknown. `header` is the one in which a development server passes an address. */

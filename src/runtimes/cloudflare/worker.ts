@@ -9,7 +9,7 @@ import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } f
 import { addressIn } from '../../web/ip-address.ts'
 import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
-import { logStarted, useReadableLog } from '../started.ts'
+import { identifyLocals, logStarted, useReadableLog } from '../started.ts'
 
 /**
  * The part of Workers' `ExecutionContext` that is used. It is restated here, so that the declarations need no types package
@@ -57,7 +57,11 @@ export function worker(handler: Fetch): WorkerFetch {
 /** Called for the first request of an isolate. */
 function begin(handler: Fetch): void {
   // Bundlers replace this expression. So a Worker in production does not contain the readable log.
-  if (typeof process !== 'undefined' && process.env.NODE_ENV === 'development') useReadableLog(handler)
+  if (typeof process !== 'undefined' && process.env.NODE_ENV === 'development') {
+    useReadableLog(handler)
+    // Nobody knows where `wrangler dev` listens. Visitors are known only where `trustProxy` says that nobody else can connect.
+    identifyLocals(handler, true)
+  }
   logStarted(handler)
 }
 
