@@ -50,6 +50,7 @@ export {
 } from './agents/registry.ts'
 export type {
   Answer,
+  AnsweredBy,
   Artifact,
   ArtifactEvent,
   ClientTool,
@@ -178,7 +179,7 @@ export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
 export type { DisconnectPolicy } from './runs/stored/host.ts'
 export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
-export type { RunRecord, RunStatus } from './runs/stored/record.ts'
+export type { AnsweredRequest, RunRecord, RunStatus } from './runs/stored/record.ts'
 export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'
 export type { LocalParts, Retention } from './stores/state.ts'
 export type { TrustProxy } from './web/client-address.ts'

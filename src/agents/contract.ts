@@ -30,6 +30,7 @@ import type { WorkState } from './work/work.ts'
 
 export type {
   Answer,
+  AnsweredBy,
   Artifact,
   ArtifactEvent,
   ClientTool,

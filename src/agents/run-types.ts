@@ -85,8 +85,23 @@ export interface InputRequest {
   readonly digest: string
 }
 
+/** Who gave an answer, when, and how it came. */
+export interface AnsweredBy {
+  /** The id of the identity; absent without one. */
+  readonly id?: string | undefined
+  /** ISO 8601, in UTC. */
+  readonly at: string
+  /** As `transport` of a run's record: `http`, `sse`, `socket`, `a2a`, or the name of another part. */
+  readonly over: string
+}
+
 /** An answer to an {@link InputRequest}, by its kind. `digest` repeats the request's. */
-export type Answer = { readonly id: string; readonly digest?: string | undefined } & (
+export type Answer = {
+  readonly id: string
+  readonly digest?: string | undefined
+  /** The service sets it. What a client sends here does not count. */
+  readonly answeredBy?: AnsweredBy | undefined
+} & (
   | {
       readonly decision: 'approve' | 'deny'
       /** Why. The model gets it. */

@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../base/errors.ts'
-import type { RunCaller, TraceparentOf } from './run-types.ts'
+import type { AnsweredBy, RunCaller, TraceparentOf } from './run-types.ts'
 
 /** The run that calls a tool, as the tool sees it. */
 export interface ToolContext extends RunCaller {
@@ -18,12 +18,14 @@ export interface ToolContext extends RunCaller {
   readonly idempotencyKey: string
   /** How many times this call of this run has begun, from 1. It is more if the process died in the middle of the call. */
   readonly attempt: number
+  /** Who approved the call. Absent for one that needed no approval, and over a framework that asks by itself. */
+  readonly approval?: AnsweredBy | undefined
   /** Fires when the run ends early. */
   readonly signal: AbortSignal
 }
 
 /** The facts of a single call. */
-export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'attempt' | 'signal'>
+export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'attempt' | 'approval' | 'signal'>
 
 /** The facts of the run that makes a call. */
 export interface CallingRun extends RunCaller {

@@ -5,7 +5,7 @@
  */
 
 import type { ToolResultPart } from 'ai'
-import type { Answer, InputRequest, RunEvent } from '../../agents/contract.ts'
+import type { Answer, AnsweredBy, InputRequest, RunEvent } from '../../agents/contract.ts'
 import { isAnswered, requestOf } from '../../agents/input-request.ts'
 import { fitOf } from '../../agents/misfit.ts'
 import { CUT_OFF, cutOff, onRepeatOf } from '../../agents/tool.ts'
@@ -116,6 +116,7 @@ interface Approved extends WaitingCall {
   readonly how: 'approved'
   readonly own: OwnTool
   readonly args: unknown
+  readonly by?: AnsweredBy | undefined
 }
 
 /** An answer that fits its request: a result for the model, or a tool to call. */
@@ -144,12 +145,13 @@ async function take({ call, request }: WaitingCall, { tools }: CallParts, run: R
   if (own === undefined || own.tool.name !== request.toolName) {
     throw toolGone(request.toolName ?? call.toolName)
   }
-  if (editedArgs === undefined) return { call, request, how: 'approved', own, args: call.input }
+  const approved = { call, request, how: 'approved', own, by: answer.answeredBy } as const
+  if (editedArgs === undefined) return { ...approved, args: call.input }
   if (own.tool.editable !== true) {
     throw new ServableError('invalid_input', `The arguments of \`${own.tool.name}\` cannot be edited`)
   }
   const fit = await fitOf(editedArgs, own.tool.parameters)
-  if ('value' in fit) return { call, request, how: 'approved', own, args: editedArgs }
+  if ('value' in fit) return { ...approved, args: editedArgs }
   const again = await requestOf({ ...request, id: idIn(run, request), message: fit.misfit })
   return { call, how: 'unfit', request: again }
 }
@@ -173,10 +175,10 @@ async function* carryOn(
 }
 
 /** Carries out an approved call. One that was cut off is done again, or fails. */
-async function endOf({ own, args }: Approved, doing: AnsweredCall, parts: CallParts): Promise<ToolEnd> {
+async function endOf({ own, args, by }: Approved, doing: AnsweredCall, parts: CallParts): Promise<ToolEnd> {
   if (doing.isCutOff && onRepeatOf(own.tool) === 'fail') return { thrown: cutOff(own.tool.name) }
   if (parts.rounds.isKept) await parts.rounds.begun([doing])
-  return carryOut(own, doing, parts, args)
+  return carryOut(own, { ...doing, approval: by }, parts, args)
 }
 
 function unfit(id: string): ServableError {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { RunEvent } from '../../agents/contract.ts'
+import type { AnsweredBy, RunEvent } from '../../agents/contract.ts'
 import type { CallFacts } from '../../agents/tool.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import type { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
@@ -23,6 +23,8 @@ export interface PlannedCall {
   /** As in `ToolContext`. */
   readonly idempotencyKey: string
   readonly attempt: number
+  /** Who approved it. */
+  readonly approval?: AnsweredBy | undefined
 }
 
 /**
@@ -113,6 +115,10 @@ export function passOver(call: OpenCall, parts: AiParts): void {
 }
 
 /** The facts of a call for its tool. */
-export function factsOf({ call, idempotencyKey, attempt }: PlannedCall, signal: AbortSignal): CallFacts {
-  return { toolCallId: call.toolCallId, idempotencyKey, attempt, signal }
+export function factsOf(
+  { call, idempotencyKey, attempt, approval }: PlannedCall,
+  signal: AbortSignal,
+): CallFacts {
+  const facts = { toolCallId: call.toolCallId, idempotencyKey, attempt, signal }
+  return approval === undefined ? facts : { ...facts, approval }
 }

@@ -63,7 +63,9 @@ async function* doCall<Args, Result>(
   yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
   // Read the context only now: the tracer has seen the start of the call.
   const attempt = begun.times + 1
-  const context = toolContextOf(run, { toolCallId, idempotencyKey, attempt, signal: run.signal }, tool.name)
+  const approval = answered?.answer.answeredBy
+  const facts = { toolCallId, idempotencyKey, attempt, signal: run.signal, ...(approval && { approval }) }
+  const context = toolContextOf(run, facts, tool.name)
   let result: Result
   try {
     const call = { run, path, toolCallId, begun, decision }

@@ -161,7 +161,10 @@ export class ApprovalService implements Approvals {
     const isOther = (await this.admit?.(asking, answers, asker, missingRun)) ?? !isOwner(asking, asker)
     // Without `authorize` only the owner answers. Callers with a restricted permit answer only for themselves.
     if (isOther && (this.admit === undefined || by.only !== undefined)) throw missingRun()
-    await this.tasks?.answer(asking, isOther ? { ...given, options: {}, by: { isOther } } : given)
+    await this.tasks?.answer(
+      asking,
+      isOther ? { ...given, options: {}, by: { isOther, who: by.who } } : given,
+    )
     return this.decided(asking, answers, await this.tasks?.asking(id, asker), asker)
   }
 

@@ -13,11 +13,12 @@ import type { StartRequest } from '../../runs/stored/host.ts'
 import { partitionOf, type RunRecord } from '../../runs/stored/record.ts'
 import type { WaitingRuns } from '../../runs/waiting/approvals.ts'
 import type { DecidedRun } from '../../runs/waiting/asking.ts'
-import { type AnsweredBy, keyRequired, type NextRun, requestOptionsOf } from '../../runs/waiting/waiting.ts'
+import { type Answering, keyRequired, type NextRun, requestOptionsOf } from '../../runs/waiting/waiting.ts'
 import type { Catalog } from '../catalog.ts'
 import { createStoredClientOf } from '../security/client-of.ts'
 import {
   type Asker,
+  answererOf,
   runOptionsOf,
   StartedRun,
   type StartParts,
@@ -149,7 +150,8 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
       if (!isServableError(error) || error.code !== 'run_not_found') throw error
       const { id, answers, apiKey } = asked
       const options = runOptionsOf({ apiKey }, asker)
-      const given = { answers, options, secrets: asker.secrets(), by: { hasKey: hasKeys(options), only } }
+      const by = { hasKey: hasKeys(options), only, who: answererOf(asker) }
+      const given = { answers, options, secrets: asker.secrets(), by }
       const record = await runs.approvals?.answerTask(id, given, asker)
       if (record === undefined) throw error
       return { record }
@@ -157,11 +159,18 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
   }
 }
 
-/** Wraps the host, so that answers are filtered first, and the next run is admitted before the last answer. */
-function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
+/** Wraps the host, so that it knows who answers, answers are filtered first, and the next run is admitted before the last answer. */
+function screened(parts: GoOnParts, asker: Asker): WaitingRuns {
+  const { owner, signal } = asker
   const { host, runs } = parts
   const { inputFilter, admit } = runs
-  if (inputFilter === undefined && admit === undefined) return host
+  const who = answererOf(asker)
+  if (inputFilter === undefined && admit === undefined) {
+    return {
+      asking: id => host.asking(id),
+      answer: (id, viewer, answers, next, by) => host.answer(id, viewer, answers, next, { ...by, who }),
+    }
+  }
   return {
     asking: id => host.asking(id),
     async answer(id, viewer, given, next, by) {
@@ -170,7 +179,7 @@ function screened(parts: GoOnParts, { owner, signal }: Asker): WaitingRuns {
       const source = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
       const { answers = given } = (await inputFilter?.({ answers: given }, source)) ?? {}
       if (isLast(answers, record)) await checkAdmitted(id, viewer, by, parts)
-      return host.answer(id, viewer, answers, next, by)
+      return host.answer(id, viewer, answers, next, { ...by, who })
     },
   }
 }
@@ -187,7 +196,7 @@ function isLast(answers: readonly Answer[], { requests = [] }: RunRecord): boole
 async function checkAdmitted(
   id: string,
   viewer: string | null,
-  { isOther }: AnsweredBy,
+  { isOther }: Answering,
   { host, runs: { admit }, catalogOf }: GoOnParts,
 ): Promise<void> {
   if (admit === undefined) return

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { RunEvent, RunInput, RunOptions, RunResult } from '../../agents/contract.ts'
+import type { AnsweredBy, RunEvent, RunInput, RunOptions, RunResult } from '../../agents/contract.ts'
 import { errorOf } from '../../agents/event.ts'
 import { asLogged, ServableError } from '../../base/errors.ts'
 import { admitted } from '../../runs/admit.ts'
@@ -205,6 +205,11 @@ export function transportOf(
   { runs: { measure } }: Pick<StartParts, 'runs'>,
 ): string | undefined {
   return measure ? transport : undefined
+}
+
+/** Who answers requests of a run. */
+export function answererOf({ owner, transport }: Asker): AnsweredBy {
+  return { ...(owner !== null && { id: owner }), at: new Date().toISOString(), over: transport }
 }
 
 async function startStored(

@@ -7,7 +7,7 @@
 import { hasKeys } from '../../agents/redacted.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { RequestState } from '../../http/context.ts'
-import { type Asker, runOptionsOf } from '../../http/runs/start-run.ts'
+import { type Asker, answererOf, runOptionsOf } from '../../http/runs/start-run.ts'
 import { createStoredClientOf, type StoredClientOf } from '../../http/security/client-of.ts'
 import { checkPermit, type Permit } from '../../runs/permit.ts'
 import type { Target } from '../../runs/target.ts'
@@ -235,7 +235,7 @@ async function deliver(
     client: await options.storedClientOf(asker),
     mayWait,
     options: { ...runOptions, metadata },
-    by: { hasKey: hasKeys(runOptions), only },
+    by: { hasKey: hasKeys(runOptions), only, who: answererOf(asker) },
     secrets: asker.secrets(),
     pushConfig: configuration.pushConfig,
   }
@@ -266,7 +266,7 @@ async function decide(
   const { messageId } = message
   // Only their answers reach the agent and the owner, and no other text of theirs.
   const decision = messageOf(answers, messageId)
-  const by = { isOther: true }
+  const by = { isOther: true, who: answererOf(asker) }
   const owned = { owner, tenant }
   await host.deliver({
     taskId,

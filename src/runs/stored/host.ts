@@ -26,7 +26,7 @@ import type { RunSettings } from '../run-settings.ts'
 import type { Target } from '../target.ts'
 import type { Approvals } from '../waiting/approvals.ts'
 import type { Asking } from '../waiting/asking.ts'
-import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from '../waiting/waiting.ts'
+import type { AnsweredRun, Answering, Continued, NextRun, WaitingRun } from '../waiting/waiting.ts'
 import type { StoredRequest } from './journal.ts'
 import type { EventQuery, LogPage } from './log-page.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary, RunWebhook } from './record.ts'
@@ -215,7 +215,7 @@ export interface RunHost {
     viewer: Viewer,
     answers: readonly Answer[],
     next: string,
-    by?: AnsweredBy,
+    by?: Answering,
   ): Promise<AnsweredRun>
   /**
    * Lets an interrupted run go on as another one, whose id is chosen once. Throws `not_resumable`, and `key_required` if the run

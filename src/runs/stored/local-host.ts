@@ -17,8 +17,8 @@ import type { Asking } from '../waiting/asking.ts'
 import { answerRun, giveUpRun, resumeRun } from '../waiting/continuing.ts'
 import { checkEdits } from '../waiting/edits.ts'
 import {
-  type AnsweredBy,
   type AnsweredRun,
+  type Answering,
   recordIn,
   storedRequestOf,
   tooManyWaiting,
@@ -264,7 +264,7 @@ class LocalHost implements RunHost {
     viewer: Viewer,
     answers: readonly Answer[],
     next: string,
-    by: AnsweredBy = {},
+    by: Answering = {},
   ): Promise<AnsweredRun> {
     if (by.change === undefined) {
       await this.#work.begun(id)

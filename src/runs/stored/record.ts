@@ -5,6 +5,7 @@
  */
 
 import type {
+  AnsweredBy,
   ErrorEvent,
   FinishEvent,
   FinishReason,
@@ -30,6 +31,13 @@ export const RUN_STATUSES: readonly RunStatus[] = [
   'cancelled',
 ]
 
+/** An answered request of a run. */
+export interface AnsweredRequest extends Pick<InputRequest, 'id' | 'kind' | 'toolName'> {
+  /** Of an approval. */
+  readonly decision?: 'approve' | 'deny' | undefined
+  readonly answeredBy: AnsweredBy
+}
+
 /**
  * A stored run, as clients read it. It never holds a provider key. Its numbers are set with `runs.measure`, once the run has
  * ended.
@@ -54,6 +62,8 @@ export interface RunRecord extends RunNumbers {
   readonly input?: RunInput | undefined
   /** The requests that the run still waits for. Absent once all are answered. */
   readonly requests?: readonly InputRequest[] | undefined
+  /** Who answered which of its requests, and when. What was said is not in it. */
+  readonly answered?: readonly AnsweredRequest[] | undefined
   /** Whether it waits for answers. Absent once all are given, and once an approval has expired. */
   readonly waiting?: true | undefined
   /** The run whose requests were answered for this one. */
@@ -77,7 +87,7 @@ export interface RunRecord extends RunNumbers {
 }
 
 /** A record as lists show it. */
-export type RunSummary = Omit<RunRecord, 'result' | 'requests' | 'input'>
+export type RunSummary = Omit<RunRecord, 'result' | 'requests' | 'answered' | 'input'>
 
 /** A record as administrators find it. */
 export interface FoundRun extends RunSummary {

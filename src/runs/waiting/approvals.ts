@@ -10,7 +10,7 @@ import type { Reader, Store, Transaction } from '../../stores/store.ts'
 import type { RunNotices } from '../notices.ts'
 import type { RetentionOf } from '../stored/retention-of.ts'
 import type { Approver, Asking, DecidedRun } from './asking.ts'
-import type { AnsweredBy, AnsweredRun, Notes, Waiting } from './waiting.ts'
+import type { AnsweredRun, Answering, Notes, Waiting } from './waiting.ts'
 
 /** Gives access to waiting runs. */
 export interface WaitingRuns {
@@ -20,7 +20,7 @@ export interface WaitingRuns {
     viewer: string | null,
     answers: readonly Answer[],
     next: string,
-    by: AnsweredBy,
+    by: Answering,
   ): Promise<AnsweredRun>
 }
 
@@ -39,7 +39,7 @@ export interface GivenToTask {
   readonly answers: readonly Answer[]
   readonly options: RunOptions
   readonly secrets: readonly string[]
-  readonly by: AnsweredBy
+  readonly by: Answering
 }
 
 /** The part of the plugin that a handler uses. */

@@ -13,8 +13,8 @@ import { requestIn, withoutParts, workIn, writeRequest } from '../stored/journal
 import { ended, RUNS, type RunRecord, type RunSummary, type StoredRun, toDocument } from '../stored/record.ts'
 import { type RunRetention, runKeepMsOf } from '../stored/retention.ts'
 import {
-  type AnsweredBy,
   type AnsweredRun,
+  type Answering,
   answered,
   continuedBy,
   keyRequired,
@@ -29,7 +29,7 @@ import {
 export interface GivenAnswers {
   readonly answers: readonly Answer[]
   readonly next: string
-  readonly by: AnsweredBy
+  readonly by: Answering
 }
 
 /** Stores answers, as documented at `RunHost.answer`. */
@@ -101,7 +101,7 @@ export function giveUpRun(
 }
 
 /** Returns what a run waits for. Throws `run_ended`, and `approval_expired`. */
-function waitingFor(tx: Reader, { record }: StoredRun, by: AnsweredBy, { settings }: RunRetention): Waiting {
+function waitingFor(tx: Reader, { record }: StoredRun, by: Answering, { settings }: RunRetention): Waiting {
   const waiting = record.status === 'cancelled' ? undefined : waitingIn(tx, record.id)
   if (waiting !== undefined && by.change === undefined) settings.approvals?.check(waiting, tx.now)
   if (waiting !== undefined && record.status !== 'failed') return waiting

@@ -6,6 +6,7 @@
 
 import type {
   Answer,
+  AnsweredBy,
   FinishEvent,
   InputRequest,
   RunInput,
@@ -21,7 +22,13 @@ import { misfit } from '../../base/validation.ts'
 import type { Eviction, Reader, Transaction } from '../../stores/store.ts'
 import { checkPermit } from '../permit.ts'
 import { foldedResult } from '../stored/folding.ts'
-import { RESULTS, type RunRecord, type RunWebhook, type StoredRun } from '../stored/record.ts'
+import {
+  type AnsweredRequest,
+  RESULTS,
+  type RunRecord,
+  type RunWebhook,
+  type StoredRun,
+} from '../stored/record.ts'
 import type { Target } from '../target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
@@ -62,7 +69,9 @@ export interface Waiting {
 }
 
 /** The facts about the caller that answers. */
-export interface AnsweredBy {
+export interface Answering {
+  /** Who it is; undefined for the service itself. */
+  readonly who?: AnsweredBy | undefined
   /** Whether it is somebody other than the owner, or nobody. */
   readonly isOther?: boolean | undefined
   /** The only targets that the caller may let go on, as `agent:NAME`. Default: all. */
@@ -179,7 +188,26 @@ export function recordIn(tx: Reader, { record }: StoredRun): RunRecord {
   const result = tx.get<RunResult>(RESULTS, id)?.value ?? (record.finishReason && foldedResult(tx, id))
   const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
   const requests = waiting === undefined ? [] : openOf(waiting)
-  return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
+  const answered = waiting === undefined ? [] : answeredIn(waiting)
+  return {
+    ...record,
+    ...(result && { result }),
+    ...(requests.length > 0 && { requests }),
+    ...(answered.length > 0 && { answered }),
+  }
+}
+
+/** Who answered which requests, without what was said. */
+function answeredIn({ requests, answers }: Waiting): AnsweredRequest[] {
+  const byId = new Map(requests.map(request => [request.id, request]))
+  return answers.flatMap(answer => {
+    const request = byId.get(answer.id)
+    if (request === undefined || answer.answeredBy === undefined) return []
+    const { id, kind, toolName } = request
+    const { answeredBy } = answer
+    const decision = 'decision' in answer ? { decision: answer.decision } : {}
+    return [{ id, kind, ...(toolName !== undefined && { toolName }), ...decision, answeredBy }]
+  })
 }
 
 /** The requests without an answer. */
@@ -203,7 +231,7 @@ export function answered(
   waiting: Waiting,
   answers: readonly Answer[],
   next: string,
-  by: AnsweredBy = {},
+  by: Answering = {},
 ): Waiting {
   checkPermit(by.only, waiting.target)
   const kept = new Map(waiting.answers.map(answer => [answer.id, answer]))
@@ -215,10 +243,11 @@ export function answered(
     }
     checkFit(request, answer, `answers[${index}]`)
     const before = kept.get(answer.id)
-    if (before !== undefined && !isSame(before, answer)) {
+    if (before === undefined) {
+      kept.set(answer.id, { ...answer, answeredBy: by.who })
+    } else if (!isSame(before, answer)) {
       throw new ServableError('already_answered', `\`answers[${index}]\`: the request was answered before`)
     }
-    kept.set(answer.id, answer)
   })
   const after = { ...waiting, answers: [...kept.values()] }
   if (openOf(after).length > 0) return after
@@ -244,9 +273,10 @@ export function continuedBy({ requests, answers, work, options }: Waiting, from:
   return { from, answers, traceparent, work: { ...work, first, answered: [...work.answered, ...answered] } }
 }
 
-/** Whether two answers are equal. Digests are ignored. */
-function isSame({ digest: _, ...one }: Answer, { digest: __, ...other }: Answer): boolean {
-  return canonicalJson(one) === canonicalJson(other)
+/** Whether two answers are equal, whoever gave them. Digests are ignored. */
+function isSame(one: Answer, other: Answer): boolean {
+  const saidIn = ({ digest: _, answeredBy: __, ...said }: Answer) => canonicalJson(said)
+  return saidIn(one) === saidIn(other)
 }
 
 /** The member of an answer that each kind of request needs. */

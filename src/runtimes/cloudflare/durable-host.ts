@@ -35,7 +35,7 @@ import {
 } from '../../runs/stored/record.ts'
 import { keepMsOf } from '../../runs/stored/retention.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
-import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting/waiting.ts'
+import type { AnsweredRun, Answering, WaitingRun } from '../../runs/waiting/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { addressOfKey, RUN_INDEX, RUN_SERVICE, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-object.ts'
@@ -118,7 +118,7 @@ class DurableHost implements RunHost {
     viewer: Viewer,
     answers: readonly Answer[],
     next: string,
-    by?: AnsweredBy,
+    by?: Answering,
   ): Promise<AnsweredRun> {
     return this.#run(id).answer(viewer, answers, next, by)
   }

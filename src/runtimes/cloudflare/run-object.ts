@@ -43,8 +43,8 @@ import { forgetRun } from '../../runs/stored/retention.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
 import {
-  type AnsweredBy,
   type AnsweredRun,
+  type Answering,
   type Continued,
   WAITING,
   type WaitingRun,
@@ -94,7 +94,7 @@ export interface RunMethods {
     viewer: Viewer,
     answers: readonly Answer[],
     next: string,
-    by: AnsweredBy | undefined,
+    by: Answering | undefined,
   ): Promise<AnsweredRun>
   resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
   asked(viewer: Viewer): Promise<StoredRequest>

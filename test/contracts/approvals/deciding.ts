@@ -5,6 +5,8 @@ import { ask } from '../runs/client.ts'
 import { as, asked, bobOf, decide, get, own, post, type Server, wentOn } from './client.ts'
 import { socketOf, TRANSPORTS } from './ways.ts'
 
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
 export function decidingCases(server: Server, transports = TRANSPORTS): void {
   describe.each(Object.entries(transports))('a decision of another person %s', (_, approve) => {
     it('lets the run go on as its owner’s, and tells nothing of it', async () => {
@@ -13,12 +15,28 @@ export function decidingCases(server: Server, transports = TRANSPORTS): void {
       const record = await wentOn(server, waiting)
       expect(record.result?.text).toBe(`paid 5 by ${waiting.ann} in wednesday with no key`)
       for (const secret of [record.id, 'paid', 'wednesday']) expect(told()).not.toContain(secret)
+      const { answered } = await get(server, waiting.id, as(waiting.ann))
+      const answeredBy = { id: bobOf(waiting), at: expect.stringMatching(TIME), over: expect.any(String) }
+      const [request] = waiting.requests
+      expect(answered).toEqual([
+        { id: request?.id, kind: 'approval', toolName: 'pay', decision: 'approve', answeredBy },
+      ])
       for (const id of [waiting.id, record.id]) {
         const path = `/api/runs/${id}`
         const answer = await ask(server, path, { headers: as(bobOf(waiting)) })
         await expectProblem(server, answer, 404, 'run_not_found')
       }
     })
+  })
+
+  it('tells the tool who approved it, when and how, whoever the answer claims', async () => {
+    const waiting = await asked(server, 'x', { name: 'audited' })
+    const forged = { answeredBy: { id: 'the king', at: '2020-01-01T00:00:00.000Z', over: 'pigeon' } }
+    expect((await decide(server, waiting, waiting.ann, forged)).status).toBe(200)
+    const { result } = await wentOn(server, waiting)
+    const { at, ...by } = JSON.parse(result?.text ?? '')
+    expect(by).toEqual({ id: waiting.ann, over: 'http' })
+    expect(at).toMatch(/^2(?!020)\d{3}-/)
   })
 
   it('is not found by somebody who may decide nothing of the run', async () => {

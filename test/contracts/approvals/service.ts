@@ -27,6 +27,8 @@ const pay = tool({
 
 const thank = tool({ name: 'thank', execute: (_, { identity }) => `, thanks to ${identity}` })
 
+const audit = tool({ name: 'audit', needsApproval: true, execute: (_, { approval }) => approval ?? null })
+
 /** Asks for the approval of an amount, and says who asked with which key. A later version of it calls one more tool. */
 const paysOf = (isLater: boolean): Agent =>
   new Agent({
@@ -44,6 +46,15 @@ const paysOf = (isLater: boolean): Agent =>
       if (isLater) yield String(yield* callTool(thank, {}))
     },
   })
+
+/** Says who approved its call. */
+const audited: Agent = new Agent({
+  name: 'audited',
+  register: false,
+  async *run(_, { callTool }) {
+    yield JSON.stringify(yield* callTool(audit, { amount: 5 }))
+  },
+})
 
 /** Asks for an approval and for a size. */
 const orders: Agent = new Agent({
@@ -64,7 +75,7 @@ const orders: Agent = new Agent({
 export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   return createHandler({
     production: true,
-    agents: { pays: paysOf(settings === 'later'), orders, echo: agents.echo! },
+    agents: { pays: paysOf(settings === 'later'), orders, audited, echo: agents.echo! },
     state,
     middleware: [identify],
     runs: { store: 'asked', maxWaitingPerOwner: settings.endsWith('brief') ? 3 : 2000 },

@@ -15,7 +15,7 @@ import type {
 } from '../../../src/runs/stored/host.ts'
 import type { EventQuery } from '../../../src/runs/stored/log-page.ts'
 import type { Target } from '../../../src/runs/target.ts'
-import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting/waiting.ts'
+import type { Answering, WaitingRun } from '../../../src/runs/waiting/waiting.ts'
 import { durableObjects, durableState } from '../../../src/runtimes/cloudflare.ts'
 import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
@@ -55,7 +55,7 @@ type Call =
       viewer: string | null
       answers: Answer[]
       next: string
-      by?: AnsweredBy
+      by?: Answering
     }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 

@@ -15,7 +15,7 @@ import { streamOf } from '../../../runs/stored/log-stream.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
-import { type AnsweredBy, WAITING } from '../../../runs/waiting/waiting.ts'
+import { type Answering, WAITING } from '../../../runs/waiting/waiting.ts'
 import type { Skill } from '../cards/skills.ts'
 import { isSettledState, type Message, type Task } from '../model.ts'
 import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
@@ -40,7 +40,7 @@ export interface DeliverMessage extends TaskViewer {
   readonly options: RunOptions
   readonly secrets?: readonly string[] | undefined
   readonly pushConfig?: PushConfigInput | undefined
-  readonly by?: AnsweredBy | undefined
+  readonly by?: Answering | undefined
 }
 
 /** The methods of a task's object. */

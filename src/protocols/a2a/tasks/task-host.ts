@@ -9,7 +9,7 @@ import type { Kind, RunOptions } from '../../../agents/contract.ts'
 import type { EndedRun, Follower, HostSettings, Viewer } from '../../../runs/stored/host.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
-import type { AnsweredBy } from '../../../runs/waiting/waiting.ts'
+import type { Answering } from '../../../runs/waiting/waiting.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from '../model.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
@@ -60,7 +60,7 @@ export interface TaskMessage extends TaskViewer {
   /** Where to send notifications of the task from now on. */
   readonly pushConfig?: PushConfigInput | undefined
   /** Facts about the sender that matter if the message has answers. Default: the owner, without a key. */
-  readonly by?: AnsweredBy | undefined
+  readonly by?: Answering | undefined
 }
 
 /** The result of a message: the task when its agent started, or the agent's message without a task. */
