@@ -26,7 +26,9 @@ describe('answers', () => {
     expect(record).toMatchObject({ status: 'input_required', requests })
     const [approval, size] = requests as readonly [InputRequest, InputRequest]
     const first = await client.runs.answer(runId, [{ id: size.id, value: 'M' }])
-    expect(first).toEqual({ record: { ...record, requests: [approval] }, next: undefined })
+    const answeredBy = { at: expect.any(String), over: 'http' }
+    const answered = [{ id: size.id, kind: 'question', answeredBy }]
+    expect(first).toEqual({ record: { ...record, requests: [approval], answered }, next: undefined })
     const { next, record: goesOn } = await client.runs.answer(runId, [
       { id: approval.id, decision: 'approve', editedArgs: { order, amount: 1 } },
     ])

@@ -227,6 +227,18 @@ describe('a tool that needs approval', () => {
     expect(told(1).at(-1)).toMatchObject({ role: 'tool', content: '{"paid":true}' })
   })
 
+  it('is told who approved it', async () => {
+    const approvals: unknown[] = []
+    const { tool } = refund({ execute: (_, { approval }) => void approvals.push(approval) })
+    provider.script(calls(['shop_refund', { order: '7' }]), says('Done'))
+    const state = work()
+    const [request] = requestsIn(await play(make([tool]), 'Refund', { runId: 'r1', work: state }))
+    const answeredBy = { id: 'bob', at: '2026-11-25T09:30:00.000Z', over: 'http' }
+    const answers: Answer[] = [{ id: request?.id ?? '', decision: 'approve', answeredBy }]
+    await play(make([tool]), 'Refund', { runId: 'r2', work: state, answers })
+    expect(approvals).toEqual([answeredBy])
+  })
+
   it('is not called where it is denied, and the model is told why', async () => {
     const { tool, done } = refund()
     const { goOn } = await ask([tool], ['shop_refund', { order: '7' }])
