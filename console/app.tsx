@@ -47,6 +47,11 @@ function Console() {
         Skip to the content
       </button>
       <Head screen={id} />
+      {config.value.isLocal && (
+        <aside class="local" aria-label="Who you are">
+          {LOCAL}
+        </aside>
+      )}
       <p class="unseen" role="status">
         {announcement.value}
       </p>
@@ -56,6 +61,8 @@ function Console() {
     </>
   )
 }
+
+const LOCAL = 'Local development: everyone on this machine is an administrator'
 
 function Head({ screen }: { screen: string }) {
   const { identity } = config.value

@@ -38,7 +38,7 @@ describe.each(SERVERS)('%s', (_, begin) => {
     // Its log is for people, without being told so: what is served, and each request.
     await eventually(() => {
       expect(log()).toMatch(/servable \S+ {2}\S*\/api\n {2}serves {3}agents /)
-      expect(log()).toMatch(/GET {7}200 {6} +[\d.]+ (ms|s) {2}\/api\/agents\n/)
+      expect(log()).toMatch(/GET {7}200 {6} +[\d.]+ (ms|s) {2}\/api\/agents {2}identity=local\n/)
     })
     expect(log().match(/ {2}serves {3}/g)).toHaveLength(1)
 
@@ -50,6 +50,19 @@ describe.each(SERVERS)('%s', (_, begin) => {
     expect(await echo(ask, 'Hello', { authorization })).toMatchObject({ text: 'Hello' })
     expect((await ask('/api/sessions', { headers: { authorization } })).status).toBe(200)
     expect((await ask('/api/sessions', { headers: { authorization: `${authorization}x` } })).status).toBe(401)
+  })
+
+  it('knows whoever is on this machine as an administrator: the console and all lists are open', async () => {
+    const { ask } = await serve()
+    const config = await (await ask('/api/console/config')).json()
+    expect(config).toMatchObject({ identity: { id: 'local' }, isLocal: true, listsRuns: true })
+    for (const list of ['runs', 'sessions', 'approvals', 'keys', 'schedules', 'webhooks'])
+      expect((await ask(`/api/${list}`)).status, list).toBe(200)
+    for (const list of ['runs', 'sessions', 'approvals'])
+      expect(
+        (await ask(`/api/${list}`, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status,
+        list,
+      ).not.toBe(200)
   })
 
   it('serves what its first page names to the tokens that are set, and sends its traces', async () => {

@@ -32,12 +32,12 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
     await run(server)
     await eventually(() => {
       expect(server.log()).toContain(`${server.url}/api\n  serves   agent echo\n`)
-      expect(server.log()).toMatch(/\n {2}access {3}everyone\n {2}state {4}memory: /)
+      expect(server.log()).toMatch(/\n {2}access {3}everyone\. .*`local`.*\n {2}state {4}memory: /)
       expect(server.log()).toMatch(/\n {2}missing {2}.*authentication.*lasting state.*rate limit.*metrics/)
       expect(server.log()).toMatch(
-        /\n\S{8} {2}agent {5}completed .* echo {2}3→5 tokens {2}\$0\.013 {2}run=[\da-f]{8} transport=http\n/,
+        /\n\S{8} {2}agent {5}completed .* echo {2}3→5 tokens {2}\$0\.013 {2}run=[-\da-f]{36} transport=http identity=local\n/,
       )
-      expect(server.log()).toMatch(/\n\S{8} {2}POST {6}200 .* \/api\/agents\/echo\/run {2}run=[\da-f]{8}\n/)
+      expect(server.log()).toMatch(/\n\S{8} {2}POST {6}200 .* \/api\/agents\/echo\/run {2}run=[-\da-f]{36} identity=local\n/)
     })
     // It is no terminal.
     expect(server.log()).not.toContain('\u001b')
