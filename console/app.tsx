@@ -48,9 +48,7 @@ function Console() {
       </button>
       <Head screen={id} />
       {config.value.isLocal && (
-        <aside class="local" aria-label="Who you are">
-          {LOCAL}
-        </aside>
+        <aside class="local">Local development: everyone on this machine is an administrator</aside>
       )}
       <p class="unseen" role="status">
         {announcement.value}
@@ -61,8 +59,6 @@ function Console() {
     </>
   )
 }
-
-const LOCAL = 'Local development: everyone on this machine is an administrator'
 
 function Head({ screen }: { screen: string }) {
   const { identity } = config.value

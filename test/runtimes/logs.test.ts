@@ -37,7 +37,9 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
       expect(server.log()).toMatch(
         /\n\S{8} {2}agent {5}completed .* echo {2}3→5 tokens {2}\$0\.013 {2}run=[-\da-f]{36} transport=http identity=local\n/,
       )
-      expect(server.log()).toMatch(/\n\S{8} {2}POST {6}200 .* \/api\/agents\/echo\/run {2}run=[-\da-f]{36} identity=local\n/)
+      expect(server.log()).toMatch(
+        /\n\S{8} {2}POST {6}200 .* \/api\/agents\/echo\/run {2}run=[-\da-f]{36} identity=local\n/,
+      )
     })
     // It is no terminal.
     expect(server.log()).not.toContain('\u001b')
