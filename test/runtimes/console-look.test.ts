@@ -701,12 +701,11 @@ needing('chromium-headless-shell').describe('the console of a service that has l
     const opened = await visit(browser, `${server().url}/api/console#/runs`)
     const { page } = opened
     const said: Record<string, string> = {
-      Runs: 'runs.listAnonymous',
+      Runs: '`runs.store`',
       Sessions: 'Add the plugin `sessions()`',
       Approvals: 'Add the plugin `approvals()`',
       Cards: 'Set `a2a: true`',
     }
-    await page.getByText('`runs.store`').waitFor()
     for (const [screen, option] of Object.entries(said)) {
       await page.getByRole('link', { name: screen }).click()
       await page.getByText(option).waitFor()
