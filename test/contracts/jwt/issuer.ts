@@ -67,7 +67,7 @@ export async function startIssuer(port = 0): Promise<Issuer> {
   const { url } = place
   let pair = await newPair()
   const serveBy = async ({ privateKey, jwk }: Pair) => {
-    serve = providerOf(url, { ...(await exportJWK(privateKey)), kid: jwk.kid, use: 'sig', alg: jwk.alg })
+    serve = providerOf(url, { ...jwk, ...(await exportJWK(privateKey)) })
   }
   await serveBy(pair)
   return {
@@ -101,6 +101,12 @@ export async function startIssuer(port = 0): Promise<Issuer> {
   }
 }
 
+/** It keeps nothing of its tokens, which are JWTs. */
+class Nowhere {
+  async upsert(): Promise<void> {}
+  async find(): Promise<void> {}
+}
+
 function providerOf(url: string, key: JWK): RequestListener {
   const provider = new Provider(url, {
     clients: [
@@ -113,6 +119,8 @@ function providerOf(url: string, key: JWK): RequestListener {
       },
     ],
     jwks: { keys: [key] },
+    adapter: Nowhere,
+    ttl: { ClientCredentials: 600 },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },

@@ -16,7 +16,10 @@ export const allow = ['127.0.0.1']
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** A service with `jwtAuth`, and its log. */
-export function service(options: Omit<JwtOptions, 'audience'> & Partial<JwtOptions>, more: HandlerOptions = {}) {
+export function service(
+  options: Omit<JwtOptions, 'audience'> & Partial<JwtOptions>,
+  more: HandlerOptions = {},
+) {
   const logged: LogEntry[] = []
   const handler = createHandler({
     serve: [says],
