@@ -9,10 +9,11 @@
 import { importSPKI, type JWSHeaderParameters, jwtVerify } from 'jose'
 import { messageOf } from '../../base/errors.ts'
 import { type Middleware, RequestState } from '../../http/context.ts'
+import type { LogEntry } from '../../http/log.ts'
 import type { Identity } from '../../http/platform.ts'
-import { authenticating, BEARER, bearerIn, type CheckCredential } from '../../http/security/authentication.ts'
+import { authenticating, BEARER, type CheckCredential } from '../../http/security/authentication.ts'
 import type { SecurityScheme } from '../../http/security/security-scheme.ts'
-import { algorithmsOf, isCryptoKey, type JwtClaims, type JwtOptions } from './options.ts'
+import { algorithmsOf, type JwtClaims, type JwtOptions } from './options.ts'
 import { configurationOf, type FindKey, NoKeysError, remoteKeys, setOf } from './remote-keys.ts'
 
 export type { JwtClaims, JwtOptions }
@@ -45,14 +46,13 @@ class TokenError extends Error {
  * createHandler({ middleware: [jwtAuth({ issuer: 'https://login.example.com', audience: 'https://agents.example.com' })] })
  */
 export function jwtAuth(options: JwtOptions): Middleware {
-  const read = readerOf(options, 'jwtAuth')
-  const identify = identityOf(options)
+  const accept = accepterOf(options, 'jwtAuth')
   const check: CheckCredential = async (token, request, context) => {
-    const log = (event: string, thrown: unknown, level: 'info' | 'warn' | 'error') => {
+    const log = (event: string, thrown: unknown, level: LogEntry['level']) => {
       if (context instanceof RequestState) context.logThrown(event, thrown, request, level)
     }
     try {
-      return await identify(await read(token, cause => log('jwt.keys_failed', cause, 'warn')))
+      return (await accept(token, cause => log('jwt.keys_failed', cause, 'warn'))).identity
     } catch (thrown) {
       const isOfToken = thrown instanceof TokenError || thrown instanceof NoKeysError
       log('authenticate.failed', thrown, isOfToken ? 'info' : 'error')
@@ -63,85 +63,71 @@ export function jwtAuth(options: JwtOptions): Middleware {
 }
 
 /**
- * Makes a function that checks a token as {@link jwtAuth} does, for `mcpAuth({ verify })` and `keysAuth(keys, { verify })`. It
- * rejects if the token is refused.
+ * Makes a function that checks a token as {@link jwtAuth} does, for every `verify`: of `mcpAuth`, `keysAuth` and `bearerIdentity`.
+ * It rejects if the token is refused. Throws `invalid_options`.
  *
  * @example
  * mcpAuth({ resource, authorizationServers: [issuer], verify: jwtVerifier({ issuer, audience: resource }) })
  */
 export function jwtVerifier(options: JwtOptions): (token: string) => Promise<JwtOwner | undefined> {
-  const read = readerOf(options, 'jwtVerifier')
-  const identify = identityOf(options)
+  const accept = accepterOf(options, 'jwtVerifier')
   return async token => {
-    const claims = await read(token)
-    const identity = await identify(claims)
-    return identity && { ...identity, audience: claims.aud ?? [] }
+    const { identity, audience } = await accept(token)
+    return identity && { ...identity, audience }
   }
+}
+
+interface Accepted {
+  readonly identity: Identity | undefined
+  readonly audience: string | readonly string[]
 }
 
 /**
- * Checks tokens of requests as {@link jwtAuth} does, for parts with an `authenticate` of their own: `admin` and the metrics.
- *
- * @example
- * admin({ authenticate: jwtIdentity({ issuer, audience, identity: ({ sub, roles }) => … }) })
+ * Checks a token. Rejects with a `TokenError`, a `NoKeysError` or the error of `identity`. `onFailure` gets the error of a fetch of
+ * keys that failed.
  */
-export function jwtIdentity(options: JwtOptions): (request: Request) => Promise<Identity | undefined> {
-  const read = readerOf(options, 'jwtIdentity')
-  const identify = identityOf(options)
-  return async ({ headers }) => {
-    const token = bearerIn(headers)
-    return token === undefined ? undefined : identify(await read(token))
-  }
-}
+type Accept = (token: string, onFailure?: (cause: unknown) => void) => Promise<Accepted>
 
-/** Returns the claims of a good token. Rejects with a `TokenError` or a `NoKeysError`. */
-type ReadToken = (token: string, onFailure?: (cause: unknown) => void) => Promise<JwtClaims>
-
-function readerOf(options: JwtOptions, name: string): ReadToken {
+function accepterOf(options: JwtOptions, name: string): Accept {
   const algorithms = [...algorithmsOf(options, name)]
-  const { issuer, audience, clockToleranceS: clockTolerance = TOLERANCE_S } = options
+  const { issuer, audience, clockToleranceS: clockTolerance = TOLERANCE_S, identity = subjectOf } = options
   const checks = {
-    ...{ algorithms, clockTolerance, requiredClaims: ['exp'] },
-    audience: [audience].flat(),
+    ...{ algorithms, clockTolerance, requiredClaims: ['exp'], audience: [audience].flat() },
     ...(issuer !== undefined && { issuer }),
   }
   const findKey = finderOf(options)
-  return async (token, onFailure) => {
+  const claimsOf = async (token: string, onFailure?: (cause: unknown) => void) => {
     if (token.length > MAX_TOKEN) throw new TokenError(`The token has more than ${MAX_TOKEN} characters`)
     try {
-      const { payload } = await jwtVerify(
-        token,
-        (header: JWSHeaderParameters) => findKey(header, onFailure),
-        checks,
-      )
-      const { iat = 0 } = payload
-      if (iat <= Date.now() / 1000 + clockTolerance) return payload
+      return (await jwtVerify(token, (header: JWSHeaderParameters) => findKey(header, onFailure), checks))
+        .payload
     } catch (cause) {
       if (cause instanceof NoKeysError) throw cause
       throw new TokenError(`The token is refused: ${messageOf(cause)}`, { cause })
     }
-    throw new TokenError('The token was issued in the future (`iat`)')
+  }
+  return async (token, onFailure) => {
+    const claims = await claimsOf(token, onFailure)
+    const { iat = 0, aud = [] } = claims
+    if (iat > Date.now() / 1000 + clockTolerance)
+      throw new TokenError('The token was issued in the future (`iat`)')
+    return { identity: await identity(claims), audience: aud }
   }
 }
 
 function finderOf({ issuer, jwks, key, allow = [] }: JwtOptions): FindKey {
   if (key === undefined) return typeof jwks === 'object' ? setOf(jwks) : remoteKeys({ issuer, jwks, allow })
-  if (key instanceof Uint8Array || isCryptoKey(key)) return async () => key
+  if (key instanceof Uint8Array || key instanceof CryptoKey) return async () => key
   if (typeof key === 'string') {
-    const imported = new Map<unknown, Promise<CryptoKey>>()
-    return ({ alg }) => {
-      const known = imported.get(alg) ?? importSPKI(key.trim(), String(alg))
-      imported.set(alg, known)
-      return known
+    const imported: Record<string, Promise<CryptoKey>> = {}
+    return ({ alg = '' }) => {
+      imported[alg] ??= importSPKI(key.trim(), alg)
+      return imported[alg]
     }
   }
   const find = setOf({ keys: [key] })
   // One key needs no name: a token may give it another.
   return ({ alg }) => find({ alg: String(alg) })
-}
-
-function identityOf({ identity = subjectOf }: JwtOptions): NonNullable<JwtOptions['identity']> {
-  return identity
 }
 
 function subjectOf({ sub, scope }: JwtClaims): Identity | undefined {

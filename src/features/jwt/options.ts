@@ -2,7 +2,7 @@ import type { JSONWebKeySet, JWK, JWTPayload } from 'jose'
 import * as v from 'valibot'
 import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func, strings } from '../../base/schemas.ts'
-import { isObject, list } from '../../base/validation.ts'
+import { isObject } from '../../base/validation.ts'
 import type { Identity } from '../../http/platform.ts'
 import { MAX_KEYS } from './remote-keys.ts'
 
@@ -46,53 +46,55 @@ const ASYMMETRIC = [
 /** The algorithms with a secret, and the bytes that it needs (RFC 7518, section 3.2). */
 const SECRET_BYTES: Readonly<Record<string, number>> = { HS256: 32, HS384: 48, HS512: 64 }
 
-const text = v.pipe(v.string('must be a text'), v.nonEmpty('must not be empty'))
-const address = v.pipe(
-  v.string('must be a URL'),
-  v.check(
-    url => /^https?:\/\/[^?#]+$/.test(url) && URL.canParse(url),
-    'must be a URL that begins with https:',
-  ),
-)
-const KeySetSchema = v.looseObject({
-  keys: v.pipe(
-    list(v.custom(isObject, 'must be a JWK'), MAX_KEYS),
-    v.check(
-      keys => !keys.some(key => 'd' in Object(key) || 'k' in Object(key)),
-      'must have public keys only',
+const OptionsSchema = v.strictObject({
+  issuer: v.optional(v.custom(isAddress, 'must be a URL that begins with https:')),
+  jwks: v.optional(
+    v.custom(
+      isKeySet,
+      `must be a URL that begins with https:, or \`{ keys }\` with at most ${MAX_KEYS} public JWKs`,
     ),
   ),
-})
-
-const OptionsSchema = v.strictObject({
-  issuer: v.optional(address),
-  jwks: v.optional(v.union([address, KeySetSchema], 'must be a URL, or an object with `keys`')),
   key: v.optional(
     v.custom(
       key => kindOf(key) !== undefined,
-      'must be a public key (JWK, `CryptoKey`, or PEM that begins with -----BEGIN PUBLIC KEY-----), or the bytes of a secret as a `Uint8Array`',
+      'must be a public JWK, `CryptoKey` or PEM (-----BEGIN PUBLIC KEY-----), or a secret as a `Uint8Array`',
     ),
   ),
-  audience: v.union(
-    [text, v.pipe(v.array(text), v.minLength(1))],
-    'is required: name the service as tokens do in `aud`, by a text or an array of texts',
-  ),
+  audience: v.custom(isAudience, 'must name the service as tokens do in `aud`: a text, or an array of texts'),
   algorithms: v.optional(
-    v.pipe(
-      v.array(v.picklist([...ASYMMETRIC, ...Object.keys(SECRET_BYTES)], 'must be a signature algorithm')),
-      v.minLength(1, 'must name at least one'),
+    v.custom(
+      names => Array.isArray(names) && names.length > 0 && names.every(isAlgorithm),
+      `must be an array of ${[...ASYMMETRIC, ...Object.keys(SECRET_BYTES)].join(', ')}`,
     ),
   ),
   clockToleranceS: v.optional(
-    v.pipe(
-      v.number('must be a number'),
-      v.minValue(0, 'must be 0 to 300'),
-      v.maxValue(300, 'must be 0 to 300'),
-    ),
+    v.custom(seconds => typeof seconds === 'number' && seconds >= 0 && seconds <= 300, 'must be 0 to 300'),
   ),
   identity: v.optional(func),
   allow: v.optional(strings),
 })
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value)
+}
+
+function isKeySet(value: unknown): boolean {
+  const { keys } = Object(value)
+  return isAddress(value) || (Array.isArray(keys) && keys.length <= MAX_KEYS && keys.every(isPublic))
+}
+
+function isPublic(key: unknown): boolean {
+  return isObject(key) && key.d === undefined && key.k === undefined
+}
+
+function isAudience(value: unknown): boolean {
+  const all = [value].flat()
+  return all.length > 0 && all.every(each => typeof each === 'string' && each !== '')
+}
+
+function isAlgorithm(name: string): boolean {
+  return ASYMMETRIC.includes(name) || Object.hasOwn(SECRET_BYTES, name)
+}
 
 /** Checks the options, and returns the accepted algorithms. Throws `invalid_options`. `name` is the function in the error. */
 export function algorithmsOf(options: JwtOptions, name: string): readonly string[] {
@@ -115,16 +117,9 @@ export function algorithmsOf(options: JwtOptions, name: string): readonly string
 }
 
 /** Whether a key is public or a secret. Undefined for anything else, also for a private key. */
-export function kindOf(key: unknown): 'public' | 'secret' | undefined {
-  if (typeof key === 'string')
-    return key.trim().startsWith('-----BEGIN PUBLIC KEY-----') ? 'public' : undefined
+function kindOf(key: unknown): 'public' | 'secret' | undefined {
   if (key instanceof Uint8Array) return 'secret'
-  if (isCryptoKey(key)) return key.type === 'private' ? undefined : key.type
-  const isPublic = isObject(key) && ['RSA', 'EC', 'OKP'].includes(String(key.kty)) && key.d === undefined
-  return isPublic ? 'public' : undefined
-}
-
-/** Whether a key is the runtime's own, of whichever realm. */
-export function isCryptoKey(key: unknown): key is CryptoKey {
-  return Object.prototype.toString.call(key) === '[object CryptoKey]'
+  if (key instanceof CryptoKey) return key.type === 'private' ? undefined : key.type
+  const isPem = typeof key === 'string' && key.trim().startsWith('-----BEGIN PUBLIC KEY-----')
+  return isPem || (isPublic(key) && typeof Object(key).kty === 'string') ? 'public' : undefined
 }

@@ -17,11 +17,10 @@ export type FindKey = (
   onFailure?: (cause: unknown) => void,
 ) => Promise<CryptoKey | Uint8Array>
 
-/** Where keys are fetched: from the configuration of an issuer, or from a JWK set. */
+/** Where keys are fetched: in the JWK set at a URL, or that of an issuer. `allow` is the option. */
 export interface KeyAddress {
   readonly issuer?: string | undefined
   readonly jwks?: string | undefined
-  /** Hosts and ranges that are allowed although they are not public. */
   readonly allow: readonly string[]
 }
 

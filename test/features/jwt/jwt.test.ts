@@ -1,9 +1,15 @@
 /** Which tokens of an identity provider are good, and where. */
 import { importJWK, type JWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jwtAuth, jwtIdentity, jwtVerifier } from '../../../src/features/jwt/index.ts'
+import { jwtAuth, jwtVerifier } from '../../../src/features/jwt/index.ts'
 import { callerKeys, keysAuth } from '../../../src/features/keys/plugin.ts'
-import { createHandler, MetricsExporter, type Middleware, memoryState } from '../../../src/index.ts'
+import {
+  bearerIdentity,
+  createHandler,
+  MetricsExporter,
+  type Middleware,
+  memoryState,
+} from '../../../src/index.ts'
 import { mcp, mcpAuth } from '../../../src/protocols/mcp/plugin.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { clientOf, connected, plain, refusal, start, stock } from '../../contracts/gateway/client.ts'
@@ -213,7 +219,9 @@ describe('the identity', () => {
   })
 
   it('is found for parts that decide themselves', async () => {
-    const authenticate = jwtIdentity({ issuer: issuer.url, audience: AUDIENCE, allow })
+    const authenticate = bearerIdentity({
+      verify: jwtVerifier({ issuer: issuer.url, audience: AUDIENCE, allow }),
+    })
     const metricsExporter = new MetricsExporter({ authenticate })
     const { handler } = service(
       { issuer: issuer.url, audience: 'https://other.example.com' },
@@ -227,7 +235,7 @@ describe('the identity', () => {
     for (const token of [undefined, 'x', await issuer.sign({ aud: 'x' })])
       expect(await statusOf(token)).toBe(401)
     const request = new Request('http://a.example', { headers: bearer(await issuer.sign()) })
-    expect(await authenticate(request)).toEqual({ id: 'ada', scopes: ['run', 'read'] })
+    expect(await authenticate(request)).toEqual({ id: 'ada', scopes: ['run', 'read'], audience: AUDIENCE })
   })
 })
 
