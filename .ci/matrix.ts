@@ -66,7 +66,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   Sessions: [/^sessions$/, / > sessions\b/],
   Approvals: [/^approvals$/, / > approvals\b/],
   Files: [/^files$/, / > files\b/],
-  'Keys for callers': [/^keys$/, / > keys\b/],
+  'Keys for callers': [/^(keys|jwt)$/, / > keys\b/],
   Budgets: [/^budgets$/, / > budgets\b/],
   Guards: [/^guards$/, / > guards\b/],
   Webhooks: [/^webhooks$/, / > webhooks\b/],

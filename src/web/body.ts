@@ -1,5 +1,5 @@
 /**
- * Reads request bodies within a bound.
+ * Reads bodies within a bound.
  *
  * @module
  */
@@ -10,12 +10,15 @@ import { parseJson } from './json.ts'
 /** Milliseconds in which a body must arrive, as a form must by default. */
 const MAX_MS = 120_000
 
+/** A request, or the response of another service. */
+type Message = Pick<Request, 'headers' | 'body' | 'text'>
+
 /**
  * The body as text. Throws `body_too_large` if more than `maxBytes` are declared or arrive, and then reads no further. Throws
  * `invalid_body` if the body is not UTF-8 or takes longer than two minutes. A body without a length is counted while it streams
  * in.
  */
-export async function readText(request: Request, maxBytes: number): Promise<string> {
+export async function readText(request: Message, maxBytes: number): Promise<string> {
   const declared = request.headers.get('content-length')
   if (declared === null || !/^\d+$/.test(declared)) return readCounted(request.body, maxBytes)
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
@@ -26,7 +29,7 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   return text
 }
 
-function textInTime(request: Request): Promise<string> {
+function textInTime(request: Message): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooSlow()), MAX_MS)
     const end = () => clearTimeout(timer)
@@ -70,7 +73,7 @@ export function isLonger(text: string, maxBytes: number): boolean {
 }
 
 /** The body as JSON. Throws `invalid_body` if it is not JSON, and the errors of {@link parseJson} and {@link readText}. */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+export async function readJson(request: Message, maxBytes: number): Promise<unknown> {
   const text = await readText(request, maxBytes)
   try {
     // JSON has no byte order mark, but a parser may ignore one (RFC 8259, section 8.1).

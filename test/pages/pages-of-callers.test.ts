@@ -8,6 +8,7 @@ import * as agents from '../../examples/agents.ts'
 import { Agent, createHandler, type Handler } from '../../src/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
+import { startIssuer } from '../contracts/jwt/issuer.ts'
 import { root } from '../runtimes/process.ts'
 import { commandsIn, fencesOf, load, PAGES_OF_CALLERS, snippetsIn, writeSnippets } from './pages.ts'
 
@@ -89,6 +90,37 @@ describe('the page about authentication', () => {
   ])('shows who may call (%s)', async (name, headers) => {
     expect((await ask(name, '/api/agents/echo/run', asked)).status).toBe(401)
     expect(await textOf(name, '/api/agents/echo/run', jsonRequest({ input: 'hi' }, headers))).toBe('hi')
+  })
+
+  it('shows how to log in with an identity provider', async () => {
+    const issuer = await startIssuer()
+    const own = await writeSnippets(snippets, text =>
+      text.replaceAll(
+        "issuer: 'https://login.example.com',",
+        `issuer: '${issuer.url}',\n      allow: ['127.0.0.1'],`,
+      ),
+    )
+    try {
+      const { handler } = await load<{ handler: Handler }>(own, 'authentication-jwt.ts')
+      const textOf = async (claims: object) => {
+        const headers = { authorization: `Bearer ${await issuer.sign(claims)}` }
+        const init = jsonRequest({ input: 'hi' }, headers)
+        const response = await handler(new Request('http://127.0.0.1/api/agents/echo/run', init))
+        return (await response.json()).text
+      }
+      expect(await textOf({ team: 'support' })).toBe('hi by ada')
+      expect(await textOf({})).toBeUndefined()
+    } finally {
+      await issuer.stop()
+      await rm(own, { recursive: true, force: true })
+    }
+  })
+
+  it('shows where else tokens of an identity provider are checked', async () => {
+    const metadata = await ask('authentication-jwt-parts.ts', '/.well-known/oauth-protected-resource/mcp')
+    expect(await metadata.json()).toMatchObject({ authorization_servers: ['https://login.example.com'] })
+    for (const path of ['/mcp', '/api/admin/mcp'])
+      expect((await ask('authentication-jwt-parts.ts', path, jsonRequest({}))).status, path).toBe(401)
   })
 
   it('shows which header carries a key', async () => {

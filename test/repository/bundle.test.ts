@@ -38,6 +38,7 @@ const OPTIONAL = [
   'src/adapters/frameworks',
   'src/client',
   'src/protocols/signing',
+  'src/features/jwt',
 ]
 const PACKAGES = ['node_modules/valibot', 'node_modules/@valibot/to-json-schema', 'node_modules/itty-router']
 

@@ -119,6 +119,12 @@ export const BUNDLES: readonly Bundle[] = [
       '...(keys => ({ state: memoryState(), plugins: [keys], middleware: [keysAuth(keys)] }))(callerKeys()),',
     limit: 72.15,
   },
+  {
+    name: '`jwtAuth()`, with jose',
+    imports: { [CORE]: ['createHandler'], 'src/features/jwt/index.ts': ['jwtAuth'] },
+    options: "middleware: [jwtAuth({ issuer: 'https://login.example.com', audience: 'a' })],",
+    limit: 51.5,
+  },
   withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 77.65, true),
   withPlugin(
     '`schedules()`, `memoryState()`',

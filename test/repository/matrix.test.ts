@@ -97,6 +97,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './approvals': 'Approvals',
   './files': 'Files',
   './keys': 'Keys for callers',
+  './jwt': 'Keys for callers',
   './budgets': 'Budgets',
   './guards': 'Guards',
   './webhooks': 'Webhooks',

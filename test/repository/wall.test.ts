@@ -138,6 +138,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'features/console': 'core http web base/errors base/schemas',
   'features/files': `${DEEP} stores web base/errors base/schemas base/wake`,
   'features/guards': 'core runs agents base/errors base/schemas base/validation base/wake',
+  'features/jwt': 'http web base/errors base/environment base/schemas base/validation',
   'features/keys': 'core http runs stores web base/errors base/schemas base/validation',
   'features/logs': `${DEEP} web base/errors base/environment base/validation`,
   'features/metrics': `${DEEP} stores web base/errors base/schemas base/wake`,
@@ -187,6 +188,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'protocols/openapi': ['valibot', '@valibot/to-json-schema'],
   'protocols/ai-sdk-ui': ['valibot', 'ai'],
   'protocols/signing': ['valibot', 'jose'],
+  'features/jwt': ['valibot', 'jose'],
   'features/schedules': ['valibot', 'croner'],
   'features/otel': ['valibot', '@opentelemetry/api'],
   client: ['eventsource-parser'],
@@ -349,9 +351,13 @@ describe('the core', () => {
   it('does nothing that a Worker forbids while it is imported', async () => {
     // Entries that bring a package which its user installs.
     const brings = (path: string) =>
-      ['adapters/mcp-client', 'adapters/model-agent', 'adapters/a2a-client', 'protocols/signing'].includes(
-        roomOf(path),
-      )
+      [
+        'adapters/mcp-client',
+        'adapters/model-agent',
+        'adapters/a2a-client',
+        'protocols/signing',
+        'features/jwt',
+      ].includes(roomOf(path))
     const urlOf = ({ path }: Module) => pathToFileURL(join(source, path)).href
     const urls = core.filter(({ path }) => !brings(path)).map(urlOf)
     const optional = core.filter(({ path }) => brings(path)).map(urlOf)

@@ -24,7 +24,7 @@ export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 export interface SecurityOptions {
   /**
    * OpenAPI 3.0.3 security schemes by name. The OpenAPI document, the agent cards and the documentation page show them;
-   * middleware enforces them. Default: those of `bearerAuth` and `apiKeyAuth` in `middleware`. If you give schemes, they
+   * middleware enforces them. Default: those of ready-made authentication in `middleware`. If you give schemes, they
    * replace the default.
    */
   readonly securitySchemes?: SecuritySchemes | undefined
