@@ -12,8 +12,6 @@ export interface Identity {
   readonly scopes?: readonly string[]
   /** The id of its key of the plugin `keys`, if it used one. */
   readonly keyId?: string
-  /** What it may do beyond its own. `local`, everyone on the machine of a development server, has `admin`. */
-  readonly roles?: readonly string[]
 }
 
 /** The ids that an identity may have. Logs, pages and stores use them unchanged. */
@@ -30,8 +28,8 @@ export function isIdentity(value: unknown): value is Identity {
 }
 
 /** The part of an identity that is kept while a socket is open. Further members last only for the request. */
-export function keptOf({ id, scopes, keyId, roles }: Identity): Identity {
-  return { id, ...(scopes && { scopes }), ...(keyId !== undefined && { keyId }), ...(roles && { roles }) }
+export function keptOf({ id, scopes, keyId }: Identity): Identity {
+  return { id, ...(scopes && { scopes }), ...(keyId !== undefined && { keyId }) }
 }
 
 /** A runtime's facts of a request beyond the request itself. The entries of `runtimes/` make it. */

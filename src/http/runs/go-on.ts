@@ -165,21 +165,17 @@ function screened(parts: GoOnParts, asker: Asker): WaitingRuns {
   const { host, runs } = parts
   const { inputFilter, admit } = runs
   const who = answererOf(asker)
-  if (inputFilter === undefined && admit === undefined) {
-    return {
-      asking: id => host.asking(id),
-      answer: (id, viewer, answers, next, by) => host.answer(id, viewer, answers, next, { ...by, who }),
-    }
-  }
   return {
     asking: id => host.asking(id),
-    async answer(id, viewer, given, next, by) {
+    async answer(id, viewer, given, next, asked) {
+      const by = { ...asked, who }
+      if (inputFilter === undefined && admit === undefined) return host.answer(id, viewer, given, next, by)
       const record = await host.get(id, viewer)
       const { kind, name, sessionId } = record
       const source = { target: { kind, name }, sessionId, identity: owner ?? undefined, signal }
       const { answers = given } = (await inputFilter?.({ answers: given }, source)) ?? {}
       if (isLast(answers, record)) await checkAdmitted(id, viewer, by, parts)
-      return host.answer(id, viewer, answers, next, { ...by, who })
+      return host.answer(id, viewer, answers, next, by)
     },
   }
 }

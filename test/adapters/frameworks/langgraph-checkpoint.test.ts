@@ -69,9 +69,31 @@ describe('a graph whose run was cut off', () => {
     }
   })
 
+  it('begins again inside of another run if it keeps no threads', async () => {
+    const calls: unknown[][] = []
+    const journal = { write: async () => {}, flush() {} }
+    const states = { 'helper/#begun.0': { after: 'r1:helper/' } }
+    const work = new RunWork({ done: [], answered: [], states, isCut: true }, { journal }).inside('helper')
+    await drain(toAgent(graph({ name: 'g', calls })).stream!('Pay', { runId: 'r1', work }))
+    expect(calls[0]?.[0]).toEqual({ messages: [{ role: 'user', content: 'Pay' }] })
+  })
+
   it('fails if its thread is lost', async () => {
     await expect(goOn([])).rejects.toMatchObject({ code: 'not_resumable' })
   })
+})
+
+it('sends a message of its own in each call of a run: a thread takes one id for one message', async () => {
+  const calls: unknown[][] = []
+  const journal = { write: async () => {}, flush() {} }
+  const kept = toAgent(graph({ name: 'g', checkpointer: {}, getState: async () => ({}), calls }))
+  const work = new RunWork(undefined, { journal })
+  for (const path of ['helper', 'helper#2'])
+    await drain(kept.stream!('Pay', { runId: 'r1', work: work.inside(path) }))
+  const ids = calls.map(([asked]) => Object(asked).messages[0].id)
+  expect(ids).toEqual(['r1:helper/', 'r1:helper#2/'])
+  await drain(kept.stream!('Pay', { runId: 'r1' }))
+  expect(Object(calls[2]?.[0]).messages).toEqual([{ role: 'user', content: 'Pay' }])
 })
 
 it('goes on only where there is a checkpointer', () => {

@@ -33,17 +33,23 @@ export interface Done {
 /** The beginning of a run of a graph, and what was told of it. */
 export class Beginning {
   readonly #work: RunContext['work']
+  /** Whether it is recorded. A graph without threads begins again where it is cut off inside of a run that goes on. */
+  readonly #isKept: boolean
   /** A run that goes on after a wait has a beginning of its own. */
   readonly #path: string
+  /** The id of the run's message, which no other call of the run has. A thread takes two messages with one id for one. */
+  readonly messageId: string | undefined
 
-  constructor({ work }: RunContext) {
+  constructor(graph: unknown, { runId, work }: RunContext) {
     this.#work = work
+    this.#isKept = work.isJournalled && keepsThreads(graph)
     this.#path = `${work.prefix}#begun.${listIn(fieldsOf(work.read()).places).length}`
+    if (this.#isKept) this.messageId = work.prefix === '' ? runId : `${runId}:${work.prefix}`
   }
 
   /** Records that the run begins after a message of its thread. */
   async after(id: string | undefined): Promise<void> {
-    if (!this.#work.isJournalled) return
+    if (!this.#isKept) return
     this.#work.keepAt(this.#path, { after: id ?? null })
     await this.#work.checkpoint()
   }
@@ -53,7 +59,7 @@ export class Beginning {
    * has lost the thread.
    */
   doneIn({ values, next }: UnknownFields): Done | undefined {
-    const begun = this.#work.isCut ? objectIn(this.#work.stateAt(this.#path)) : undefined
+    const begun = this.#isKept && this.#work.isCut ? objectIn(this.#work.stateAt(this.#path)) : undefined
     if (begun === undefined) return undefined
     const { messages, structuredResponse: structured } = fieldsOf(values)
     const [all, waiting] = [listIn(messages), listIn(next)]
@@ -68,7 +74,7 @@ export class Beginning {
 
   /** Records that a call was told to its end, with all output until now. */
   async told(event: RunEvent): Promise<void> {
-    if (event.type !== 'tool_call_end' || !this.#work.isJournalled) return
+    if (event.type !== 'tool_call_end' || !this.#isKept) return
     this.#work.keepAt(this.#toldAt(event.toolCallId), true)
     await this.#work.checkpoint()
   }

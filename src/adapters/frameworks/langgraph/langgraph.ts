@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { RunInput } from '../../../agents/contract.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
@@ -14,7 +13,7 @@ import { type Before, lost } from '../waits.ts'
 import { Beginning, type Done, keepsThreads, threadStateOf } from './langgraph-checkpoint.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
-import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
+import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
@@ -43,16 +42,19 @@ export const langGraph: Adapter = {
     const configurable = { thread_id: threadId }
     const isKnown = before !== undefined || thread !== undefined || work.isCut
     const state = isKnown ? await threadStateOf(graph, configurable) : {}
-    const beginning = new Beginning(context)
+    const beginning = new Beginning(graph, context)
     const done = beginning.doneIn(state)
     const items = new LangGraphItems()
-    if (done === undefined) await beginning.after(asksThread(before, state) ? lastIn(state) : runId)
+    if (done === undefined)
+      await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     // What a node has done is stored before the next one begins, so that it is not done again.
     const durability = work.isJournalled && ({ durability: 'sync' } as const)
     const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
     if (!done?.hasEnded) {
-      const stream = streamOf(graph, asked(input, context, before, state, done), settings)
+      const { messageId: id } = beginning
+      const message = { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
+      const stream = streamOf(graph, asked(message, context, before, state, done), settings)
       for await (const item of stream) {
         for (const event of items.read(item)) {
           yield event
@@ -87,7 +89,7 @@ function lacksCheckpointer(error: unknown): boolean {
  * that was cut off while the graph was at work.
  */
 function asked(
-  input: RunInput,
+  message: LangChainMessage,
   context: RunContext,
   before: Before | undefined,
   state: UnknownFields,
@@ -99,7 +101,6 @@ function asked(
     return done !== undefined && !isOpen ? null : resume(answersOf(before, open, context))
   }
   if (done !== undefined) return null
-  const message = { ...toLangChainMessage(input), id: context.runId }
   if (open.length > 0) return resume(message.content)
   return { messages: [...toLangChainMessages(context.history), message] }
 }
