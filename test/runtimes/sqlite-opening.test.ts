@@ -230,7 +230,7 @@ describe('a handler over a database', () => {
         yield 'after'
       },
     })
-    const { handler, ask } = serviceAt(at('x.db'), { agents: { waits } })
+    const { handler } = serviceAt(at('x.db'), { agents: { waits } })
     const [one, two] = [await serve(handler, { port: 0 }), await serve(handler, { port: 0 })]
     const request = jsonRequest({ input: 'x' }, { prefer: 'respond-async' })
     const location = (await fetch(`${one.url}/api/agents/waits/run`, request)).headers.get('location') ?? ''
@@ -239,7 +239,9 @@ describe('a handler over a database', () => {
     expect((await files()).length).toBe(4)
     end()
     await eventually(async () => expect(await files()).toEqual(['x.db']))
-    expect(await (await ask(location)).json()).toMatchObject({
+    const three = await serve(handler, { port: 0 })
+    onTestFinished(() => three.close())
+    expect(await (await fetch(new URL(location, three.url))).json()).toMatchObject({
       status: 'completed',
       result: { text: 'before after' },
     })

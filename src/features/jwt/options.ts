@@ -1,4 +1,3 @@
-import type { JSONWebKeySet, JWK, JWTPayload } from 'jose'
 import * as v from 'valibot'
 import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func, strings } from '../../base/schemas.ts'
@@ -6,8 +5,31 @@ import { isObject } from '../../base/validation.ts'
 import type { Identity } from '../../http/platform.ts'
 import { MAX_KEYS } from './remote-keys.ts'
 
-/** The claims of a token whose signature, issuer, audience and times are good (RFC 7519, section 4). */
-export type JwtClaims = JWTPayload
+/** The claims of a token whose signature, issuer, audience and times are good (RFC 7519, section 4). Times are seconds since 1970. */
+export interface JwtClaims {
+  readonly iss?: string
+  readonly sub?: string
+  readonly aud?: string | string[]
+  readonly exp?: number
+  readonly nbf?: number
+  readonly iat?: number
+  readonly jti?: string
+  readonly [claim: string]: unknown
+}
+
+/** A public key (RFC 7517, section 4). */
+export interface PublicJwk {
+  readonly kty?: string
+  readonly kid?: string
+  readonly alg?: string
+  readonly use?: string
+  readonly key_ops?: string[]
+  readonly crv?: string
+  readonly x?: string
+  readonly y?: string
+  readonly n?: string
+  readonly e?: string
+}
 
 /** The options of {@link jwtAuth}. Exactly one of `issuer`, `jwks` and `key` says where keys come from. */
 export interface JwtOptions {
@@ -17,9 +39,9 @@ export interface JwtOptions {
    */
   readonly issuer?: string | undefined
   /** A set of public keys (RFC 7517, section 5), or its URL. A set has at most 100 keys. */
-  readonly jwks?: string | JSONWebKeySet | undefined
+  readonly jwks?: string | { readonly keys: readonly PublicJwk[] } | undefined
   /** One key: a public JWK, PEM (`-----BEGIN PUBLIC KEY-----`) or `CryptoKey`, or the bytes of a secret. */
-  readonly key?: JWK | CryptoKey | Uint8Array | string | undefined
+  readonly key?: PublicJwk | (typeof CryptoKey)['prototype'] | Uint8Array | string | undefined
   /** For whom tokens are made (`aud`). A token must name one of them. */
   readonly audience: string | readonly string[]
   /** The accepted algorithms (RFC 7518, section 3.1). Default: all with a public key. With a secret: `HS256`. */
