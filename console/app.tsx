@@ -10,7 +10,7 @@ import { config, isLoggedIn, loadConfig, logOut, standing, TITLE } from './servi
 export function App() {
   const now = standing.value
   if (now.is === 'loading') return <main aria-busy="true" />
-  if (now.is === 'asking') return <Login isRefused={now.isRefused} />
+  if (now.is === 'asking') return <Login {...now} />
   if (now.is === 'failed') return <Failed why={now.why} />
   return <Console />
 }
@@ -78,9 +78,19 @@ function Head({ screen }: { screen: string }) {
         </ul>
       </nav>
       <span class="who">{identity?.id ?? 'anonymous'}</span>
-      {isLoggedIn.value && (
+      {isLoggedIn.value ? (
         <button type="button" class="quiet" onClick={logOut}>
           Log out
+        </button>
+      ) : (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            standing.value = { is: 'asking', isOptional: true }
+          }}
+        >
+          Log in
         </button>
       )}
     </header>

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { Notice } from './parts/notice.tsx'
-import { ASKS, logIn } from './service.ts'
+import { ASKS, HAS_LOGIN, loadConfig, logIn } from './service.ts'
 
-/** A form for the credentials of the service. */
-export function Login({ isRefused }: { isRefused: boolean }) {
+/** The login by a provider, and a form for the credentials of the service. */
+export function Login({ isRefused, isOptional }: { isRefused?: boolean; isOptional?: boolean }) {
   const [isBusy, setBusy] = useState(false)
   const [isUnsent, setUnsent] = useState(false)
   const submit = async (event: SubmitEvent) => {
@@ -24,6 +24,17 @@ export function Login({ isRefused }: { isRefused: boolean }) {
   return (
     <main class="login">
       <h1>Log in</h1>
+      {HAS_LOGIN && (
+        <>
+          {location.search === '?login=failed' && (
+            <Notice kind="error">The provider did not let you in.</Notice>
+          )}
+          <a class="button" href="console/login">
+            Log in with your identity provider
+          </a>
+          <p class="soft">Or give a token:</p>
+        </>
+      )}
       {isUnsent && (
         <Notice kind="error">A header cannot hold this: it has characters that are not in Latin-1.</Notice>
       )}
@@ -46,6 +57,11 @@ export function Login({ isRefused }: { isRefused: boolean }) {
         <button type="submit" class="main" disabled={isBusy}>
           Log in
         </button>
+        {isOptional && (
+          <button type="button" onClick={() => void loadConfig()}>
+            Cancel
+          </button>
+        )}
       </form>
     </main>
   )

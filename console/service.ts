@@ -21,14 +21,17 @@ export const TITLE: string = page.dataset.title ?? 'servable'
 /** The credentials that the service may need. */
 export const ASKS: readonly PageCredential[] = JSON.parse(page.dataset.asks ?? '[]')
 
+/** Whether users log in with a provider. */
+export const HAS_LOGIN: boolean = page.dataset.hasLogin !== undefined
+
 /** The address of the service with its prefix, without a slash at its end. */
 export const BASE: string = new URL('.', location.href).href.replace(/\/$/, '')
 
 /** The state of the connection between page and service. */
 export type Standing =
   | { readonly is: 'loading' }
-  /** Credentials are needed. `isRefused`: the given ones were refused. */
-  | { readonly is: 'asking'; readonly isRefused: boolean }
+  /** Credentials are needed, or the user wants to give some. `isRefused`: the given ones were refused. */
+  | { readonly is: 'asking'; readonly isRefused?: boolean; readonly isOptional?: boolean }
   | { readonly is: 'failed'; readonly why: string }
   | { readonly is: 'ready'; readonly config: ConsoleConfig }
 
@@ -91,7 +94,7 @@ function isLinked(path: string): boolean {
 export async function loadConfig(): Promise<void> {
   const hasCredentials = Object.keys(credentials.value).length > 0
   if (!hasCredentials && page.dataset.asksFirst !== undefined) {
-    standing.value = { is: 'asking', isRefused: false }
+    standing.value = { is: 'asking' }
     return
   }
   try {
@@ -112,13 +115,14 @@ export async function logIn(given: Readonly<Record<string, string>>, isKept: boo
 }
 
 /** Forgets the credentials, and everything that the page has shown with them. */
-export function logOut(): void {
+export async function logOut(): Promise<void> {
   sessionStorage.removeItem(KEPT)
+  if (config.value.isLoggedIn) await send('/console/logout', { method: 'POST' }).catch(() => {})
   location.reload()
 }
 
-/** Whether there are credentials that can be forgotten. */
-export const isLoggedIn = computed(() => Object.keys(credentials.value).length > 0)
+/** Whether there is a login that can be ended. */
+export const isLoggedIn = computed(() => config.value.isLoggedIn || Object.keys(credentials.value).length > 0)
 
 /** The text of an error. */
 export function messageOf(error: unknown): string {

@@ -146,6 +146,8 @@ export class RequestState implements Context {
   #identity: Identity | undefined
   /** Whether the identity is found at the handshake of the request's socket. */
   #isUndecided = false
+  /** Whether the identity is that of a user who has logged in with a page of the service. */
+  isLoggedIn = false
   /** The run that the request started or is about, once there is one. */
   runId: string | undefined
   /** The called method, if the protocol has methods and this is one of them; and the code of its error. */
@@ -261,6 +263,12 @@ export class RequestState implements Context {
       throw new ServableError('internal_error', `The \`id\` of \`context.identity\` ${IDENTITY_RULE}`)
     }
     this.#identity = identity
+  }
+
+  /** Sets the identity of a user who has logged in with a page of the service. Ready-made authentication lets it pass. */
+  logIn(identity: Identity): void {
+    this.identity = identity
+    this.isLoggedIn = true
   }
 
   /** The owner of what the request starts; null if nobody is identified. */

@@ -53,6 +53,23 @@ export function jwtContract(deploy: Deploy): void {
         expect(await ask(await issuer.sign(claims))).toBe('401 unauthorized')
     })
 
+    it('let users of the console in, in requests of its pages', async () => {
+      const at = (path: string, headers = {}) =>
+        fetch(`${server().url}/api/console/${path}`, { headers, redirect: 'manual' })
+      const begun = await at('login')
+      const to = new URL(begun.headers.get('location') ?? '').searchParams
+      const cookiesOf = ({ headers }: Response) => headers.getSetCookie().map(each => each.replace(/;.*/, ''))
+      const nonce = to.get('nonce')
+      issuer.answer('/token', { id_token: await issuer.sign({ aud: 'console', nonce }) })
+      const done = await at(`callback?code=x&state=${to.get('state')}`, { cookie: cookiesOf(begun).join() })
+      expect(done.headers.get('location')).toBe(`${server().url}/api/console`)
+      const cookie = cookiesOf(done).join('; ')
+      const config = await at('config', { cookie, origin: server().url })
+      expect(await config.json()).toMatchObject({ identity: { id: 'ada' }, isLoggedIn: true })
+      for (const headers of [{ cookie }, { cookie, origin: 'https://evil.example' }])
+        expect((await at('config', headers)).status).toBe(401)
+    })
+
     it('open sockets', async () => {
       const socket = stock(server, { auth: { token: await issuer.sign() } })
       await connected(socket)

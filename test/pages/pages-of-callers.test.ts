@@ -116,6 +116,15 @@ describe('the page about authentication', () => {
     }
   })
 
+  it('shows how users log in with the console', async () => {
+    const navigates = { headers: { 'sec-fetch-mode': 'navigate' } }
+    const page = await ask('authentication-login.ts', '/api/console', navigates)
+    expect(await page.text()).toContain('data-has-login')
+    expect((await ask('authentication-login.ts', '/api/console/config')).status).toBe(401)
+    const back = await ask('authentication-login.ts', '/api/console/callback?code=x')
+    expect(back.headers.get('location')).toBe('https://agents.example.com/api/console?login=failed')
+  })
+
   it('shows where else tokens of an identity provider are checked', async () => {
     const metadata = await ask('authentication-jwt-parts.ts', '/.well-known/oauth-protected-resource/mcp')
     expect(await metadata.json()).toMatchObject({ authorization_servers: ['https://login.example.com'] })

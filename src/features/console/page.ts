@@ -14,6 +14,8 @@ export interface ConsolePageOptions {
   readonly asks: readonly PageCredential[]
   /** Whether the page requests credentials before its first request. */
   readonly asksFirst: boolean
+  /** Whether users log in with a provider. */
+  readonly hasLogin: boolean
 }
 
 /** The content security policy: only resources of the service itself, no script from text, and no HTML from text. */
@@ -46,9 +48,10 @@ const HEADERS = {
 const BEARER: PageCredential = { header: 'authorization', prefix: 'Bearer ', label: 'Bearer token' }
 
 /** Answers with the page. */
-export function pageOf({ title, asks, asksFirst }: ConsolePageOptions): Response {
+export function pageOf({ title, asks, asksFirst, hasLogin }: ConsolePageOptions): Response {
   const { script, style, icon } = BUILT
   const asked = escapeHtml(JSON.stringify(asks.length > 0 ? asks : [BEARER]))
+  const marks = `${asksFirst ? ' data-asks-first' : ''}${hasLogin ? ' data-has-login' : ''}`
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -57,7 +60,7 @@ export function pageOf({ title, asks, asksFirst }: ConsolePageOptions): Response
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="console/assets/${icon}">
 <link rel="stylesheet" href="console/assets/${style}">
-<div id="console" data-title="${escapeHtml(title)}" data-asks="${asked}"${asksFirst ? ' data-asks-first' : ''}></div>
+<div id="console" data-title="${escapeHtml(title)}" data-asks="${asked}"${marks}></div>
 <noscript><p>This page needs JavaScript.</p></noscript>
 <script type="module" src="console/assets/${script}"></script>
 </html>

@@ -17,6 +17,7 @@ import { joinPath } from '../../http/router.ts'
 import { isNavigation } from '../../http/security/cross-site.ts'
 import { type Authenticate, gate } from '../../http/security/gate.ts'
 import { LOCAL } from '../../http/security/local.ts'
+import { type Login, loggedIn } from '../../http/security/login.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
 import { VERSION } from '../../http/version.ts'
@@ -43,12 +44,22 @@ export interface ConsoleOptions {
    * webConsole({ authenticate: (_, identity) => identity })
    */
   readonly authenticate?: AuthenticateConsole | undefined
+  /**
+   * Lets users log in with an identity provider: `oidcLogin` of `servable/jwt` makes it. Default: the page asks for a token.
+   *
+   * @example
+   * webConsole({ authenticate: (_, identity) => identity, login: oidcLogin({ issuer, clientId, clientSecret }) })
+   */
+  readonly login?: Login | undefined
   /** The title of the page, up to 100 characters. Default: `servable`. */
   readonly title?: string | undefined
 }
 
 const OptionsSchema = v.strictObject({
   authenticate: v.optional(func),
+  login: v.optional(
+    v.custom<Login>(login => typeof Object(login).begin === 'function', 'must be made by `oidcLogin`'),
+  ),
   title: v.optional(
     v.pipe(
       v.string(),
@@ -71,14 +82,15 @@ const OWN_MACHINE = `\`webConsole\` has no \`authenticate\`: it answers only req
  */
 export function webConsole(options: ConsoleOptions = {}): Plugin {
   checkOptions('webConsole', OptionsSchema, options)
-  const { authenticate, title = 'servable' } = options
+  const { authenticate, login, title = 'servable' } = options
   return asPlugin({
     name: NAME,
     mount(core) {
       if (core.production && authenticate === undefined)
         return { begin: () => core.log({ level: 'warn', event: 'console.off', message: OFF }) }
       return {
-        routes: routesOf(core, { authenticate, title }),
+        routes: routesOf(core, { authenticate, login, title }),
+        ...(login && { outer: loggedIn(login, core.publicUrl) }),
         links: { console: joinPath(core.prefix, NAME) },
       }
     },
@@ -87,7 +99,7 @@ export function webConsole(options: ConsoleOptions = {}): Plugin {
 
 function routesOf(
   core: Core,
-  { authenticate, title }: { authenticate: AuthenticateConsole | undefined; title: string },
+  { authenticate, login, title }: Omit<ConsoleOptions, 'title'> & { readonly title: string },
 ): Route[] {
   const path = joinPath(core.prefix, NAME)
   const security = resolveSecurity({}, core.settings)
@@ -104,7 +116,10 @@ function routesOf(
       path,
       part: NAME,
       isOpenTo: isNavigation,
-      endpoint: request => pageOf({ title, asks, asksFirst: asksFirst(asks, security, request) }),
+      endpoint: request => {
+        const asksNow = login === undefined && asksFirst(asks, security, request)
+        return pageOf({ title, asks, asksFirst: asksNow, hasLogin: login !== undefined })
+      },
     },
     {
       method: 'GET',
@@ -114,6 +129,23 @@ function routesOf(
       endpoint: (request, { params }) => files(request, params.file ?? ''),
     },
     { method: 'GET', path: joinPath(path, 'config'), part: NAME, cors: null, endpoint: config },
+    ...(login ? loginRoutes(path, login, core.publicUrl) : []),
+  ]
+}
+
+/** The routes of a login: to begin it, to come back from the provider, and to end it. */
+function loginRoutes(path: string, login: Login, publicUrl: string | undefined): Route[] {
+  const route = (method: Route['method'], name: string, endpoint: Route['endpoint']): Route => ({
+    ...{ method, path: joinPath(path, name), part: NAME, isOpen: true, scope: 'read', cors: null, endpoint },
+  })
+  const at = (request: Request, ...below: string[]) =>
+    new URL(joinPath(path, ...below), publicUrl ?? request.url).href
+  return [
+    route('GET', 'login', (request, state) => login.begin(at(request, 'callback'), request, state)),
+    route('GET', 'callback', (request, state) =>
+      login.finish(at(request, 'callback'), at(request), request, state),
+    ),
+    route('POST', 'logout', () => login.end()),
   ]
 }
 
@@ -125,6 +157,8 @@ export interface ConsoleConfig {
   readonly production: boolean
   /** The user. Null if unknown. */
   readonly identity: { readonly id: string; readonly scopes: readonly string[] } | null
+  /** Whether the user has logged in with a provider. */
+  readonly isLoggedIn: boolean
   /** Whether the user is whoever is on the machine of this development server. */
   readonly isLocal: boolean
   /** The prefix of the service's own routes. A proxy may change it. */
@@ -153,6 +187,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     version: VERSION,
     production,
     identity: identity ? { id: identity.id, scopes: identity.scopes ?? [] } : null,
+    isLoggedIn: state.isLoggedIn,
     isLocal: identity === LOCAL,
     prefix,
     plugins: mounted.map(({ name }) => name),

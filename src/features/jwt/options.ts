@@ -59,6 +59,18 @@ export interface JwtOptions {
   readonly allow?: readonly string[] | undefined
 }
 
+/** The options of {@link oidcLogin}. */
+export interface OidcLoginOptions extends Pick<JwtOptions, 'identity' | 'allow' | 'clockToleranceS'> {
+  /** The issuer, as its tokens name it in `iss`: `https://login.example.com`. */
+  readonly issuer: string
+  /** The id that the provider has given this service. Tokens must be made for it (`aud`). */
+  readonly clientId: string
+  /** The secret that the provider has given with it. Default: none, for a public client. */
+  readonly clientSecret?: string | undefined
+  /** What is asked for, besides `openid`. Default: nothing. */
+  readonly scopes?: readonly string[] | undefined
+}
+
 /** The algorithms with a public and a private key (RFC 7518, section 3.1; RFC 9864). */
 const ASYMMETRIC = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -96,6 +108,27 @@ const OptionsSchema = v.strictObject({
   allow: v.optional(strings),
 })
 
+const LoginSchema = v.strictObject({
+  issuer: v.custom(isAddress, 'must be a URL that begins with https:'),
+  clientId: v.custom(isText, 'must be the id that the provider has given this service'),
+  clientSecret: v.optional(v.custom(isText, 'must be a text: is a variable missing?')),
+  scopes: v.optional(strings),
+  ...{
+    clockToleranceS: OptionsSchema.entries.clockToleranceS,
+    identity: v.optional(func),
+    allow: v.optional(strings),
+  },
+})
+
+/** Throws `invalid_options`. */
+export function checkLogin(options: OidcLoginOptions): void {
+  checkOptions('oidcLogin', LoginSchema, options)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
 function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value)
 }
@@ -111,7 +144,7 @@ function isPublic(key: unknown): boolean {
 
 function isAudience(value: unknown): boolean {
   const all = [value].flat()
-  return all.length > 0 && all.every(each => typeof each === 'string' && each !== '')
+  return all.length > 0 && all.every(isText)
 }
 
 function isAlgorithm(name: string): boolean {

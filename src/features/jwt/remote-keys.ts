@@ -30,7 +30,7 @@ export class NoKeysError extends Error {
 }
 
 /** Milliseconds until keys are fetched anew. */
-const FRESH_MS = 600_000
+export const FRESH_MS = 600_000
 
 /** Milliseconds for which keys that cannot be fetched anew are used. */
 const KEPT_MS = 86_400_000
@@ -39,10 +39,10 @@ const KEPT_MS = 86_400_000
 const PAUSE_MS = 60_000
 
 /** The same after a fetch that failed while there is no key. */
-const PAUSE_WITHOUT_KEYS_MS = 5000
+export const PAUSE_WITHOUT_KEYS_MS = 5000
 
 /** Milliseconds that a fetch may take, with its lookups. */
-const FETCH_MS = 5000
+export const FETCH_MS = 5000
 
 /** Bytes that a configuration or a set may have. */
 const MAX_BYTES = 262_144
@@ -119,21 +119,47 @@ export function configurationOf(issuer: string): string {
 
 async function fetchSet({ issuer, jwks, allow }: KeyAddress): Promise<unknown> {
   const signal = AbortSignal.timeout(FETCH_MS)
-  const get = (url: string) => fetchJson(url, allow, signal)
-  if (jwks !== undefined) return get(jwks)
-  const url = configurationOf(String(issuer))
-  const configuration = await get(url)
-  const { issuer: named, jwks_uri: address } = isObject(configuration) ? configuration : {}
-  if (named !== issuer) throw new Error(`${url} names another \`issuer\` than the option`)
-  if (typeof address !== 'string' || !URL.canParse(address)) throw new Error(`${url} has no \`jwks_uri\``)
-  return get(address)
+  const found = async (of: string) => addressIn(await configurationAt(of, allow, signal), 'jwks_uri', of)
+  return fetchJson(jwks ?? (await found(String(issuer))), { headers: ACCEPTS }, allow, signal)
 }
 
-async function fetchJson(url: string, allow: readonly string[], signal: AbortSignal): Promise<unknown> {
+/** Fetches the configuration of an issuer. */
+export async function configurationAt(
+  issuer: string,
+  allow: readonly string[],
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>>> {
+  const url = configurationOf(issuer)
+  const configuration = await fetchJson(url, { headers: ACCEPTS }, allow, signal)
+  if (!isObject(configuration) || configuration.issuer !== issuer)
+    throw new Error(`${url} names another \`issuer\` than the option`)
+  return configuration
+}
+
+/** Returns an address in the configuration of an issuer. Throws if there is none. */
+export function addressIn(
+  configuration: Readonly<Record<string, unknown>>,
+  name: string,
+  issuer: string,
+): string {
+  const address = configuration[name]
+  if (typeof address === 'string' && URL.canParse(address)) return address
+  throw new Error(`${configurationOf(issuer)} has no \`${name}\``)
+}
+
+const ACCEPTS = { accept: 'application/json' }
+
+/** Sends a request, and returns the JSON of its answer. Rejects for an answer that is an error. */
+export async function fetchJson(
+  url: string,
+  init: RequestInit,
+  allow: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
   try {
     const policy = { allow, resolve: nameResolver(), isHttpsOnly: true }
     const send = await senderTo(new URL(url), policy, 'provider_failed')
-    const response = await send({ headers: { accept: 'application/json' }, signal })
+    const response = await send({ ...init, signal })
     // The declared length is dropped: `fetch` may decode a body to a longer one.
     if (response.ok) return await readJson(new Response(response.body), MAX_BYTES)
     discard(response)
@@ -143,9 +169,10 @@ async function fetchJson(url: string, allow: readonly string[], signal: AbortSig
   }
 }
 
-function inTime<T>(work: Promise<T>): Promise<T> {
+/** Rejects if the work takes longer than a fetch may. */
+export function inTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`The keys did not come in ${FETCH_MS} ms`))
+    const late = () => reject(new Error(`The answer did not come in ${FETCH_MS} ms`))
     const timer = setTimeout(late, FETCH_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -163,6 +163,7 @@ export function authenticating(
   const middleware: Middleware = async (request, context, next) => {
     if (context.isOpen) return next()
     const given = credential.read(request.headers)
+    if (given === undefined && context instanceof RequestState && context.isLoggedIn) return next()
     // In a context that someone has wrapped, the decision cannot wait for the handshake.
     const mayWait = given === undefined && context instanceof RequestState
     if (mayWait && context.leaveToHandshake(middleware)) return next()

@@ -49,6 +49,13 @@ export function isCrossSite({ headers, url }: Request, publicUrl: string | undef
   return origin !== null && origin !== publicUrl && !isSameHost(origin, url)
 }
 
+/** Whether a browser marks the request as sent by a page of the service itself. */
+export function isOfOwnPage(request: Request, publicUrl: string | undefined): boolean {
+  const { headers } = request
+  const site = headers.get('sec-fetch-site')
+  return site === null ? headers.has('origin') && !isCrossSite(request, publicUrl) : site === 'same-origin'
+}
+
 /** Whether a request may change something. Safe methods do not (RFC 9110, section 9.2.1), except those that open a connection. */
 function changesSomething({ method }: Request, opensConnection: boolean): boolean {
   if (method === 'OPTIONS') return false

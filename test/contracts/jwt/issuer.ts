@@ -51,7 +51,7 @@ export async function signed(claims: object, header: object, { privateKey, jwk }
 }
 
 /** Starts an issuer on a port: without one, on any that is free. */
-export async function startIssuer(port = 0): Promise<Issuer> {
+export async function startIssuer(port = 0, provider: MakeProvider = providerOf): Promise<Issuer> {
   const asked = new Map<string, number>()
   const instead = new Map<string, { body: unknown; status: number }>()
   let serve: RequestListener = (_, response) => void response.writeHead(503).end()
@@ -67,7 +67,7 @@ export async function startIssuer(port = 0): Promise<Issuer> {
   const { url } = place
   let pair = await newPair()
   const serveBy = async ({ privateKey, jwk }: Pair) => {
-    serve = providerOf(url, { ...jwk, ...(await exportJWK(privateKey)) })
+    serve = provider(url, { ...jwk, ...(await exportJWK(privateKey)) })
   }
   await serveBy(pair)
   return {
@@ -99,6 +99,24 @@ export async function startIssuer(port = 0): Promise<Issuer> {
       else instead.set(path, { body, status })
     },
   }
+}
+
+/** Makes a provider at an address, with its private key. */
+type MakeProvider = (url: string, key: JWK) => RequestListener
+
+/** The client of the console, at the provider of {@link startLogins}. */
+export const CONSOLE_CLIENT = { clientId: 'console', clientSecret: 'a-long-secret: of/the console' }
+
+/** Starts an issuer that has a page on which anyone may log in, with any password, and come back to `callback`. */
+export function startLogins(callback: string): Promise<Issuer> {
+  return startIssuer(0, (url, key) => {
+    const client = {
+      ...{ client_id: CONSOLE_CLIENT.clientId, client_secret: CONSOLE_CLIENT.clientSecret },
+      ...{ grant_types: ['authorization_code'], response_types: ['code'], redirect_uris: [callback] },
+    }
+    const cookies = { keys: ['a key of its own'] }
+    return new Provider(url, { clients: [client], jwks: { keys: [key] }, cookies }).callback()
+  })
 }
 
 /** It keeps nothing of its tokens, which are JWTs. */

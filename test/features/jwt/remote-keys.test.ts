@@ -140,7 +140,7 @@ describe('an issuer that is away', () => {
     const answers = Promise.all([ask(token), ask(token)])
     await vi.advanceTimersByTimeAsync(5000)
     expect(await answers).toEqual(['401 unauthorized', '401 unauthorized'])
-    expect(warnings(logged)).toMatchObject([{ message: 'The keys did not come in 5000 ms' }])
+    expect(warnings(logged)).toMatchObject([{ message: 'The answer did not come in 5000 ms' }])
   })
 })
 
