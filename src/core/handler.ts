@@ -113,6 +113,8 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     requestLog: settings.logBinding,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
+    may: settings.may,
+    prefix: joinPath(core.prefix),
     handler: core.callTransactions,
   })
   const lookAfter = () => void core.host.lookAfter?.()

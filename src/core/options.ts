@@ -19,8 +19,10 @@ import { ServableError } from '../base/errors.ts'
 import { count, flag, func, isFunction, isOrigin, path, record, registry, strings } from '../base/schemas.ts'
 import { headerName, validate } from '../base/validation.ts'
 import type { Middleware } from '../http/context.ts'
+import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/security/key-headers.ts'
+import { type Access, accessOf, checkAccess, type May } from '../http/security/roles.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { SessionsOptions } from '../runs/sessions/session-options.ts'
 import type { LocalState } from '../runs/stored/local-state.ts'
@@ -58,6 +60,11 @@ export interface CoreOptions {
   readonly prefix?: string
   /** Wraps every request of every part; the first is the outermost. Put authentication here. */
   readonly middleware?: readonly Middleware[]
+  /**
+   * What the roles of identities may do with the things of others: the rights of roles by name, or a function. Default: the table
+   * of `viewer`, `approver`, `operator` and `admin`.
+   */
+  readonly access?: Access
   /** Answers requests that match no route, instead of a 404. Middleware does not apply to it. */
   readonly fallback?: (request: Request) => Response | Promise<Response>
   /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
@@ -114,10 +121,12 @@ export interface CoreSettings
   extends Required<
     Omit<
       CoreOptions,
-      'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
+      'access' | 'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
     >
   > {
   readonly state: State | NoState
+  /** Whether an identity has a right on the things of others. */
+  readonly may: May
   readonly logBinding: LogBinding
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
@@ -154,6 +163,7 @@ const OptionsSchema = v.strictObject({
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
   prefix: v.optional(path),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
+  access: v.optional(v.unknown()),
   fallback: v.optional(func),
   production: v.optional(flag),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
@@ -188,6 +198,7 @@ const OptionsSchema = v.strictObject({
 /** Throws `invalid_options` that names every wrong member. */
 export function checkCoreOptions(options: CoreOptions): void {
   validate(OptionsSchema, options, 'invalid_options', 'options')
+  checkAccess(options.access)
   checkRuns(options.runs)
 }
 
@@ -206,6 +217,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
       plugins: [...settings.plugins, { name: '~log', observer: { start: run => logBinding.start?.(run) } }],
     }),
     logBinding,
+    may: accessOf(options.access, error => logThrown(log, { event: 'access.failed' }, error)),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
     production,

@@ -15,6 +15,7 @@ import type { Log, LogEntry } from './log.ts'
 import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Findable, Match } from './router.ts'
 import type { KeyReader } from './security/key-headers.ts'
+import type { May, Right } from './security/roles.ts'
 import { type AccessScope, scopeOf } from './security/scopes.ts'
 import { credentialsIn } from './security/secrets.ts'
 
@@ -124,6 +125,8 @@ export interface RequestTools {
   readonly addressOf: AddressReader
   /** Reads the keys of a failed request, to remove them from the log. */
   readonly readKeys: KeyReader
+  /** Whether an identity has a right on the things of others. */
+  readonly may: May
   /** Identifies the handler, so that a plugin of several handlers finds the state of this one. */
   readonly handler: object
 }
@@ -137,6 +140,7 @@ export class RequestState implements Context {
   match: RouteMatch
   readonly log: Log
   readonly handler: object
+  readonly #may: May
   readonly #platform: Platform
   readonly #addressOf: AddressReader
   readonly #readKeys: KeyReader
@@ -146,6 +150,9 @@ export class RequestState implements Context {
   #identity: Identity | undefined
   /** Whether the identity is found at the handshake of the request's socket. */
   #isUndecided = false
+  #subject: string | undefined
+  /** Whether the request is about the things of everyone. */
+  isOfEveryone = false
   /** Whether the identity is that of a user who has logged in with a page of the service. */
   isLoggedIn = false
   /** The run that the request started or is about, once there is one. */
@@ -157,7 +164,11 @@ export class RequestState implements Context {
   /** The headers set for the response, if any. */
   setHeaders: Headers | undefined
 
-  constructor(request: Request, platform: Platform, { log, addressOf, readKeys, handler }: RequestTools) {
+  constructor(
+    request: Request,
+    platform: Platform,
+    { log, addressOf, readKeys, may, handler }: RequestTools,
+  ) {
     this.#request = request
     this.#readKeys = readKeys
     const { headers } = request
@@ -166,6 +177,7 @@ export class RequestState implements Context {
     this.traceparent = continueTrace(headers.get('traceparent'))
     this.log = log
     this.handler = handler
+    this.#may = may
     this.#platform = platform
     this.#addressOf = addressOf
   }
@@ -271,9 +283,26 @@ export class RequestState implements Context {
     this.isLoggedIn = true
   }
 
-  /** The owner of what the request starts; null if nobody is identified. */
+  /** Whose things the request is about: its sender's, or those of somebody for whom it acts. Null if nobody is identified. */
   get owner(): string | null {
-    return this.#identity?.id ?? null
+    return this.#subject ?? this.#identity?.id ?? null
+  }
+
+  /** Makes the request one about the things of somebody else, or of everyone (undefined). */
+  actFor(owner: string | undefined): void {
+    this.#subject = owner
+    this.isOfEveryone = owner === undefined
+  }
+
+  /** Whether the sender has a right on the things of the owner, or of all. */
+  may(right: Right): boolean {
+    return this.#may(this.#identity, right, this.isOfEveryone ? undefined : this.owner)
+  }
+
+  /** Throws `run_not_found` if the request is about the things of somebody else, and the sender lacks a right on them. */
+  checkRight(right: Right): void {
+    if (this.#subject !== undefined && !this.may(right))
+      throw new ServableError('run_not_found', 'There is no such run')
   }
 
   get ip(): string | undefined {

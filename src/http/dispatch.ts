@@ -29,11 +29,12 @@ import {
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
+import { type ActingOptions, actFor, actingFor } from './security/acting.ts'
 import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
 import type { Identify } from './security/local.ts'
 
 /** The options of dispatching. */
-export interface DispatchOptions extends RequestTools, HostOptions {
+export interface DispatchOptions extends RequestTools, HostOptions, ActingOptions {
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
   /** The origins that may call a route without its own setting; undefined for none. */
@@ -172,7 +173,12 @@ function answerMatch(
   options: DispatchOptions,
 ): EndpointResult | Promise<EndpointResult> {
   const { match } = state
-  if (match?.found === 'route') return match.route.endpoint(request, state)
+  if (match?.found === 'route') {
+    const { endpoint } = match.route
+    return actFor(request, state, match.route, options)
+      ? actingFor(endpoint, request, state)
+      : endpoint(request, state)
+  }
   if (match === undefined || match.allow.length === 0)
     throw new ServableError('not_found', 'Nothing is served at this path')
   const allow = match.allow.join(', ')

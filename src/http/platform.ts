@@ -10,6 +10,8 @@ export interface Identity {
    */
   readonly id: string
   readonly scopes?: readonly string[]
+  /** What it may do with the things of others: `viewer`, `approver`, `operator`, `admin`, and roles of `access`. Default: nothing. */
+  readonly roles?: readonly string[]
   /** The id of its key of the plugin `keys`, if it used one. */
   readonly keyId?: string
 }
@@ -23,13 +25,13 @@ export const IDENTITY_RULE =
 
 /** Whether a value of other code is an identity. One without an id would own what everyone owns. */
 export function isIdentity(value: unknown): value is Identity {
-  const { id } = Object(value) as Partial<Identity>
-  return typeof id === 'string' && IDENTITY_ID.test(id)
+  const { id, roles = [] } = Object(value) as Partial<Identity>
+  return typeof id === 'string' && IDENTITY_ID.test(id) && Array.isArray(roles)
 }
 
 /** The part of an identity that is kept while a socket is open. Further members last only for the request. */
-export function keptOf({ id, scopes, keyId }: Identity): Identity {
-  return { id, ...(scopes && { scopes }), ...(keyId !== undefined && { keyId }) }
+export function keptOf({ id, scopes, roles, keyId }: Identity): Identity {
+  return { id, ...(scopes && { scopes }), ...(roles && { roles }), ...(keyId !== undefined && { keyId }) }
 }
 
 /** A runtime's facts of a request beyond the request itself. The entries of `runtimes/` make it. */

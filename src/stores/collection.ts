@@ -80,7 +80,8 @@ export class Collection {
   }
 
   /** Documents, newest first, from the smallest known set that includes all documents with the tags. */
-  newest(partition: string, tags: Tags, after: Position | undefined): Iterable<Document> {
+  newest(partition: string | undefined, tags: Tags, after: Position | undefined): Iterable<Document> {
+    if (partition === undefined) return documentsOf(this.#all.newest(after))
     return documentsOf(this.#partitions.get(partition)?.smallest(tags)?.newest(after))
   }
 

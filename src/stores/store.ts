@@ -60,7 +60,8 @@ export interface ListQuery {
 
 /** Which documents match. */
 export interface Filter {
-  readonly partition: string
+  /** Absent: documents of all partitions. */
+  readonly partition?: string | undefined
   /** The tags that a document must have, all of them. */
   readonly tags?: Tags | undefined
   /** Only documents of this time or later. */
@@ -70,7 +71,7 @@ export interface Filter {
 }
 
 /** Which documents to search for. */
-export interface SearchQuery extends Filter, ListQuery {}
+export interface SearchQuery extends Filter, Omit<ListQuery, 'partition'> {}
 
 /** The result of a search. */
 export interface Found<T = unknown> {
@@ -98,7 +99,7 @@ export interface Reader {
   list<T>(collection: string, query: ListQuery): Document<T>[]
   /**
    * The documents of a list that match a filter. If the store has an index for one of the tags, it looks only at documents
-   * with that tag. Otherwise it looks at all documents of the partition.
+   * with that tag. Otherwise it looks at all documents of the partition, and so it does for all partitions.
    */
   search<T>(collection: string, query: SearchQuery): Found<T>
   /** The number of documents in a partition, or in all partitions. */

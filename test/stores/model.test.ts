@@ -43,7 +43,7 @@ const query = fc.record({ partition, after, limit }, { requiredKeys: ['partition
 const search = fc
   .record(
     { partition, tags, since: at, after, limit: fc.integer({ min: 1, max: 6 }) },
-    { requiredKeys: ['partition', 'limit'] },
+    { requiredKeys: ['limit'] },
   )
   .map(rest => ({ ...rest, looks: 100 }))
 

@@ -293,7 +293,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(
     fc.constant('search' as const),
     fc.constant('c'),
-    fc.tuple(query, tags).map(([query, tags]) => ({ ...query, tags, looks: 100 })),
+    fc.tuple(query, tags, fc.boolean()).map(([{ partition, ...query }, tags, isOfAll]) => ({
+      ...query,
+      ...(!isOfAll && { partition }),
+      ...{ tags, looks: 100 },
+    })),
   ),
   fc.tuple(
     fc.constant('countMatching' as const),

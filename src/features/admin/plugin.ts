@@ -67,7 +67,7 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
         }),
         base: {
           path: adminPath(prefix),
-          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production),
+          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production, 'admin'),
         },
         cors: null,
         describe: build => ({

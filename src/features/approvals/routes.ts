@@ -13,6 +13,7 @@ import { joinPath, queryOf } from '../../http/router.ts'
 import { runIdOf } from '../../http/routes/stored-run-routes.ts'
 import { createLiveList } from '../../http/runs/live-list.ts'
 import { acceptsEvents } from '../../http/runs/run-request.ts'
+import { openToRole } from '../../http/security/acting.ts'
 import type { RunHost } from '../../runs/stored/host.ts'
 import { jsonReply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
@@ -63,7 +64,8 @@ export function approvalRoutes(prefix: string, approvals: ApprovalService, host:
           return { approvals: page.approvals, hasMore: page.nextCursor !== null }
         }
         const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
-        return openStream(new LiveInbox(look), onError)
+        const stream = openStream(new LiveInbox(look), onError)
+        return state.may('answer') ? openToRole(state.respond(stream)) : stream
       },
     },
   ]

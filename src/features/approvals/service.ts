@@ -56,10 +56,9 @@ const AUTHORIZE_MS = 10_000
 /** Lists, authorizes and expires approvals. */
 export class ApprovalService implements Approvals {
   readonly expiresMs: number
-  readonly admit: Approvals['admit']
   tasks: AskingTasks | undefined
   readonly #settings: ApprovalsSettings
-  readonly #core: Pick<CoreSettings, 'log' | 'state'>
+  readonly #core: Pick<CoreSettings, 'log' | 'state' | 'may'>
   readonly #calls: Calls<InboxTransactions>
   /** Starts a continued run. Set once the handler is made. */
   goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
@@ -69,15 +68,19 @@ export class ApprovalService implements Approvals {
     this.#core = core
     this.#calls = callTransactions(NAME, INBOX_TRANSACTIONS)
     this.expiresMs = settings.expiresMs
-    if (settings.authorize !== undefined) this.admit = (...asked) => this.#admit(...asked)
   }
 
   get #isHosted(): boolean {
     return this.#core.state.kind === 'hosted'
   }
 
-  async #admit(...[asking, answers, approver, missing]: Parameters<NonNullable<Approvals['admit']>>) {
+  mayBeOther({ identity }: Approver): boolean {
+    return this.#settings.authorize !== undefined || identity?.roles !== undefined
+  }
+
+  async admit(...[asking, answers, approver, missing]: Parameters<Approvals['admit']>): Promise<boolean> {
     const isOwn = isOwner(asking, approver)
+    if (isOwn && this.#settings.authorize === undefined) return false
     if (!isOwn && approver.identity === undefined) throw missing()
     const ids = new Set(answers.map(({ id }) => id))
     const answered = asking.requests.filter(({ id }) => ids.has(id))
@@ -104,6 +107,7 @@ export class ApprovalService implements Approvals {
 
   async #mayDecide({ run }: Asking, request: InputRequest, approver: Approver): Promise<boolean> {
     const { authorize } = this.#settings
+    if (this.#core.may(approver.identity, 'answer', run.owner)) return true
     if (authorize === undefined) return false
     const { id, kind, name, owner, userId, sessionId } = run
     const { identity, ip, requestId } = approver
@@ -138,9 +142,8 @@ export class ApprovalService implements Approvals {
   async decide(
     ...[host, { id, answers }, approver, goOn]: Parameters<Approvals['decide']>
   ): Promise<DecidedRun | undefined> {
-    const asking = this.admit && (await host.asking(id))
-    if (asking === undefined || (await this.admit?.(asking, answers, approver, missingRun)) !== true)
-      return undefined
+    const asking = this.mayBeOther(approver) ? await host.asking(id) : undefined
+    if (asking === undefined || !(await this.admit(asking, answers, approver, missingRun))) return undefined
     const { kind, name, owner } = asking.run
     const next = crypto.randomUUID()
     const outcome = await host.answer(id, owner, answers, next, { isOther: true })
@@ -158,9 +161,9 @@ export class ApprovalService implements Approvals {
     const { answers, by } = given
     const asking = await this.tasks?.asking(id, asker)
     if (asking === undefined) return undefined
-    const isOther = (await this.admit?.(asking, answers, asker, missingRun)) ?? !isOwner(asking, asker)
-    // Without `authorize` only the owner answers. Callers with a restricted permit answer only for themselves.
-    if (isOther && (this.admit === undefined || by.only !== undefined)) throw missingRun()
+    const isOther = await this.admit(asking, answers, asker, missingRun)
+    // Callers with a restricted permit answer only for themselves.
+    if (isOther && by.only !== undefined) throw missingRun()
     await this.tasks?.answer(
       asking,
       isOther ? { ...given, options: {}, by: { isOther, who: by.who } } : given,

@@ -73,7 +73,7 @@ export function budgets(
         routes: budgetRoutes(core, spending, authenticate !== undefined),
         base: {
           path: allPath(core.prefix),
-          guard: operatorsGate(authenticate, REFUSAL, core.settings.production),
+          guard: operatorsGate(authenticate, REFUSAL, core.settings.production, 'budgets'),
         },
         links: { budgets: joinPath(core.prefix, 'budgets') },
         describe: build => describeBudgets(build, authenticate !== undefined),

@@ -18,6 +18,7 @@ import {
   refusingThrown,
   verifierOf,
 } from '../../http/security/authentication.ts'
+import { isEventStream, whileGood } from '../../web/while-good.ts'
 import type { KeyCheck } from './check.ts'
 import { looksLikeKey } from './codec.ts'
 
@@ -69,10 +70,13 @@ export function keysAuth(keys: CallerKeys, options: KeysAuthOptions = {}): Middl
   const watch = (response: Response, context: Context) => {
     const { identity } = context
     if (identity?.keyId === undefined || !isEventStream(response)) return response
-    return whileGood(response, () => checkIn(checks, stateOf(context).handler).isGood(identity))
+    return whileGood(response, () => checkIn(checks, stateOf(context).handler).isGood(identity), LOOK_MS)
   }
   return authenticating(admit, { ...credential, check: plugins => checkThere(keys, plugins) }, watch)
 }
+
+/** Milliseconds between two checks of the key of an open stream. */
+const LOOK_MS = 15_000
 
 /** The check of a handler. Throws `internal_error` if it has none, so that nobody is accepted by mistake. */
 export function checkIn(checks: WeakMap<object, KeyCheck>, handler: object): KeyCheck {
@@ -99,46 +103,4 @@ function stateOf(context: Context): RequestState {
     'internal_error',
     'Give `keysAuth` the `context` that the middleware got, not a copy of it',
   )
-}
-
-/** Milliseconds between two checks of the key of an open stream. */
-const LOOK_MS = 15_000
-
-/** Whether a response is an event stream. */
-function isEventStream({ body, headers }: Response): boolean {
-  return body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
-}
-
-/** Returns the response with a body that ends when a check finds the key invalid. A failed check ends nothing. */
-function whileGood(response: Response, isGood: () => Promise<boolean>): Response {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  let timer: ReturnType<typeof setInterval> | undefined
-  const stop = () => clearInterval(timer)
-  const look = async () => {
-    if (await isGood().catch(() => true)) return
-    stop()
-    // This resolves a waiting read, which closes the stream.
-    await reader.cancel().catch(() => {})
-  }
-  const body = new ReadableStream<Uint8Array>({
-    start() {
-      timer = setInterval(() => void look(), LOOK_MS)
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read()
-        if (!done) return controller.enqueue(value)
-        stop()
-        controller.close()
-      } catch (error) {
-        stop()
-        throw error
-      }
-    },
-    cancel(reason) {
-      stop()
-      return reader.cancel(reason)
-    },
-  })
-  return new Response(body, response)
 }

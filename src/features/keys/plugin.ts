@@ -138,7 +138,7 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
         }),
         base: {
           path: keysPath(prefix),
-          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production),
+          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production, 'keys'),
         },
         cors: null,
         describe: build => ({

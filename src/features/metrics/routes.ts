@@ -10,6 +10,7 @@ import type { Catalog } from '../../http/catalog.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { identifyBy } from '../../http/security/authentication.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { isResponse } from '../../web/response.ts'
 import { pulled, SSE_HEADERS } from '../../web/sse.ts'
@@ -88,7 +89,7 @@ async function refusal(
   state: RequestState,
   { authenticate }: MetricsExporter,
 ): Promise<Response | undefined> {
-  if (authenticate === undefined) return undefined
+  if (authenticate === undefined || hasRight(state, 'metrics')) return undefined
   const answer = await identifyBy(authenticate, request, state)
   return isResponse(answer) ? answer : undefined
 }

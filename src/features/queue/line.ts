@@ -6,7 +6,7 @@
 
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { checkUse, type KeyUse, tooManyRuns } from '../../runs/admission.ts'
-import type { IdempotencyKey, RunQuery } from '../../runs/stored/host.ts'
+import type { IdempotencyKey, RunPage, RunQuery } from '../../runs/stored/host.ts'
 import type { StoredRequest } from '../../runs/stored/journal.ts'
 import { partitionOf, type RunSummary, type RunWebhook } from '../../runs/stored/record.ts'
 import { restAfter } from '../../stores/deaths.ts'
@@ -93,12 +93,8 @@ export interface LineTransactions extends Transactions {
   readonly reads: {
     /** A queued run with its position: 1 is next. */
     readonly find: (tx: Reader, id: string) => QueuedRecord | undefined
-    /** The queued runs of an owner, newest first. */
-    readonly list: (
-      tx: Reader,
-      owner: string | null,
-      query: Omit<RunQuery, 'cursor'>,
-    ) => readonly RunSummary[]
+    /** The queued runs of an owner or of all, newest first. */
+    readonly list: (tx: Reader, owner: string | null, query: Omit<RunQuery, 'cursor'>) => RunPage['runs']
     readonly count: (tx: Reader) => number
     readonly asked: (tx: Reader, id: string) => QueuedInput | undefined
   }
@@ -139,11 +135,13 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       const queued = tx.get<QueuedRecord>(QUEUED, id)?.value
       return queued && withPosition(tx, queued)
     },
-    list(tx, owner, { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
+    list(tx, owner, query) {
+      const { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit } = query
       if (status !== undefined && status !== 'queued') return []
-      const ofOwner = tx.list<QueuedRecord>(QUEUED, { partition: partitionOf(owner), limit: MANY })
-      return ofOwner
-        .map(({ value }) => value.record)
+      const partition = query.everyone ? undefined : partitionOf(owner)
+      const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
+      return documents
+        .map(({ value }) => (query.everyone ? { ...value.record, owner: value.owner } : value.record))
         .filter(record => {
           const at = Date.parse(record.createdAt)
           const isAsked =

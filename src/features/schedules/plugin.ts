@@ -86,7 +86,10 @@ export function schedules(list: readonly Schedule[], options: SchedulesOptions =
       }
       return {
         routes: scheduleRoutes(core, list, methods, authenticate !== undefined),
-        base: { path, guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production) },
+        base: {
+          path,
+          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production, 'schedules'),
+        },
         cors: null,
         links: { schedules: path },
         needsServer: state.kind === 'local' ? NEEDS_SERVER : undefined,

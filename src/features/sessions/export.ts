@@ -88,11 +88,10 @@ export function exportRoutes(
       part: 'router',
       endpoint(request, state) {
         check(state)
-        const { identity } = state
-        if (identity === undefined)
-          throw new ServableError('not_found', 'Exporting sessions needs an identity')
+        const { owner } = state
+        if (owner === null) throw new ServableError('not_found', 'Exporting sessions needs an identity')
         const query = Object.fromEntries(queryOf(request.url))
-        const lines = all(identity.id, validate(QuerySchema, query, 'invalid_query', 'query'))
+        const lines = all(owner, validate(QuerySchema, query, 'invalid_query', 'query'))
         const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
         return new Response(streamOf(lines, onError), {
           headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },

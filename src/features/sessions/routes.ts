@@ -81,10 +81,10 @@ export function sessionRoutes(
     ]
   }
   return [
-    route('GET', 'sessions', async (request, { identity }) => {
-      if (identity === undefined) throw new ServableError('not_found', 'Listing sessions needs an identity')
+    route('GET', 'sessions', async (request, { owner }) => {
+      if (owner === null) throw new ServableError('not_found', 'Listing sessions needs an identity')
       const query = validate(SessionQuerySchema, fieldsOf(request), 'invalid_query', 'query')
-      return jsonReply(await sessions.list(identity.id, query), { headers: NO_STORE })
+      return jsonReply(await sessions.list(owner, query), { headers: NO_STORE })
     }),
     route('POST', 'sessions', async (request, state) => {
       const { kind, name, title } = await readBody(request, NewSessionSchema, maxBodyBytes)

@@ -55,6 +55,7 @@ export function storedRunRoutes({
     route('GET', '/:id', async (request, state) => {
       const id = runIdOf(state)
       const { include } = parseRecordQuery(Object.fromEntries(queryOf(request.url)))
+      if (include) state.checkRight('read_input')
       const record = await host.get(id, state.owner)
       return jsonOfRecord(include ? { ...record, input: await inputOf(host, id, state.owner) } : record)
     }),
@@ -127,7 +128,8 @@ async function answerList(
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
-  const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
+  const asked = parseRunQuery(Object.fromEntries(queryOf(request.url)))
+  const query = state.isOfEveryone ? { ...asked, everyone: true as const } : asked
   const { owner } = state
   if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
   if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })

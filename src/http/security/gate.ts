@@ -9,10 +9,12 @@ import { ServableError } from '../../base/errors.ts'
 import { askedHost } from '../../web/host.ts'
 import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../../web/ip-address.ts'
 import { isResponse } from '../../web/response.ts'
-import { type Context, connectionOf, type Middleware } from '../context.ts'
+import { type Context, connectionOf, type Middleware, RequestState } from '../context.ts'
 import type { Identity } from '../platform.ts'
+import { openToRole } from './acting.ts'
 import { identifyBy } from './authentication.ts'
 import { isCrossSite } from './cross-site.ts'
+import type { Right } from './roles.ts'
 
 /** Decides who may pass. An identity passes. A response is sent unchanged. Undefined or a throw refuses. */
 export type Authenticate = (
@@ -28,18 +30,27 @@ export function gate(authenticate: Authenticate | undefined, refusal: string): M
 }
 
 /**
- * The gate of operators' routes. In production it refuses everyone without `authenticate`: on a machine with several users, each
+ * The gate of operators' routes. Identities whose roles have the right pass; others as with {@link gate}. In production it refuses everyone without `authenticate`: on a machine with several users, each
  * of them would be an operator.
  */
 export function operatorsGate(
   authenticate: Authenticate | undefined,
   refusal: string,
   production: boolean,
+  right: Right,
 ): Middleware {
-  if (!production) return gate(authenticate, refusal)
-  return gateOf(authenticate, () => {
-    throw new ServableError('forbidden', `${refusal}. In production nobody is answered without it`)
-  })
+  const guard = production
+    ? gateOf(authenticate, () => {
+        throw new ServableError('forbidden', `${refusal}. In production nobody is answered without it`)
+      })
+    : gate(authenticate, refusal)
+  return async (request, context, next) =>
+    hasRight(context, right) ? openToRole(await next()) : guard(request, context, next)
+}
+
+/** Whether the middleware has found an identity whose roles have the right. */
+export function hasRight(context: Context, right: Right): boolean {
+  return context instanceof RequestState && context.identity?.roles !== undefined && context.may(right)
 }
 
 function gateOf(

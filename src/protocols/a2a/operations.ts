@@ -221,7 +221,7 @@ async function deliver(
   const { owner, tenant } = viewer
   if (tenant === undefined) options.tenants.checkContext(message.contextId)
   const only = await options.permit?.(asker)
-  if (message.taskId !== undefined && only === undefined && options.approvals?.admit !== undefined) {
+  if (message.taskId !== undefined && only === undefined && options.approvals?.mayBeOther(asker)) {
     const decided = await decide({ ...message, taskId: message.taskId }, call, options)
     if (decided !== undefined) return decided
   }
@@ -261,7 +261,7 @@ async function decide(
   const asking = await host.asking(taskId, tenant)
   if (asking === undefined || approvals === undefined) return undefined
   const answers = answersIn(message, [])
-  if ((await approvals.admit?.(asking, answers, asker, taskNotFound)) !== true) return undefined
+  if (!(await approvals.admit(asking, answers, asker, taskNotFound))) return undefined
   const { owner } = asking.run
   const { messageId } = message
   // Only their answers reach the agent and the owner, and no other text of theirs.

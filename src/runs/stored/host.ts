@@ -161,6 +161,8 @@ export interface RunQuery {
   readonly status?: RunStatus | undefined
   /** Runs that wait for answers. */
   readonly waiting?: true | undefined
+  /** Set for the runs of all owners. Each of them then has its `owner`. */
+  readonly everyone?: true | undefined
   /** Only runs that began at this time or later. Milliseconds since 1970. */
   readonly since?: number | undefined
   readonly until?: number | undefined
@@ -173,7 +175,7 @@ export interface RunQuery {
 /** A page of a list, newest first. It may be short or empty although there is a next one. */
 export interface RunPage {
   /** The runs without their results. */
-  readonly runs: readonly RunSummary[]
+  readonly runs: readonly (RunSummary & { readonly owner?: string | null })[]
   /** The cursor of the next page; null only at the end. */
   readonly nextCursor: string | null
 }

@@ -3,15 +3,16 @@ import type { RunPage, RunQuery, Viewer } from './host.ts'
 import { readPage } from './page.ts'
 import { partitionOf, RUNS, type StoredRun } from './record.ts'
 
-/** A page of an owner's runs, newest first. Throws `invalid_query` for an invalid cursor. */
+/** A page of the runs of an owner or of all, newest first. Throws `invalid_query` for an invalid cursor. */
 export function listRuns(
   tx: Reader,
   owner: Viewer,
-  { cursor, limit, since, until, ...filters }: RunQuery,
+  { cursor, limit, since, until, everyone, ...filters }: RunQuery,
 ): RunPage {
   const tags: Record<string, string> = {}
   for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
-  const filter = { partition: partitionOf(owner), tags, since }
+  const filter = { partition: everyone ? undefined : partitionOf(owner), tags, since }
   const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, { cursor, limit, until })
-  return { runs: values.map(({ record }) => record), nextCursor: next }
+  const shown = ({ record, owner }: StoredRun) => (everyone ? { ...record, owner } : record)
+  return { runs: values.map(shown), nextCursor: next }
 }

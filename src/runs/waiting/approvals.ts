@@ -48,18 +48,18 @@ export interface Approvals extends Notes {
   tasks?: AskingTasks | undefined
   /** Milliseconds during which an approval may be decided. */
   readonly expiresMs: number
+  /** Whether somebody may decide what others are asked: `authorize` or a role may let them. */
+  mayBeOther(approver: Approver): boolean
   /**
    * Returns whether somebody other than the owner answers. Throws `forbidden` for requests that they may not decide, and
-   * `missing` if they may decide none of the run. Without this function only the owner answers.
+   * `missing` if they may decide none of the run.
    */
-  readonly admit?:
-    | ((
-        asking: Asking,
-        answers: readonly Answer[],
-        approver: Approver,
-        missing: () => Error,
-      ) => Promise<boolean>)
-    | undefined
+  admit(
+    asking: Asking,
+    answers: readonly Answer[],
+    approver: Approver,
+    missing: () => Error,
+  ): Promise<boolean>
   /**
    * Decides for somebody other than the owner of a run. Returns undefined, without effect, if the owner answers. Throws as
    * `admit` and `RunHost.answer` do.

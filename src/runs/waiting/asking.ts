@@ -36,7 +36,12 @@ export interface Asking {
 export interface Approver {
   /** The identity from the transport; undefined if nobody is identified. */
   readonly identity?:
-    | { readonly id: string; readonly scopes?: readonly string[]; readonly keyId?: string }
+    | {
+        readonly id: string
+        readonly scopes?: readonly string[]
+        readonly roles?: readonly string[]
+        readonly keyId?: string
+      }
     | undefined
   readonly ip: string | undefined
   readonly requestId?: string | undefined

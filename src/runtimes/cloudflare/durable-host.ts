@@ -5,7 +5,7 @@
  */
 
 import type { Answer } from '../../agents/contract.ts'
-import { isServableError } from '../../base/errors.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
 import type { Reach } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
@@ -42,6 +42,8 @@ import type { RunMethods } from './run-object.ts'
 
 /** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
+
+const NO_LIST_OF_ALL = 'On Workers each owner has a list of their own: name one with `owner`'
 
 /** Errors before a run has begun. The client may send the same request again later. */
 const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded'])
@@ -173,6 +175,7 @@ class DurableHost implements RunHost {
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    if (query.everyone) throw new ServableError('unsupported_operation', NO_LIST_OF_ALL)
     const { status } = query
     // Some runs have ended but their index does not know. They are among those that the index lists as running.
     if (status !== undefined && status !== 'running') {

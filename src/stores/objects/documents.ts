@@ -147,7 +147,7 @@ export class ObjectDocuments {
     return row
   }
 
-  /** The newest documents of a partition. With a condition, at most `among.limit` documents that meet it. */
+  /** The newest documents of a partition, or of all. With a condition, at most `among.limit` documents that meet it. */
   #newest(
     columns: string,
     collection: string,
@@ -157,12 +157,13 @@ export class ObjectDocuments {
   ): SqlRow[] {
     if (!this.#tables.has('object_documents')) return []
     const inner =
-      `SELECT ${where === '' ? columns : COLUMNS} FROM object_documents WHERE ${isOf(collection)} AND partition = ?` +
+      `SELECT ${where === '' ? columns : COLUMNS} FROM object_documents WHERE ${isOf(collection)}` +
+      (partition === undefined ? '' : ' AND partition = ?') +
       (since === undefined ? '' : ' AND at >= ?') +
       (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
       ' ORDER BY at DESC, id DESC LIMIT ? OFFSET ?'
     const bound = [
-      partition,
+      ...(partition === undefined ? [] : [partition]),
       ...(since === undefined ? [] : [since]),
       ...(after === undefined ? [] : [after.at, after.id]),
       limit,

@@ -131,11 +131,14 @@ export class Statement {
     const all = `${this.#in(ask)}${since}`
     const { tags = {} } = ask
     const ways = Object.entries(tags).flatMap(([tag, value]) =>
-      INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#key(value)}` : [],
+      ask.partition !== undefined && INDEXED_TAGS.includes(tag)
+        ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#key(value)}`
+        : [],
     )
     if (ways.length < 2) {
-      const rest = Object.fromEntries(Object.entries(tags).filter(([tag]) => !INDEXED_TAGS.includes(tag)))
-      return { fewest: '', ways: [ways[0] ?? all], rest }
+      const [way = all] = ways
+      const rest = Object.entries(tags).filter(([tag]) => way === all || !INDEXED_TAGS.includes(tag))
+      return { fewest: '', ways: [way], rest: Object.fromEntries(rest) }
     }
     const limit = this.#limit(Math.min(ask.looks, most))
     const counts = ways.map(
@@ -153,8 +156,13 @@ export class Statement {
     return `WHERE tags @> ${this.json(storedTags(tags))}::jsonb`
   }
 
-  #in({ collection, partition, after }: { readonly collection: string } & Omit<ListQuery, 'limit'>): string {
-    const from = this.#of(collection, partition)
+  #in({
+    collection,
+    partition,
+    after,
+  }: { readonly collection: string } & Pick<Filter, 'partition'> &
+    Pick<Partial<ListQuery>, 'after'>): string {
+    const from = partition === undefined ? this.#from({ collection }) : this.#of(collection, partition)
     return after === undefined
       ? from
       : `${from} AND (at, id) < (${this.#number(after.at)}, ${this.#key(after.id)})`

@@ -143,7 +143,7 @@ export class Pass implements Transaction {
     const kept = found.documents.map(({ document }) => document).filter(({ id }) => !own?.has(id))
     const { next } = found
     const isMeant = (document: Document) =>
-      document.partition === partition &&
+      (partition === undefined || document.partition === partition) &&
       document.at >= (since ?? Number.NEGATIVE_INFINITY) &&
       (after === undefined || comparePositions(document, after) < 0) &&
       // Documents beyond `next` belong to the following page.

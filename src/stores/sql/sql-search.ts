@@ -15,10 +15,10 @@ export interface SqlStatement {
   readonly values: readonly SqlValue[]
 }
 
-/** The newest documents of a partition, or those with a tag that has an index. */
+/** The newest documents of a partition or of all, or those of a partition with a tag that has an index. */
 export interface Newest {
   readonly collection: string
-  readonly partition: string
+  readonly partition: string | undefined
   readonly tag?: { readonly name: string; readonly value: string } | undefined
   readonly since?: number | undefined
   readonly after?: Position | undefined
@@ -29,9 +29,11 @@ export interface Newest {
 /** Selects these documents. */
 export function newest(columns: string, query: Newest): SqlStatement {
   const { collection, partition, tag, since, after, limit, offset } = query
-  const index = tag === undefined ? 'documents_by_partition' : nameOfTagIndex(tag.name)
+  const all = partition === undefined ? 'documents_by_time' : 'documents_by_partition'
+  const index = tag === undefined ? all : nameOfTagIndex(tag.name)
   const sql =
-    `SELECT ${columns} FROM documents INDEXED BY ${index} WHERE collection = ? AND partition = ?` +
+    `SELECT ${columns} FROM documents INDEXED BY ${index} WHERE collection = ?` +
+    (partition === undefined ? '' : ' AND partition = ?') +
     (tag === undefined ? '' : ` AND ${tagColumn(tag.name)} = ?`) +
     (since === undefined ? '' : ' AND at >= ?') +
     (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
@@ -39,7 +41,7 @@ export function newest(columns: string, query: Newest): SqlStatement {
     (offset === undefined ? '' : ' OFFSET ?')
   const values = [
     collection,
-    partition,
+    ...(partition === undefined ? [] : [partition]),
     ...(tag === undefined ? [] : [tag.value]),
     ...(since === undefined ? [] : [since]),
     ...(after === undefined ? [] : [after.at, after.id]),

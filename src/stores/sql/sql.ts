@@ -234,12 +234,12 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
   /** Chooses the documents to look at, and the conditions that remain. A single tag with an index finds its documents at once. */
   #choose(
     collection: string,
-    { tags = {}, ...filter }: Filter & Pick<SearchQuery, 'after'>,
+    { tags = {}, partition, ...filter }: Filter & Pick<SearchQuery, 'after'>,
   ): { readonly looked: Newest; readonly rest: Filter['tags'] } {
-    const all: Newest = { collection, ...filter, limit: filter.looks }
+    const all: Newest = { collection, partition, ...filter, limit: filter.looks }
     const names = Object.keys(tags)
     const ways = names
-      .filter(tag => this.#indexed.has(tag))
+      .filter(tag => partition !== undefined && this.#indexed.has(tag))
       .map(tag => ({ ...all, tag: { name: tag, value: tags[tag]! } }))
     const looked = ways.length > 1 ? this.#smallest(ways) : (ways[0] ?? all)
     const { [looked.tag?.name ?? '']: _, ...rest } = tags

@@ -107,6 +107,23 @@ export function searchCases(store: Stored): void {
     expect((await search({ limit: 4 })).next).toBeUndefined()
   })
 
+  it('are found in all partitions where none is named', async () => {
+    for (const [at, partition] of ['p', 'q', 'p', 'r'].entries())
+      await store.do(
+        'put',
+        'c',
+        doc(`id-${at}`, { at, partition, tags: { kind: at < 3 ? 'agent' : 'team' } }),
+      )
+    const all = async (query: Partial<SearchQuery>) => {
+      const asked = { limit: 10, looks: 100, ...query }
+      return ids((await store.do('search', 'c', asked)).documents)
+    }
+    expect(await all({})).toEqual(['id-3', 'id-2', 'id-1', 'id-0'])
+    expect(await all({ tags: { kind: 'agent' } })).toEqual(['id-2', 'id-1', 'id-0'])
+    expect(await all({ since: 1, after: { at: 3, id: 'id-3' }, limit: 1 })).toEqual(['id-2'])
+    expect(await store.do('countMatching', 'c', { tags: { kind: 'agent' }, looks: 3 })).toBe(2)
+  })
+
   it('look at so many and no more, and go on from there though nothing was found', async () => {
     for (let at = 1; at <= 30; at++) {
       // No store has an index for this tag together with another one.

@@ -123,9 +123,9 @@ export class ModelStore implements Transaction {
     delete this.#contents.logs[name]
   }
 
-  #newest<T>(collection: string, partition: string, after: Position | undefined): Document<T>[] {
+  #newest<T>(collection: string, partition: string | undefined, after: Position | undefined): Document<T>[] {
     return this.#all<T>(collection)
-      .filter(document => document.partition === partition)
+      .filter(document => partition === undefined || document.partition === partition)
       .filter(document => after === undefined || byTime(document, after) < 0)
       .toSorted((a, b) => byTime(b, a))
   }

@@ -172,11 +172,20 @@ function serveSockets(settings: GatewaySettings, context: SocketObjectContext, c
 /** Makes the server of the event socket from the core. */
 function createServer(
   settings: GatewaySettings,
-  { settings: { middleware }, log, runs, readKeys, callTransactions, catalogOf, sockets, whyUnstored }: Core,
+  {
+    settings: { middleware, may },
+    log,
+    runs,
+    readKeys,
+    callTransactions,
+    catalogOf,
+    sockets,
+    whyUnstored,
+  }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate =
-    settings.authenticate ?? authenticateBy(middleware, { log, readKeys, handler: callTransactions })
+    settings.authenticate ?? authenticateBy(middleware, { log, readKeys, may, handler: callTransactions })
   const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,

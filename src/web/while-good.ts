@@ -1,0 +1,47 @@
+/**
+ * Ends event streams whose reader may no longer read them.
+ *
+ * @module
+ */
+
+/** Whether a response is an event stream. */
+export function isEventStream({ body, headers }: Response): boolean {
+  return body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/**
+ * Returns the response with a body that ends when a check finds that its reader may no longer read it. A failed check ends nothing.
+ * `lookMs` are the milliseconds between two checks.
+ */
+export function whileGood(response: Response, isGood: () => Promise<boolean>, lookMs: number): Response {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const stop = () => clearInterval(timer)
+  const look = async () => {
+    if (await isGood().catch(() => true)) return
+    stop()
+    // This resolves a waiting read, which closes the stream.
+    await reader.cancel().catch(() => {})
+  }
+  const body = new ReadableStream<Uint8Array>({
+    start() {
+      timer = setInterval(() => void look(), lookMs)
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        stop()
+        controller.close()
+      } catch (error) {
+        stop()
+        throw error
+      }
+    },
+    cancel(reason) {
+      stop()
+      return reader.cancel(reason)
+    },
+  })
+  return new Response(body, response)
+}
