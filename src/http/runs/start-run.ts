@@ -208,8 +208,8 @@ export function transportOf(
 }
 
 /** Who answers requests of a run. */
-export function answererOf({ owner, transport }: Asker): AnsweredBy {
-  return { ...(owner !== null && { id: owner }), at: new Date().toISOString(), over: transport }
+export function answererOf({ identity, transport }: Asker): AnsweredBy {
+  return { ...(identity && { id: identity.id }), at: new Date().toISOString(), over: transport }
 }
 
 async function startStored(
