@@ -41,13 +41,13 @@ export class KeyCheck {
   async admit(text: string, context: RequestState): Promise<Identity | undefined> {
     const key = await this.ring.check(text)
     if (key === undefined) return undefined
-    const { id, owner, scopes } = key
+    const { id, owner, scopes, roles } = key
     // Refused requests are counted, too.
     await this.#rates.take(key, context)
     checkScopes(scopes, context.scope)
     const writing = this.ring.use(key)
     if (writing !== undefined) (this.#hold ?? context.waitUntil)(writing)
-    return { id: owner, scopes, keyId: id }
+    return { id: owner, scopes, ...(roles && { roles }), keyId: id }
   }
 
   /** Whether the key of an identity is still valid, whatever its scopes. */

@@ -62,12 +62,17 @@ function schemasOf(build: Builders): Record<string, Schema> {
     minItems: 1,
     description: '`read`, `run`, `all`, `agent:NAME`, `team:NAME`, `workflow:NAME`, or one of the deployment',
   }
+  const roles = {
+    ...list(text),
+    description: '`viewer`, `approver`, `operator`, `admin`, or one of the deployment',
+  }
   const asked = object({ max: count, 'windowMs?': { ...count, default: 60_000 } })
   const ofKey = {
     id: text,
     owner: text,
     name,
     scopes,
+    roles,
     rate: { ...rate, nullable: true },
     createdAt: moment,
     expiresAt: maybeMoment,
@@ -84,12 +89,14 @@ function schemasOf(build: Builders): Record<string, Schema> {
       },
       name,
       scopes,
+      'roles?': roles,
       'expiresAt?': moment,
       'rate?': asked,
     }),
     KeyChange: object({
       'name?': name,
       'scopes?': scopes,
+      'roles?': roles,
       'expiresAt?': maybeMoment,
       'rate?': { ...asked, nullable: true },
     }),

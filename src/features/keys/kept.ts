@@ -35,6 +35,8 @@ export interface Rate {
 export interface KeyTerms {
   readonly name: string
   readonly scopes: readonly string[]
+  /** What its owner may do with the things of others. Undefined: nothing. */
+  readonly roles?: readonly string[] | undefined
   /** Undefined: it does not expire. */
   readonly expiresAt?: number | undefined
   /** Undefined: requests are not counted. */
@@ -67,6 +69,7 @@ export interface NewKey extends KeyTerms {
 export interface KeyChange {
   readonly name?: string | undefined
   readonly scopes?: readonly string[] | undefined
+  readonly roles?: readonly string[] | undefined
   readonly expiresAt?: number | null | undefined
   readonly rate?: Rate | null | undefined
 }
@@ -114,6 +117,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
         ...key,
         name: change.name ?? key.name,
         scopes: change.scopes ?? key.scopes,
+        roles: change.roles ?? key.roles,
         expiresAt: expiresAt === undefined ? key.expiresAt : (expiresAt ?? undefined),
         rate: rate === undefined ? key.rate : (rate ?? undefined),
       })

@@ -122,8 +122,9 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
     },
     mount(core) {
       const { prefix, production, log, maxBodyBytes } = core
-      if (authenticate === undefined && production) {
-        const message = '`callerKeys` needs `authenticate` in production, or set NODE_ENV to `development`'
+      if (authenticate === undefined && production && core.settings.middleware.length === 0) {
+        const message =
+          '`callerKeys` needs `authenticate` in production, or `middleware` that gives administrators a role, or set NODE_ENV to `development`'
         throw new ServableError('invalid_options', message)
       }
       const { ring } = checkIn(checks, core.callTransactions)

@@ -8,6 +8,7 @@
 import { reportError, ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { sha256 } from '../../web/digest.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
@@ -21,6 +22,8 @@ export interface CallerKey {
   readonly id: string
   readonly owner: string
   readonly name: string
+  /** What its owner may do with the things of others. */
+  readonly roles: readonly string[]
   readonly scopes: readonly string[]
   /** `null`: requests are not counted. */
   readonly rate: { readonly max: number; readonly windowMs: number } | null
@@ -69,7 +72,7 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
     method: Route['method'],
     path: string,
     action: string,
-    act: (request: Request, id: string) => Promise<CallerKey | CallerKeyPage>,
+    act: (request: Request, id: string, state: RequestState) => Promise<CallerKey | CallerKeyPage>,
     status = 200,
   ): Route => ({
     method,
@@ -78,7 +81,7 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
     decidesItself,
     endpoint: async (request, state) => {
       checkShared(state)
-      return perform(action, state, status, id => act(request, id))
+      return perform(action, state, status, id => act(request, id, state))
     },
   })
   return [
@@ -86,8 +89,9 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
       'POST',
       '',
       'issue',
-      async request => {
+      async (request, _, state) => {
         const asked = await reader.issue(request)
+        checkRoles(asked.roles, state)
         const id = createId()
         const key = createKey(id)
         const kept = await calls.issue(KEYS_ADDRESS, { ...asked, id, digest: await sha256(key) }, maxKeys)
@@ -104,12 +108,14 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
       if (key !== undefined) return viewOf(key)
       throw notFound()
     }),
-    route('PATCH', ':id', 'change', async (request, id) => {
+    route('PATCH', ':id', 'change', async (request, id, state) => {
       const change = await reader.change(request)
+      checkRoles(change.roles, state)
       return viewOf(await ring.change(each => each.change(KEYS_ADDRESS, checkId(id), change)))
     }),
-    route('POST', ':id/rotate', 'rotate', async (request, id) => {
+    route('POST', ':id/rotate', 'rotate', async (request, id, state) => {
       const { graceMs } = await reader.rotation(request)
+      checkRoles((await calls.find(KEYS_ADDRESS, checkId(id)))?.roles, state)
       const key = createKey(checkId(id))
       const digest = await sha256(key)
       const kept = await ring.change(each => each.rotate(KEYS_ADDRESS, id, digest, graceMs))
@@ -119,6 +125,18 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
       viewOf(await ring.change(each => each.revoke(KEYS_ADDRESS, checkId(id)))),
     ),
   ]
+}
+
+/**
+ * Throws `forbidden` for roles that somebody with roles does not have. Administrators may give all, and so may whom
+ * `callerKeys.authenticate` lets in.
+ */
+function checkRoles(roles: readonly string[] = [], state: RequestState): void {
+  const own = state.identity?.roles
+  if (own === undefined || own.includes('admin') || !hasRight(state, 'keys')) return
+  const other = roles.find(role => !own.includes(role))
+  if (other !== undefined)
+    throw new ServableError('forbidden', `You may not give the role \`${other}\`, which you do not have`)
 }
 
 /** Checks an id. A text that cannot be an id is refused without a read. */
@@ -132,12 +150,13 @@ function notFound(): ServableError {
 }
 
 function viewOf(key: KeptKey): CallerKey {
-  const { id, owner, name, scopes, rate = null } = key
+  const { id, owner, name, scopes, roles = [], rate = null } = key
   return {
     id,
     owner,
     name,
     scopes,
+    roles,
     rate,
     createdAt: new Date(key.createdAt).toISOString(),
     expiresAt: timeOf(key.expiresAt),

@@ -39,6 +39,17 @@ const NAME = v.pipe(
 
 const RATE = v.strictObject({ max: count, windowMs: v.optional(duration, 60_000) })
 
+/** Most roles of a key. */
+const MAX_ROLES = 20
+
+const ROLES = list(
+  v.pipe(
+    v.string('must be text'),
+    v.regex(/^[\w:.-]{1,100}$/, 'must be 1 to 100 letters, digits and _ : . -'),
+  ),
+  MAX_ROLES,
+)
+
 const EXPIRES_AT = v.pipe(
   moment,
   v.check(at => at > Date.now(), 'must be in the future'),
@@ -87,12 +98,14 @@ export function createKeyRequestReader(own: readonly string[], maxBodyBytes: num
     owner: OWNER,
     name: NAME,
     scopes,
+    roles: v.optional(ROLES),
     expiresAt: v.optional(EXPIRES_AT),
     rate: v.optional(RATE),
   })
   const change: v.GenericSchema<unknown, KeyChange> = v.strictObject({
     name: v.optional(NAME),
     scopes: v.optional(scopes),
+    roles: v.optional(ROLES),
     expiresAt: v.optional(v.nullable(EXPIRES_AT)),
     rate: v.optional(v.nullable(RATE)),
   })

@@ -34,6 +34,7 @@ export function keepingCases(server: Server): void {
       owner,
       name: 'laptop',
       scopes: ['run', 'approver'],
+      roles: [],
       rate: null,
       createdAt: expect.stringMatching(/Z$/),
       expiresAt: null,

@@ -41,9 +41,9 @@ describe('options', () => {
     expect(() => createHandler({ middleware: [keysAuth(keys)], state: memoryState() })).toThrow(
       wrong(/`plugins` lacks/),
     )
-    expect(() => createHandler({ plugins: [keys], state: memoryState(), production: true })).toThrow(
-      wrong(/authenticate/),
-    )
+    expect(() =>
+      createHandler({ plugins: [keys], middleware: [], state: memoryState(), production: true }),
+    ).toThrow(wrong(/authenticate/))
   })
 
   it('opens `/keys` to this machine alone without `authenticate`', async () => {
@@ -62,6 +62,65 @@ describe('options', () => {
     expect(await statusAt('example.com', platform({ ip: '127.0.0.1' }))).toBe(403)
     expect(await statusAt('localhost', platform({ ip: '192.168.1.7' }))).toBe(403)
     expect(await statusAt('localhost')).toBe(403)
+  })
+})
+
+describe('a role of a key', () => {
+  const roles = async (
+    who: ReturnType<typeof usesOf>['ask'],
+    path: string,
+    key: string,
+    init: RequestInit = {},
+  ) => (await who(path, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })).status
+
+  it('lets its owner read what is of others, until it is taken away', async () => {
+    const { ask, issue } = service({}, { runs: { store: 'all' } })
+    const ann = await issue({ owner: 'ann', scopes: ['all'] })
+    const eve = await issue({ owner: 'eve', scopes: ['read'], roles: ['viewer'] })
+    expect(eve.roles).toEqual(['viewer'])
+    await roles(ask, 'agents/says/run', ann.key, jsonRequest({ input: 'x' }))
+    expect(await roles(ask, 'runs?owner=ann', eve.key)).toBe(200)
+    expect(await roles(ask, 'runs?owner=eve', ann.key)).toBe(404)
+    // The scope of the key holds beside its roles.
+    expect(await roles(ask, 'runs/x/cancel?owner=ann', eve.key, { method: 'POST' })).toBe(403)
+    const change = jsonRequest({ roles: [] }, { authorization: 'Bearer root' })
+    expect((await ask(`keys/${eve.id}`, { ...change, method: 'PATCH' })).status).toBe(200)
+    expect(await roles(ask, 'runs?owner=ann', eve.key)).toBe(404)
+  })
+
+  it('is no wider than those of whoever gives it', async () => {
+    const keys = callerKeys()
+    const access = { steward: ['keys', 'list'] } as const
+    const middleware = [
+      keysAuth(keys, {
+        tokens: { boss: { id: 'boss', roles: ['admin'] }, joe: { id: 'joe', roles: ['steward'] } },
+      }),
+    ]
+    const { ask } = service({}, { production: true, plugins: [keys], middleware, access })
+    const issue = async (by: string, given: string[]) => {
+      const body = { owner: 'eve', name: 'test', scopes: ['run'], roles: given }
+      const response = await ask('keys', jsonRequest(body, { authorization: `Bearer ${by}` }))
+      return { status: response.status, ...(await response.json()) }
+    }
+    expect(await issue('joe', ['steward'])).toMatchObject({ status: 201, roles: ['steward'] })
+    expect(await issue('joe', ['steward', 'viewer'])).toMatchObject({ status: 403, code: 'forbidden' })
+    const strong = await issue('boss', ['admin'])
+    expect(strong.status).toBe(201)
+    expect(await roles(ask, `keys/${strong.id}/rotate`, 'joe', jsonRequest({}))).toBe(403)
+    const change = { ...jsonRequest({ roles: ['admin'] }), method: 'PATCH' }
+    expect(await roles(ask, `keys/${strong.id}`, 'joe', change)).toBe(403)
+    expect(await roles(ask, 'keys', strong.key)).toBe(403)
+    const wide = await issue('boss', ['admin'])
+    expect(await roles(ask, 'keys', wide.key)).toBe(403)
+    expect((await issue('boss', ['x y'])).status).toBe(400)
+    expect(
+      (
+        await issue(
+          'boss',
+          Array.from({ length: 21 }, () => 'viewer'),
+        )
+      ).status,
+    ).toBe(400)
   })
 })
 
