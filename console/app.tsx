@@ -77,7 +77,7 @@ function Head({ screen }: { screen: string }) {
           ))}
         </ul>
       </nav>
-      <span class="who">{identity?.id ?? 'anonymous'}</span>
+      <span class="who">{[identity?.id ?? 'anonymous', ...(identity?.roles ?? [])].join(', ')}</span>
       {isLoggedIn.value ? (
         <button type="button" class="quiet" onClick={logOut}>
           Log out

@@ -9,6 +9,7 @@ import { computed, signal } from '@preact/signals'
 import { type Client, createClient, ServableClientError } from '../src/client/index.ts'
 import type { ConsoleConfig } from '../src/features/console/plugin.ts'
 import type { PageCredential } from '../src/http/security/page-credentials.ts'
+import { route } from './route.ts'
 
 export type { PageCredential } from '../src/http/security/page-credentials.ts'
 
@@ -56,7 +57,17 @@ export const providerKeys = signal<Readonly<Record<string, string>>>({})
 export const client: Client = createClient({
   baseUrl: BASE,
   headers: () => credentials.value,
+  fetch: request => fetch(ofOwner(request)),
 })
+
+/** Names the owner of a run that is somebody else's, as the address of the page does. */
+function ofOwner(request: Request): Request {
+  const owner = route.value.query.get('of')
+  const url = new URL(request.url)
+  if (owner === null || !/\/runs\/[^/]+/.test(url.pathname)) return request
+  url.searchParams.set('owner', owner)
+  return new Request(url, request)
+}
 
 /**
  * Sends a request that the client has no method for. Headers of `init` override the credentials. Throws a `ServableClientError`

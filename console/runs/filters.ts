@@ -16,7 +16,7 @@ export const STATUSES = [
 ] as const
 
 /** Names of the filters in the address. */
-export const FILTERS = ['kind', 'status', 'name', 'sessionId', 'since', 'until'] as const
+export const FILTERS = ['kind', 'status', 'name', 'sessionId', 'since', 'until', 'owner'] as const
 
 /** The filters that a person chooses. Times are typed in the reader's time zone. */
 export type Filters = Omit<RunListQuery, 'limit' | 'status' | 'waiting' | 'since' | 'until'> & {
@@ -35,6 +35,7 @@ export function filtersOf(query: URLSearchParams): Filters {
     sessionId: query.get('sessionId'),
     since: timeOf('since'),
     until: timeOf('until'),
+    owner: query.get('owner'),
   }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value))
 }

@@ -5,7 +5,7 @@ import { More } from '../parts/more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../route.ts'
-import { client, isRefusal } from '../service.ts'
+import { client, config, isRefusal } from '../service.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
 import { columnsOf, merged } from './numbers.ts'
@@ -17,9 +17,12 @@ const ABSENT =
 const WATCHED = 50
 const LOOK_MS = 2000
 
+/** A run of the list. It has its owner if it may be of others. */
+type Listed = RunSummary & { readonly owner?: string | null }
+
 /** The runs that match the filters, newest first. */
 export function RunList({ filters, chosen }: { filters: Filters; chosen: string | undefined }) {
-  const pages = usePages<RunSummary>(JSON.stringify(filters), async (cursor, signal) => {
+  const pages = usePages<Listed>(JSON.stringify(filters), async (cursor, signal) => {
     const { runs, nextCursor } = await client.runs.list(
       { ...askedOf(filters), ...(cursor && { cursor }) },
       { signal },
@@ -29,9 +32,10 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
   const { items, update, reload } = pages
   const running = items.filter(({ status }) => status === 'running').map(({ id }) => id)
   const older = items.slice(WATCHED).filter(({ status }) => status === 'queued' || status === 'running')
-  const show = (fresh: readonly RunSummary[]) => update(before => merged(before, fresh))
+  const show = (fresh: readonly Listed[]) => update(before => merged(before, fresh))
   const isLive = useNews(filters, show, gone => update(before => before.filter(({ id }) => id !== gone)))
-  useOlder(older.map(({ id }) => id).join(), show)
+  const isOfOthers = filters.owner !== undefined
+  useOlder(isOfOthers ? '' : older.map(({ id }) => id).join(), show)
   const columns = columnsOf(items)
   const query = queryOf(filters)
   return (
@@ -50,6 +54,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
               <th scope="col">Status</th>
               <th scope="col">Name</th>
               <th scope="col">Started</th>
+              {isOfOthers && <th scope="col">Owner</th>}
               {columns.map(({ title }) => (
                 <th key={title} scope="col" class="number more">
                   {title}
@@ -67,13 +72,17 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
                   <Status run={run} />
                 </td>
                 <td>
-                  <a href={linkTo('runs', [run.id], query)} aria-current={run.id === chosen || undefined}>
+                  <a
+                    href={linkTo('runs', [run.id], run.owner ? { ...query, of: run.owner } : query)}
+                    aria-current={run.id === chosen || undefined}
+                  >
                     {run.name}
                   </a>
                 </td>
                 <td>
                   <Time at={run.createdAt} />
                 </td>
+                {isOfOthers && <td>{run.owner}</td>}
                 {columns.map(({ title, of }) => (
                   <td key={title} class="number more">
                     {of(run)}
@@ -93,7 +102,7 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
 /** Streams the changes of the newest runs. False while the stream is down. */
 function useNews(
   filters: Filters,
-  show: (fresh: readonly RunSummary[]) => void,
+  show: (fresh: readonly Listed[]) => void,
   drop: (id: string) => void,
 ): boolean {
   const [isLive, setLive] = useState(false)
@@ -126,7 +135,7 @@ function useNews(
 }
 
 /** Polls runs that the stream no longer includes, while the page is visible. */
-function useOlder(ids: string, show: (fresh: readonly RunSummary[]) => void): void {
+function useOlder(ids: string, show: (fresh: readonly Listed[]) => void): void {
   useEffect(() => {
     if (ids === '') return
     const controller = new AbortController()
@@ -168,6 +177,15 @@ function FilterForm({ filters }: { filters: Filters }) {
         change(event)
       }}
     >
+      {config.value.rights.includes('list') && (
+        <label>
+          Whose
+          <select name="owner" value={filters.owner ?? ''}>
+            <option value="">mine</option>
+            <option value="*">everyone’s</option>
+          </select>
+        </label>
+      )}
       <label>
         Kind
         <select name="kind" value={filters.kind ?? ''}>

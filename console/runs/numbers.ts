@@ -33,7 +33,7 @@ export function columnsOf(runs: readonly RunSummary[]): readonly Column[] {
 }
 
 /** A list after its newest page was loaded again: new runs come first, and known ones are updated. */
-export function merged(runs: readonly RunSummary[], fresh: readonly RunSummary[]): readonly RunSummary[] {
+export function merged<T extends RunSummary>(runs: readonly T[], fresh: readonly T[]): readonly T[] {
   const known = new Set(runs.map(({ id }) => id))
   const now = new Map(fresh.map(run => [run.id, run]))
   return [...fresh.filter(({ id }) => !known.has(id)), ...runs.map(run => now.get(run.id) ?? run)]

@@ -63,7 +63,9 @@ function Summary({ record }: { record: RunRecord }) {
   const { id, kind, name, createdAt, sessionId, userId, finishReason, error } = record
   const { continuedFrom, continuedBy, model, transport, taskId } = record
   const numbers = Object.fromEntries(COLUMNS.map(({ title, of }) => [title, of(record)]))
-  const run = (other: string | undefined) => other && <a href={linkTo('runs', [other])}>{other}</a>
+  const of = route.value.query.get('of')
+  const query = of ? { of } : {}
+  const run = (other: string | undefined) => other && <a href={linkTo('runs', [other], query)}>{other}</a>
   return (
     <Facts
       facts={{
@@ -77,6 +79,7 @@ function Summary({ record }: { record: RunRecord }) {
         Transport: transport,
         'A2A task': taskId && <code>{taskId}</code>,
         User: userId,
+        Owner: of,
         Session: sessionId && <a href={linkTo('sessions', [kind, name, sessionId])}>{sessionId}</a>,
         'Goes on from': run(continuedFrom),
         'Goes on in': run(continuedBy),

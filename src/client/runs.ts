@@ -16,7 +16,9 @@ import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { attempt, queryOf, segment } from './sent.ts'
 
 /** Selects runs for a list. A run must match all members. */
-export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until'>> {
+export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until' | 'everyone'>> {
+  /** Whose runs, for callers with a role: the id of an owner, or `*` for all. Default: the caller's. */
+  readonly owner?: string
   /** Runs that began at this time or later. ISO 8601 with a zone, or a `Date`. */
   readonly since?: string | Date
   /** Runs that began before this time. */

@@ -12,7 +12,7 @@ import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
 import type { Log, LogEntry } from './log.ts'
-import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform } from './platform.ts'
+import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform, withTenant } from './platform.ts'
 import type { Findable, Match } from './router.ts'
 import type { KeyReader } from './security/key-headers.ts'
 import type { May, Right } from './security/roles.ts'
@@ -272,9 +272,12 @@ export class RequestState implements Context {
   /** Throws `internal_error` for an invalid identity. */
   set identity(identity: Identity | undefined) {
     if (identity !== undefined && !isIdentity(identity)) {
-      throw new ServableError('internal_error', `The \`id\` of \`context.identity\` ${IDENTITY_RULE}`)
+      throw new ServableError(
+        'internal_error',
+        `The \`id\` of \`context.identity\` ${IDENTITY_RULE}. Its \`tenant\` has letters, digits and _ . -, its \`roles\` are an array`,
+      )
     }
-    this.#identity = identity
+    this.#identity = identity && withTenant(identity)
   }
 
   /** Sets the identity of a user who has logged in with a page of the service. Ready-made authentication lets it pass. */
@@ -294,7 +297,12 @@ export class RequestState implements Context {
     this.isOfEveryone = owner === undefined
   }
 
-  /** Whether the sender has a right on the things of the owner, or of all. */
+  /** Whether the sender has a right on the things of all, in its tenant. */
+  mayAll(right: Right): boolean {
+    return this.#may(this.#identity, right, undefined)
+  }
+
+  /** Whether the sender has a right on the things that the request is about. */
   may(right: Right): boolean {
     return this.#may(this.#identity, right, this.isOfEveryone ? undefined : this.owner)
   }

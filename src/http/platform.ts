@@ -1,3 +1,4 @@
+import { OF, ownerIn, tenantOf } from '../base/owner.ts'
 import type { Reply } from '../web/reply.ts'
 
 const BRAND = Symbol.for('servable.platform')
@@ -9,6 +10,11 @@ export interface Identity {
    * owns the runs, tasks and sessions that it starts, and replaces `userId`.
    */
   readonly id: string
+  /**
+   * The customer whose user it is: 1 to 64 letters, digits and `_ . -`. Nothing crosses from one tenant to another. The service puts
+   * it before the id: `acme›ada`. Default: none.
+   */
+  readonly tenant?: string
   readonly scopes?: readonly string[]
   /** What it may do with the things of others: `viewer`, `approver`, `operator`, `admin`, and roles of `access`. Default: nothing. */
   readonly roles?: readonly string[]
@@ -21,17 +27,43 @@ export const IDENTITY_ID: RegExp = /^(?!\s)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_C}]
 
 /** The rule for ids, for error texts. */
 export const IDENTITY_RULE =
-  'must have 1 to 256 characters, no control characters, and no white space at its ends'
+  'must have 1 to 256 characters, no control characters, no `›`, and no white space at its ends'
+
+/** Marks an identity whose id has its tenant. */
+const OWNS = Symbol.for('servable.owner')
+
+const TENANT = /^[\w.-]{1,64}$/
 
 /** Whether a value of other code is an identity. One without an id would own what everyone owns. */
 export function isIdentity(value: unknown): value is Identity {
-  const { id, roles = [] } = Object(value) as Partial<Identity>
-  return typeof id === 'string' && IDENTITY_ID.test(id) && Array.isArray(roles)
+  const { id, tenant, roles = [], [OWNS]: owns } = Object(value) as Partial<Identity & { [OWNS]: true }>
+  if (typeof id !== 'string' || !Array.isArray(roles)) return false
+  if (owns) return tenant !== undefined && id.startsWith(tenant + OF)
+  return (
+    IDENTITY_ID.test(id) &&
+    !id.includes(OF) &&
+    (tenant === undefined || (typeof tenant === 'string' && TENANT.test(tenant)))
+  )
+}
+
+/** Puts the tenant of an identity before its id, once. */
+export function withTenant(identity: Identity): Identity {
+  const { id, tenant } = identity
+  return tenant === undefined || OWNS in identity
+    ? identity
+    : ({ ...identity, id: ownerIn(tenant, id), [OWNS]: true } as Identity)
+}
+
+/** The identity of an owner. */
+export function identityOf(owner: string): Identity {
+  const tenant = tenantOf(owner)
+  return tenant === undefined ? { id: owner } : ({ id: owner, tenant, [OWNS]: true } as Identity)
 }
 
 /** The part of an identity that is kept while a socket is open. Further members last only for the request. */
-export function keptOf({ id, scopes, roles, keyId }: Identity): Identity {
-  return { id, ...(scopes && { scopes }), ...(roles && { roles }), ...(keyId !== undefined && { keyId }) }
+export function keptOf({ id, tenant, scopes, roles, keyId }: Identity): Identity {
+  const of = tenant === undefined ? { id } : identityOf(id)
+  return { ...of, ...(scopes && { scopes }), ...(roles && { roles }), ...(keyId !== undefined && { keyId }) }
 }
 
 /** A runtime's facts of a request beyond the request itself. The entries of `runtimes/` make it. */

@@ -5,10 +5,10 @@
  */
 
 import * as v from 'valibot'
-import type { Registry } from '../../agents/registry.ts'
 import type { ToolServerPolicy, ToolServerSource } from '../../agents/tool-servers.ts'
 import { ServableError } from '../../base/errors.ts'
 import { func, isFunction } from '../../base/schemas.ts'
+import type { CoreSettings } from '../../core/options.ts'
 import type { Authenticate } from '../../http/security/gate.ts'
 import { isRange } from '../../web/address.ts'
 
@@ -80,17 +80,20 @@ export const AdminSchema: v.GenericSchema<unknown> = v.union(
   'must be true, false or an object of options',
 )
 
-/** Fills in the defaults. Throws `invalid_options` if `authenticate` is missing in production. */
+/**
+ * Fills in the defaults. Throws `invalid_options` if `authenticate` is missing in production, and there is no middleware that could
+ * give administrators a role.
+ */
 export function resolveAdmin(
   { manager, authenticate, allow = [], stdio }: AdminOptions,
-  { production, registry }: { readonly production: boolean; readonly registry: Registry | undefined },
+  { production, registry, middleware }: Pick<CoreSettings, 'production' | 'registry' | 'middleware'>,
 ): AdminSettings {
-  if (authenticate === undefined && production) {
+  if (authenticate === undefined && production && middleware.length === 0) {
     throw new ServableError(
       'invalid_options',
       '`admin` needs `admin.authenticate` in production: write ' +
         "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`, " +
-        'or set NODE_ENV to `development` if this is not production',
+        'or add `middleware` that gives administrators the role `admin`, or set NODE_ENV to `development` if this is not production',
     )
   }
   return {

@@ -42,8 +42,7 @@ export interface AdminPluginOptions extends AdminOptions {
 /** Lets administrators manage tool servers (MCP), find runs, and see the toolkits. Throws `invalid_options`. */
 export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPluginOptions = {}): Plugin {
   checkOptions(NAME, AdminSchema, options)
-  const settingsIn = ({ production, settings: { registry } }: Core) =>
-    resolveAdmin(options, { production, registry })
+  const settingsIn = ({ settings }: Core) => resolveAdmin(options, settings)
   return asPlugin({
     name: NAME,
     decidesItself: options.authenticate !== undefined,

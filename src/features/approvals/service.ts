@@ -6,6 +6,7 @@
 
 import type { Answer, HistoryMessage, InputRequest } from '../../agents/contract.ts'
 import { ignoring, isServableError, ServableError } from '../../base/errors.ts'
+import { tenantOf } from '../../base/owner.ts'
 import { within } from '../../base/wake.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
@@ -108,7 +109,9 @@ export class ApprovalService implements Approvals {
   async #mayDecide({ run }: Asking, request: InputRequest, approver: Approver): Promise<boolean> {
     const { authorize } = this.#settings
     if (this.#core.may(approver.identity, 'answer', run.owner)) return true
-    if (authorize === undefined) return false
+    const { tenant } = approver.identity ?? {}
+    const isElsewhere = tenant !== undefined && tenant !== tenantOf(run.owner)
+    if (authorize === undefined || isElsewhere) return false
     const { id, kind, name, owner, userId, sessionId } = run
     const { identity, ip, requestId } = approver
     const about = { request, run: { id, kind, name, owner, userId, sessionId } }

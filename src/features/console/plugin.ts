@@ -19,6 +19,7 @@ import { type Authenticate, gate } from '../../http/security/gate.ts'
 import { LOCAL } from '../../http/security/local.ts'
 import { type Login, loggedIn } from '../../http/security/login.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
+import { RIGHTS, type Right } from '../../http/security/roles.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
 import { VERSION } from '../../http/version.ts'
 import { BUILT } from './built.ts'
@@ -156,7 +157,9 @@ export interface ConsoleConfig {
   /** Whether the text of server errors is masked. */
   readonly production: boolean
   /** The user. Null if unknown. */
-  readonly identity: { readonly id: string; readonly scopes: readonly string[] } | null
+  readonly identity: Required<Pick<Identity, 'id' | 'scopes' | 'roles'>> | null
+  /** What the user may do with the things of others. */
+  readonly rights: readonly Right[]
   /** Whether the user has logged in with a provider. */
   readonly isLoggedIn: boolean
   /** Whether the user is whoever is on the machine of this development server. */
@@ -183,10 +186,14 @@ export interface ConsoleConfig {
 function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
   const { keepInput } = settings.runs
+  const rights = RIGHTS.filter(right => state.mayAll(right))
   const config: ConsoleConfig = {
     version: VERSION,
     production,
-    identity: identity ? { id: identity.id, scopes: identity.scopes ?? [] } : null,
+    identity: identity
+      ? { id: identity.id, scopes: identity.scopes ?? [], roles: identity.roles ?? [] }
+      : null,
+    rights,
     isLoggedIn: state.isLoggedIn,
     isLocal: identity === LOCAL,
     prefix,

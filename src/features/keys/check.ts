@@ -7,7 +7,7 @@
 import { ServableError } from '../../base/errors.ts'
 import type { Context, RequestState } from '../../http/context.ts'
 import { type CountRequest, countAgainst } from '../../http/limits/rate-limit.ts'
-import type { Identity } from '../../http/platform.ts'
+import { type Identity, identityOf } from '../../http/platform.ts'
 import type { AccessScope } from '../../http/security/scopes.ts'
 import type { Permit } from '../../runs/permit.ts'
 import { isLive, type KeptKey, type Rate } from './kept.ts'
@@ -47,7 +47,7 @@ export class KeyCheck {
     checkScopes(scopes, context.scope)
     const writing = this.ring.use(key)
     if (writing !== undefined) (this.#hold ?? context.waitUntil)(writing)
-    return { id: owner, scopes, ...(roles && { roles }), keyId: id }
+    return { ...identityOf(owner), scopes, ...(roles && { roles }), keyId: id }
   }
 
   /** Whether the key of an identity is still valid, whatever its scopes. */

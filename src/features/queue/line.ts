@@ -4,6 +4,7 @@
  * @module
  */
 
+import { tenantOf } from '../../base/owner.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { checkUse, type KeyUse, tooManyRuns } from '../../runs/admission.ts'
 import type { IdempotencyKey, RunPage, RunQuery } from '../../runs/stored/host.ts'
@@ -137,11 +138,13 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     },
     list(tx, owner, query) {
       const { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit } = query
+      const { everyone } = query
       if (status !== undefined && status !== 'queued') return []
-      const partition = query.everyone ? undefined : partitionOf(owner)
+      const partition = everyone ? undefined : partitionOf(owner)
       const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
       return documents
-        .map(({ value }) => (query.everyone ? { ...value.record, owner: value.owner } : value.record))
+        .filter(({ value }) => everyone?.tenant === undefined || tenantOf(value.owner) === everyone.tenant)
+        .map(({ value }) => (everyone ? { ...value.record, owner: value.owner } : value.record))
         .filter(record => {
           const at = Date.parse(record.createdAt)
           const isAsked =

@@ -5,7 +5,7 @@
  */
 
 import type { Core } from '../../core/built-in.ts'
-import type { Identity } from '../../http/platform.ts'
+import { type Identity, identityOf } from '../../http/platform.ts'
 import type { Asker } from '../../http/runs/start-run.ts'
 import type { Schedule } from './schedule.ts'
 
@@ -20,7 +20,7 @@ class OwnerAsks implements Asker {
 
   constructor(owner: string) {
     this.owner = owner
-    this.identity = { id: owner }
+    this.identity = identityOf(owner)
   }
 
   apiKeys(): undefined {

@@ -129,7 +129,7 @@ async function answerList(
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
   const asked = parseRunQuery(Object.fromEntries(queryOf(request.url)))
-  const query = state.isOfEveryone ? { ...asked, everyone: true as const } : asked
+  const query = state.isOfEveryone ? { ...asked, everyone: { tenant: state.identity?.tenant } } : asked
   const { owner } = state
   if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
   if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })

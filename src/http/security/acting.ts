@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
+import { ownerIn, tenantOf } from '../../base/owner.ts'
 import { plain } from '../../web/plain.ts'
 import { Reply } from '../../web/reply.ts'
 import { isEventStream, whileGood } from '../../web/while-good.ts'
@@ -33,10 +34,13 @@ export function actFor(
   // Most requests have none.
   if (!request.url.includes('owner=')) return false
   const right = rightOf(route, prefix)
-  const owner = queryOf(request.url).get('owner')
+  const named = queryOf(request.url).get('owner')
   const { identity, params } = state
-  if (right === undefined || owner === null || owner === identity?.id) return false
-  const isOfAll = owner === ALL && route.method === 'GET' && params.id === undefined
+  if (right === undefined || named === null) return false
+  const isOfAll = named === ALL && route.method === 'GET' && params.id === undefined
+  // Who has a tenant names its users by their ids in it.
+  const owner = tenantOf(named) === undefined ? ownerIn(identity?.tenant, named) : named
+  if (owner === identity?.id) return false
   state.actFor(isOfAll ? undefined : owner)
   const isAllowed = state.may(right)
   state.log({

@@ -26,8 +26,10 @@ export type Authenticate = (
  * get `refusal`.
  */
 export function gate(authenticate: Authenticate | undefined, refusal: string): Middleware {
-  return gateOf(authenticate, (request, context) => checkOwnMachine(request, context, refusal))
+  return gateOf(authenticate, (request, context) => checkOwnMachine(request, context, refusal), false)
 }
+
+const OF_ALL_TENANTS = 'These routes are not of one tenant: leave `tenant` out of the identity of an operator'
 
 /**
  * The gate of operators' routes. Identities whose roles have the right pass; others as with {@link gate}. In production it refuses everyone without `authenticate`: on a machine with several users, each
@@ -39,23 +41,33 @@ export function operatorsGate(
   production: boolean,
   right: Right,
 ): Middleware {
-  const guard = production
-    ? gateOf(authenticate, () => {
-        throw new ServableError('forbidden', `${refusal}. In production nobody is answered without it`)
-      })
-    : gate(authenticate, refusal)
+  const guard = gateOf(
+    authenticate,
+    (request, context) => {
+      if (!production) return checkOwnMachine(request, context, refusal)
+      throw new ServableError('forbidden', `${refusal}. In production nobody is answered without it`)
+    },
+    true,
+  )
   return async (request, context, next) =>
     hasRight(context, right) ? openToRole(await next()) : guard(request, context, next)
 }
 
-/** Whether the middleware has found an identity whose roles have the right. */
+/**
+ * Whether the middleware has found an identity whose roles have the right, for all tenants: the routes of operators are not those of
+ * one.
+ */
 export function hasRight(context: Context, right: Right): boolean {
-  return context instanceof RequestState && context.identity?.roles !== undefined && context.may(right)
+  const { roles, tenant } = context.identity ?? {}
+  return (
+    context instanceof RequestState && roles !== undefined && tenant === undefined && context.mayAll(right)
+  )
 }
 
 function gateOf(
   authenticate: Authenticate | undefined,
   check: (request: Request, context: Context) => void,
+  isForAll: boolean,
 ): Middleware {
   return async (request, context, next) => {
     if (authenticate === undefined) check(request, context)
@@ -64,6 +76,7 @@ function gateOf(
       context.responseHeaders.set('www-authenticate', 'Bearer')
       const answer = await identifyBy(authenticate, request, context)
       if (isResponse(answer)) return answer
+      if (isForAll && answer.tenant !== undefined) throw new ServableError('forbidden', OF_ALL_TENANTS)
       context.responseHeaders.delete('www-authenticate')
       context.identity = answer
     }

@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
+import { tenantOf } from '../../base/owner.ts'
 import { isObject } from '../../base/validation.ts'
 import type { Identity } from '../platform.ts'
 import type { Findable } from '../router.ts'
@@ -99,8 +100,20 @@ export type Access =
 /** Whether an identity has a right on the things of an owner. Undefined: of all. */
 export type May = (identity: Identity | undefined, right: Right, owner?: string | null) => boolean
 
-/** Makes the function that decides. A throw of a function refuses, and `onError` gets it. */
+/**
+ * Makes the function that decides. Nobody has a right on what is of another tenant. A throw of a function refuses, and `onError`
+ * gets it.
+ */
 export function accessOf(access: Access = {}, onError: (error: unknown) => void = () => {}): May {
+  const may = decisionOf(access, onError)
+  return (identity, right, owner) => {
+    const isElsewhere =
+      identity?.tenant !== undefined && owner !== undefined && tenantOf(owner) !== identity.tenant
+    return !isElsewhere && may(identity, right, owner)
+  }
+}
+
+function decisionOf(access: Access, onError: (error: unknown) => void): May {
   const table = typeof access === 'function' ? ROLES : { ...ROLES, ...access }
   const byTable = ({ roles = [] }: Identity, right: Right) =>
     roles.some(role => Object.hasOwn(table, role) && table[role]?.includes(right))

@@ -161,8 +161,8 @@ export interface RunQuery {
   readonly status?: RunStatus | undefined
   /** Runs that wait for answers. */
   readonly waiting?: true | undefined
-  /** Set for the runs of all owners. Each of them then has its `owner`. */
-  readonly everyone?: true | undefined
+  /** Set for the runs of all owners, or of those of a tenant. Each of them then has its `owner`. */
+  readonly everyone?: { readonly tenant: string | undefined } | undefined
   /** Only runs that began at this time or later. Milliseconds since 1970. */
   readonly since?: number | undefined
   readonly until?: number | undefined

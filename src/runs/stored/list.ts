@@ -11,6 +11,7 @@ export function listRuns(
 ): RunPage {
   const tags: Record<string, string> = {}
   for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
+  if (everyone?.tenant !== undefined) tags.tenant = everyone.tenant
   const filter = { partition: everyone ? undefined : partitionOf(owner), tags, since }
   const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, { cursor, limit, until })
   const shown = ({ record, owner }: StoredRun) => (everyone ? { ...record, owner } : record)

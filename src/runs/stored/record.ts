@@ -15,6 +15,7 @@ import type {
   RunResult,
 } from '../../agents/contract.ts'
 import type { SessionKey } from '../../agents/memory.ts'
+import { tenantOf } from '../../base/owner.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../../stores/store.ts'
 import type { RunNumbers } from '../numbers.ts'
 
@@ -159,6 +160,7 @@ export function idsOf(tx: Reader, collection: string, ref: string): string[] {
 /** The document of a stored run. */
 export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredRun> {
   const { id, kind, name, status, sessionId, waiting } = run.record
+  const tenant = tenantOf(run.owner)
   return {
     id,
     partition: partitionOf(run.owner),
@@ -167,6 +169,7 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
       ...{ kind, name, status },
       ...(sessionId !== undefined && { sessionId }),
       ...(waiting && { waiting: String(waiting) }),
+      ...(tenant !== undefined && { tenant }),
     },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),

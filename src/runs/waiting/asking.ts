@@ -38,6 +38,7 @@ export interface Approver {
   readonly identity?:
     | {
         readonly id: string
+        readonly tenant?: string
         readonly scopes?: readonly string[]
         readonly roles?: readonly string[]
         readonly keyId?: string

@@ -214,8 +214,8 @@ describe('the identity', () => {
     }
     const auth = jwtAuth({ issuer: issuer.url, audience: AUDIENCE, allow, identity: () => member })
     const { ask } = service({ issuer: issuer.url }, { middleware: [auth, look] })
-    expect(await ask(await issuer.sign())).toBe('200 by ada')
-    expect(seen).toEqual([member])
+    expect(await ask(await issuer.sign())).toBe('200 by acme›ada')
+    expect(seen).toEqual([expect.objectContaining({ ...member, id: 'acme›ada' })])
   })
 
   it('is found for parts that decide themselves', async () => {

@@ -6,7 +6,7 @@
 
 import { Counter } from '../../../base/counter.ts'
 import { redact, reportError, ServableError, shouldLog } from '../../../base/errors.ts'
-import { type Identity, isIdentity, keptOf } from '../../../http/platform.ts'
+import { type Identity, isIdentity, keptOf, withTenant } from '../../../http/platform.ts'
 import { credentialsIn } from '../../../http/security/secrets.ts'
 import { isResponse } from '../../../web/response.ts'
 import type { Handshake } from '../socket/engine/connection.ts'
@@ -151,7 +151,7 @@ async function identify(
   if (authenticate === undefined) return handshake.identity
   const answer: unknown = await authenticate(handshake)
   if (isResponse(answer)) throw new ServableError('unauthorized', await textOf(answer))
-  if (isIdentity(answer)) return answer
+  if (isIdentity(answer)) return withTenant(answer)
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
