@@ -54,7 +54,6 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
               <th scope="col">Status</th>
               <th scope="col">Name</th>
               <th scope="col">Started</th>
-              {isOfOthers && <th scope="col">Owner</th>}
               {columns.map(({ title }) => (
                 <th key={title} scope="col" class="number more">
                   {title}
@@ -78,11 +77,11 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
                   >
                     {run.name}
                   </a>
+                  {isOfOthers && <span class="soft"> {run.owner ?? 'nobody'}</span>}
                 </td>
                 <td>
                   <Time at={run.createdAt} />
                 </td>
-                {isOfOthers && <td>{run.owner}</td>}
                 {columns.map(({ title, of }) => (
                   <td key={title} class="number more">
                     {of(run)}

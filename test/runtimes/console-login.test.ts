@@ -7,6 +7,7 @@ import { jwtAuth, oidcLogin } from '../../src/features/jwt/index.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
 import { bearerAuth, createHandler, memoryState } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { AUDIENCE, CONSOLE_CLIENT, type Issuer, startLogins } from '../contracts/jwt/issuer.ts'
 import { says } from '../features/jwt/kit.ts'
 import { needing } from '../needing.ts'
@@ -86,6 +87,49 @@ needing('chromium-headless-shell').describe('the console', () => {
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('bob', { exact: true }).waitFor()
     await open.close()
+  })
+})
+
+needing('chromium-headless-shell').describe('the console of an operator', () => {
+  it('lists the runs of everyone, and opens them', async () => {
+    const tokens = { ann: 'ann', bob: 'bob', eve: { id: 'eve', roles: ['operator'] } }
+    const handler = createHandler({
+      serve: [says],
+      registry: false,
+      state: memoryState(),
+      runs: { store: 'all' },
+      middleware: [bearerAuth({ tokens })],
+      plugins: [webConsole({ authenticate: (_, identity) => identity })],
+    })
+    const server = await serve(handler, { port: 0, hostname: '127.0.0.1' })
+    for (const user of ['ann', 'bob'])
+      await fetch(
+        `${server.url}/api/agents/says/run`,
+        jsonRequest({ input: 'x' }, { authorization: `Bearer ${user}` }),
+      )
+    const browser = await launch()
+    const { page, complaints } = await visit(browser, `${server.url}/api/console#/runs`)
+    await page.getByLabel('Bearer token').fill('eve')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('eve, operator', { exact: true }).waitFor()
+    await page.getByText('No run fits.').waitFor()
+    await page.getByLabel('Whose').selectOption('everyone’s')
+    await page.getByRole('cell', { name: 'says bob' }).waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violationsOf(page)).toEqual([])
+    }
+    await page.getByRole('row', { name: /ann/ }).getByRole('link').click()
+    await page
+      .getByRole('tab', { name: 'JSON' })
+      .or(page.getByRole('link', { name: 'JSON' }))
+      .click()
+    await page.getByText('by ann').first().waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+    expect(complaints).toEqual([])
+    await browser.close()
+    await server.close()
   })
 })
 
