@@ -179,6 +179,7 @@ export {
   type VerifyCredential,
 } from './http/security/authentication.ts'
 export type { ProviderConfig, Providers } from './http/security/key-headers.ts'
+export type { Access, Right } from './http/security/rights.ts'
 export type { SecurityOptions, SecurityRequirement, SecuritySchemes } from './http/security/security.ts'
 export type { OAuthFlow, OAuthFlowName, SecurityScheme } from './http/security/security-scheme.ts'
 export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'

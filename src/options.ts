@@ -23,12 +23,14 @@ import { metricsAs, pricingAlone } from './features/metrics/plugin.ts'
 import { corrections } from './features/small/corrections.ts'
 import { cors } from './features/small/cors.ts'
 import { rateLimit } from './features/small/rate-limit.ts'
+import { roles } from './features/small/roles.ts'
 import { toolSchemas, toolsOf } from './features/small/tools.ts'
 import { trustProxy } from './features/small/trust-proxy.ts'
 import { uploadsAs } from './features/small/uploads.ts'
 import { toJsonSchema } from './http/json-schema.ts'
 import type { RateLimitOptions } from './http/limits/rate-limit.ts'
 import type { FileUploadOptions } from './http/limits/upload.ts'
+import type { Access } from './http/security/rights.ts'
 import { checkSecurity, type SecurityOptions } from './http/security/security.ts'
 import type { A2AOptions } from './protocols/a2a/options.ts'
 import { a2aOf } from './protocols/a2a/plugin.ts'
@@ -57,6 +59,11 @@ export interface HandlerOptions extends CoreOptions, SecurityOptions {
    * of another origin. Default: false.
    */
   readonly cors?: CorsSetting
+  /**
+   * What the roles of identities may do with the things of others: the rights of roles by name, or a function. Default: the table
+   * of `viewer`, `approver`, `operator` and `admin`.
+   */
+  readonly access?: Access
   /** Accepts files with a run, as `multipart/form-data`: `true`, or the options. Default: false. */
   readonly fileUpload?: boolean | FileUploadOptions
   /** Toolkits whose tools are listed at `GET /tools`. */
@@ -87,7 +94,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   if (!isObject(options as unknown)) checkCoreOptions(options)
   const { cors: corsOption, fileUpload, toolkits, toolLibrary, swagger, ...others } = options
   const { a2a, gateway, admin: adminOption, pricing, metricsExporter, ...more } = others
-  const { rateLimit: rateLimitOption, trustProxy: trust, securitySchemes, security, ...core } = more
+  const { rateLimit: rateLimitOption, trustProxy: trust, securitySchemes, security, access, ...core } = more
   const found: ServableError[] = []
   const attempt = <T>(work: () => T): T | undefined => {
     try {
@@ -127,6 +134,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     swagger?.enabled === true
       ? attempt(() => openapiAs('swagger', { ...swagger, securitySchemes, security }))
       : undefined,
+    attempt(() => roles(access)),
     corrections(),
     knownSchemas(),
     attempt(() => toolsOf({ toolkits, toolLibrary, servers: manager })),

@@ -11,6 +11,7 @@ import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { UploadReader } from '../http/limits/upload.ts'
 import type { AnswerRun, RunAgain } from '../http/runs/go-on.ts'
 import type { StartParts, StartRun } from '../http/runs/start-run.ts'
+import type { Roles } from '../http/security/acting.ts'
 import type { KeyReader } from '../http/security/key-headers.ts'
 import type { Identify } from '../http/security/local.ts'
 import type { Admit } from '../runs/admit.ts'
@@ -50,6 +51,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly catalog?: (served: Catalog) => Catalog
   /** Stores the files of stored runs. Only one plugin may have it. */
   readonly files?: (settings: CoreSettings, callTransactions: CallTransactions) => FileStorage
+  /** Lets identities with roles act on the things of others. Only one plugin may have it. */
+  readonly roles?: (settings: Pick<CoreSettings, 'log' | 'prefix'>) => Roles
   /** Lets others than the owner of a run decide approvals, and lets approvals expire. Only one plugin may have it. */
   readonly approvals?: (settings: CoreSettings, callTransactions: CallTransactions) => Approvals
   /** Wraps the host of stored runs. */

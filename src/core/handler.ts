@@ -113,8 +113,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     requestLog: settings.logBinding,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
-    may: settings.may,
-    prefix: joinPath(core.prefix),
+    ...{ may: settings.roles?.may, act: settings.roles?.act },
     handler: core.callTransactions,
   })
   const lookAfter = () => void core.host.lookAfter?.()

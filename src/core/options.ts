@@ -19,10 +19,9 @@ import { ServableError } from '../base/errors.ts'
 import { count, flag, func, isFunction, isOrigin, path, record, registry, strings } from '../base/schemas.ts'
 import { headerName, validate } from '../base/validation.ts'
 import type { Middleware } from '../http/context.ts'
-import { logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
+import type { Roles } from '../http/security/acting.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/security/key-headers.ts'
-import { type Access, accessOf, checkAccess, type May } from '../http/security/roles.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { SessionsOptions } from '../runs/sessions/session-options.ts'
 import type { LocalState } from '../runs/stored/local-state.ts'
@@ -60,11 +59,6 @@ export interface CoreOptions {
   readonly prefix?: string
   /** Wraps every request of every part; the first is the outermost. Put authentication here. */
   readonly middleware?: readonly Middleware[]
-  /**
-   * What the roles of identities may do with the things of others: the rights of roles by name, or a function. Default: the table
-   * of `viewer`, `approver`, `operator` and `admin`.
-   */
-  readonly access?: Access
   /** Answers requests that match no route, instead of a 404. Middleware does not apply to it. */
   readonly fallback?: (request: Request) => Response | Promise<Response>
   /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
@@ -121,12 +115,12 @@ export interface CoreSettings
   extends Required<
     Omit<
       CoreOptions,
-      'access' | 'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
+      'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
     >
   > {
   readonly state: State | NoState
-  /** Whether an identity has a right on the things of others. */
-  readonly may: May
+  /** Who may do what with the things of others. Undefined: nobody may do anything. */
+  readonly roles: Roles | undefined
   readonly logBinding: LogBinding
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
@@ -163,7 +157,6 @@ const OptionsSchema = v.strictObject({
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
   prefix: v.optional(path),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
-  access: v.optional(v.unknown()),
   fallback: v.optional(func),
   production: v.optional(flag),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
@@ -198,7 +191,6 @@ const OptionsSchema = v.strictObject({
 /** Throws `invalid_options` that names every wrong member. */
 export function checkCoreOptions(options: CoreOptions): void {
   validate(OptionsSchema, options, 'invalid_options', 'options')
-  checkAccess(options.access)
   checkRuns(options.runs)
 }
 
@@ -217,7 +209,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
       plugins: [...settings.plugins, { name: '~log', observer: { start: run => logBinding.start?.(run) } }],
     }),
     logBinding,
-    may: accessOf(options.access, error => logThrown(log, { event: 'access.failed' }, error)),
+    roles: rolesIn(settings, log),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
     production,
@@ -230,6 +222,12 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     publicUrl: options.publicUrl,
     allowedHosts: hostsOf(options),
   }
+}
+
+/** The roles of a plugin. */
+function rolesIn({ plugins, prefix }: Pick<CoreSettings, 'plugins' | 'prefix'>, log: Log): Roles | undefined {
+  const all = plugins as readonly { readonly roles?: (parts: { log: Log; prefix: string }) => Roles }[]
+  return all.find(plugin => plugin.roles)?.roles?.({ log, prefix })
 }
 
 /** The allowed hosts in one notation. */

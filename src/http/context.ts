@@ -15,7 +15,7 @@ import type { Log, LogEntry } from './log.ts'
 import { IDENTITY_RULE, type Identity, isIdentity, type Platform, platform, withTenant } from './platform.ts'
 import type { Findable, Match } from './router.ts'
 import type { KeyReader } from './security/key-headers.ts'
-import type { May, Right } from './security/roles.ts'
+import type { May, Right } from './security/rights.ts'
 import { type AccessScope, scopeOf } from './security/scopes.ts'
 import { credentialsIn } from './security/secrets.ts'
 
@@ -125,8 +125,8 @@ export interface RequestTools {
   readonly addressOf: AddressReader
   /** Reads the keys of a failed request, to remove them from the log. */
   readonly readKeys: KeyReader
-  /** Whether an identity has a right on the things of others. */
-  readonly may: May
+  /** Whether an identity has a right on the things of others. Undefined: nobody has. */
+  readonly may: May | undefined
   /** Identifies the handler, so that a plugin of several handlers finds the state of this one. */
   readonly handler: object
 }
@@ -140,7 +140,7 @@ export class RequestState implements Context {
   match: RouteMatch
   readonly log: Log
   readonly handler: object
-  readonly #may: May
+  readonly #may: May | undefined
   readonly #platform: Platform
   readonly #addressOf: AddressReader
   readonly #readKeys: KeyReader
@@ -299,12 +299,12 @@ export class RequestState implements Context {
 
   /** Whether the sender has a right on the things of all, in its tenant. */
   mayAll(right: Right): boolean {
-    return this.#may(this.#identity, right, undefined)
+    return this.#may?.(this.#identity, right, undefined) === true
   }
 
   /** Whether the sender has a right on the things that the request is about. */
   may(right: Right): boolean {
-    return this.#may(this.#identity, right, this.isOfEveryone ? undefined : this.owner)
+    return this.#may?.(this.#identity, right, this.isOfEveryone ? undefined : this.owner) === true
   }
 
   /** Throws `run_not_found` if the request is about the things of somebody else, and the sender lacks a right on them. */

@@ -29,12 +29,14 @@ import {
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
-import { type ActingOptions, actFor, actingFor } from './security/acting.ts'
+import type { Roles } from './security/acting.ts'
 import { checkCrossSite, checkHost, type HostOptions } from './security/cross-site.ts'
 import type { Identify } from './security/local.ts'
 
 /** The options of dispatching. */
-export interface DispatchOptions extends RequestTools, HostOptions, ActingOptions {
+export interface DispatchOptions extends RequestTools, HostOptions {
+  /** Answers requests about the things of others. */
+  readonly act: Roles['act'] | undefined
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
   /** The origins that may call a route without its own setting; undefined for none. */
@@ -174,10 +176,7 @@ function answerMatch(
 ): EndpointResult | Promise<EndpointResult> {
   const { match } = state
   if (match?.found === 'route') {
-    const { endpoint } = match.route
-    return actFor(request, state, match.route, options)
-      ? actingFor(endpoint, request, state)
-      : endpoint(request, state)
+    return options.act?.(request, state, match.route) ?? match.route.endpoint(request, state)
   }
   if (match === undefined || match.allow.length === 0)
     throw new ServableError('not_found', 'Nothing is served at this path')

@@ -15,7 +15,6 @@ export function isEventStream({ body, headers }: Response): boolean {
  */
 export function whileGood(response: Response, isGood: () => Promise<boolean>, lookMs: number): Response {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  let timer: ReturnType<typeof setInterval> | undefined
   const stop = () => clearInterval(timer)
   const look = async () => {
     if (await isGood().catch(() => true)) return
@@ -23,10 +22,8 @@ export function whileGood(response: Response, isGood: () => Promise<boolean>, lo
     // This resolves a waiting read, which closes the stream.
     await reader.cancel().catch(() => {})
   }
+  const timer = setInterval(() => void look(), lookMs)
   const body = new ReadableStream<Uint8Array>({
-    start() {
-      timer = setInterval(() => void look(), lookMs)
-    },
     async pull(controller) {
       try {
         const { done, value } = await reader.read()

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { approvals } from '../../src/features/approvals/plugin.ts'
-import { ROLES } from '../../src/http/security/roles.ts'
+import { ROLES } from '../../src/features/small/role-table.ts'
 import {
   Agent,
   createHandler,

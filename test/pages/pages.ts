@@ -52,6 +52,7 @@ const PAGES_APART: readonly string[] = [
   'openai.md',
   'remote-agents.md',
   'resuming.md',
+  'roles.md',
   'traces.md',
   'webhooks.md',
 ]

@@ -59,7 +59,7 @@ export class ApprovalService implements Approvals {
   readonly expiresMs: number
   tasks: AskingTasks | undefined
   readonly #settings: ApprovalsSettings
-  readonly #core: Pick<CoreSettings, 'log' | 'state' | 'may'>
+  readonly #core: Pick<CoreSettings, 'log' | 'state' | 'roles'>
   readonly #calls: Calls<InboxTransactions>
   /** Starts a continued run. Set once the handler is made. */
   goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
@@ -108,7 +108,7 @@ export class ApprovalService implements Approvals {
 
   async #mayDecide({ run }: Asking, request: InputRequest, approver: Approver): Promise<boolean> {
     const { authorize } = this.#settings
-    if (this.#core.may(approver.identity, 'answer', run.owner)) return true
+    if (this.#core.roles?.may(approver.identity, 'answer', run.owner)) return true
     const { tenant } = approver.identity ?? {}
     const isElsewhere = tenant !== undefined && tenant !== tenantOf(run.owner)
     if (authorize === undefined || isElsewhere) return false

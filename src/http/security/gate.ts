@@ -11,10 +11,10 @@ import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../../web/ip-address.ts'
 import { isResponse } from '../../web/response.ts'
 import { type Context, connectionOf, type Middleware, RequestState } from '../context.ts'
 import type { Identity } from '../platform.ts'
-import { openToRole } from './acting.ts'
 import { identifyBy } from './authentication.ts'
 import { isCrossSite } from './cross-site.ts'
-import type { Right } from './roles.ts'
+import { openToRole } from './open-to-role.ts'
+import type { Right } from './rights.ts'
 
 /** Decides who may pass. An identity passes. A response is sent unchanged. Undefined or a throw refuses. */
 export type Authenticate = (

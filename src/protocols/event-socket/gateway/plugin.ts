@@ -173,7 +173,7 @@ function serveSockets(settings: GatewaySettings, context: SocketObjectContext, c
 function createServer(
   settings: GatewaySettings,
   {
-    settings: { middleware, may },
+    settings: { middleware, roles },
     log,
     runs,
     readKeys,
@@ -185,7 +185,8 @@ function createServer(
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate =
-    settings.authenticate ?? authenticateBy(middleware, { log, readKeys, may, handler: callTransactions })
+    settings.authenticate ??
+    authenticateBy(middleware, { log, readKeys, may: roles?.may, handler: callTransactions })
   const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,

@@ -7,32 +7,9 @@
 import { ServableError } from '../../base/errors.ts'
 import { tenantOf } from '../../base/owner.ts'
 import { isObject } from '../../base/validation.ts'
-import type { Identity } from '../platform.ts'
-import type { Findable } from '../router.ts'
-
-/** What may be done with the things of others. */
-export type Right =
-  | 'list'
-  | 'read'
-  | 'read_input'
-  | 'files'
-  | 'cancel'
-  | 'retry'
-  | 'answer'
-  | 'feedback'
-  | 'delete'
-  | 'webhooks'
-  | 'budgets'
-  | 'schedules'
-  | 'metrics'
-  | 'keys'
-  | 'admin'
-
-/** Every right. `admin` is the right to use the routes of administrators that have no right of their own. */
-export const RIGHTS: readonly Right[] = [
-  ...(['list', 'read', 'read_input', 'files', 'cancel', 'retry', 'answer', 'feedback', 'delete'] as const),
-  ...(['webhooks', 'budgets', 'schedules', 'metrics', 'keys', 'admin'] as const),
-]
+import type { Identity } from '../../http/platform.ts'
+import type { Findable } from '../../http/router.ts'
+import { type Access, type May, RIGHTS, type Right } from '../../http/security/rights.ts'
 
 /** The rights of each role. Owners have them all on what is theirs, except those that only administrators' routes need. */
 export const ROLES: Readonly<Record<string, readonly Right[]>> = {
@@ -85,20 +62,6 @@ export function rightOf({ method, path }: Findable, prefix: string): Right | und
   const key = `${method} ${below.replace(/^\/(agents|teams|workflows)\//, '/kinds/')}`
   return path.startsWith(prefix) && Object.hasOwn(ROUTE_RIGHTS, key) ? ROUTE_RIGHTS[key] : undefined
 }
-
-/**
- * Changes what roles may do: the rights of roles by name, which replace those of the table; or a function that says whether an
- * identity has a right on the things of an owner (null: of nobody; undefined: of all). Undefined leaves it to the table.
- *
- * @example
- * createHandler({ access: { support: ['list', 'read'], viewer: [] } })
- */
-export type Access =
-  | Readonly<Record<string, readonly Right[]>>
-  | ((identity: Identity, right: Right, owner: string | null | undefined) => boolean | undefined)
-
-/** Whether an identity has a right on the things of an owner. Undefined: of all. */
-export type May = (identity: Identity | undefined, right: Right, owner?: string | null) => boolean
 
 /**
  * Makes the function that decides. Nobody has a right on what is of another tenant. A throw of a function refuses, and `onError`
