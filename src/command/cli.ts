@@ -3,7 +3,8 @@
  * The command `servable`. Its exit code is 0 for success, 1 if the resource is missing, the request was refused or the run has
  * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
- * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`.
+ * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`,
+ * `login.ts`.
  * May import Node's modules, `client`, and every door below.
  *
  * @module
@@ -14,6 +15,7 @@ import { type Command, cac } from 'cac'
 import { shown } from '../features/logs/shown.ts'
 import { VERSION } from '../http/version.ts'
 import { checkNode } from '../runtimes/node/version.ts'
+import { loginCommand, logoutCommand } from './login.ts'
 import { runsCommand } from './runs.ts'
 import { createScreen, endWithReader } from './screen.ts'
 import { EXIT, failureOf, type Options, UsageError } from './service.ts'
@@ -30,7 +32,10 @@ function asking(command: Command): Command {
       '--url <address>',
       'The service with its prefix: http://127.0.0.1:3000/api (default: SERVABLE_URL)',
     )
-    .option('--token-file <path>', 'A file that holds the token for the service (default: SERVABLE_TOKEN)')
+    .option(
+      '--token-file <path>',
+      'A file that holds the token for the service (default: SERVABLE_TOKEN, then `servable login`)',
+    )
     .option('--json', 'One JSON object a line')
 }
 
@@ -45,6 +50,7 @@ function naming(command: Command): Command {
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
   .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
   .option('--waiting', 'With `ls`: that wait for answers')
+  .option('--owner <id>', 'Of this owner, or `*` for all: for those with a role')
   .option('--session <id>', 'With `ls`: of this session')
   .option('--since <time>', 'With `ls`: that began then or later, such as 2026-05-01T12:00:00Z')
   .option('--until <time>', 'With `ls`: that began before then')
@@ -55,6 +61,19 @@ asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` 
   .action(async (act: string, id: string | undefined, options: Options) => {
     process.exitCode = await runsCommand(act, id, options, screen)
   })
+
+for (const [name, about, run] of [
+  ['login', 'Keep the token for a service, which is read from stdin', loginCommand],
+  ['logout', 'Forget the token for a service', logoutCommand],
+] as const) {
+  cli
+    .command(name, about)
+    .option('--url <address>', 'The service with its prefix (default: SERVABLE_URL)')
+    .example(`servable ${name} --url https://agents.example.com/api`)
+    .action(async (options: Options) => {
+      process.exitCode = await run(options, screen)
+    })
+}
 
 asking(naming(cli.command('sessions <act> [id]', 'Your sessions: `export` or `delete`')))
   .option('--since <time>', 'With `export`: turns that began then or later')

@@ -9,6 +9,7 @@ import process from 'node:process'
 import type { Kind } from '../agents/contract.ts'
 import { ServableClientError } from '../client/error.ts'
 import type { ClientOptions } from '../client/options.ts'
+import { keptToken } from './tokens.ts'
 
 /** The exit codes. */
 export const EXIT = {
@@ -39,17 +40,29 @@ const MAX_TOKEN = 65_536
 
 /** Returns the client's options for the service of the command line. Throws {@link UsageError}. */
 export async function serviceOf(options: Options): Promise<ClientOptions> {
-  const url = textOf(options, 'url') ?? process.env.SERVABLE_URL
-  if (!url)
-    throw new UsageError(
-      'Give --url, or SERVABLE_URL: the service with its prefix, http://127.0.0.1:3000/api',
-    )
-  const token = await tokenOf(options)
+  const url = urlOf(options)
+  const token = (await tokenOf(options)) ?? (await keptToken(url))
+  const owner = textOf(options, 'owner')
   return {
     baseUrl: url,
     maxTries: MAX_TRIES,
     ...(token && { headers: { authorization: `Bearer ${token}` } }),
+    ...(owner !== undefined && { fetch: request => fetch(withOwner(request, owner)) }),
   }
+}
+
+/** The address of the service, without a slash at its end. Throws {@link UsageError}. */
+export function urlOf(options: Options): string {
+  const url = textOf(options, 'url') ?? process.env.SERVABLE_URL
+  if (url) return url.replace(/\/+$/, '')
+  throw new UsageError('Give --url, or SERVABLE_URL: the service with its prefix, http://127.0.0.1:3000/api')
+}
+
+/** Names the owner whose runs a request is about. */
+function withOwner(request: Request, owner: string): Request {
+  const url = new URL(request.url)
+  url.searchParams.set('owner', owner)
+  return new Request(url, request)
 }
 
 /** Reads the token for the service. It is never an argument, since other users of a machine can see those. */
@@ -59,9 +72,13 @@ async function tokenOf(options: Options): Promise<string | undefined> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new UsageError(`--token-file cannot be read: ${messageOf(cause)}`)
   })
-  const token = text.trim()
-  if (token !== '' && token.length <= MAX_TOKEN && !/\s/.test(token)) return token
-  throw new UsageError('--token-file must hold one token, and nothing else')
+  return checkedToken(text.trim(), '--token-file')
+}
+
+/** Throws {@link UsageError} for a text that is no token. `what` has the text. */
+export function checkedToken(token: string, what: string): string {
+  if (token !== '' && token.length <= MAX_TOKEN && !/[^\x21-\x7e]/.test(token)) return token
+  throw new UsageError(`${what} must hold one token, and nothing else`)
 }
 
 /**

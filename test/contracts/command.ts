@@ -29,12 +29,17 @@ interface Working {
 const cli = join(root, 'src/command/cli.ts')
 
 /** Starts the real command in a process of its own, without the variables of the test runner. */
-export function begin(args: readonly string[], env: Readonly<Record<string, string>> = {}): Working {
+export function begin(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  piped = '',
+): Working {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(piped)
   let out = ''
   let err = ''
   child.stdout.setEncoding('utf8').on('data', text => {
@@ -205,6 +210,52 @@ export function commandContract(deploy: Deploy): void {
     }
     const { out } = await servable('ada', 'runs', 'show', id, '--json').ended
     expect(jsonOf(out)).toMatchObject([{ result: { text: HOSTILE } }])
+  })
+
+  describe('login', () => {
+    it('keeps a token in a file that only its user may read, for one address', async () => {
+      const home = await mkdtemp(join(folder, 'home-'))
+      const at = (args: string[], more = {}, piped = '') =>
+        begin(args, { XDG_CONFIG_HOME: home, SERVABLE_URL: url(), ...more }, piped).ended
+      const path = join(home, 'servable/tokens.json')
+      const id = await ran('says', 'hello')
+      expect((await at(['runs', 'show', id])).code).toBe(1)
+      const refused = await at(['login'], {}, 'for-nobody\n')
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('unauthorized') })
+      await expect(stat(path)).rejects.toThrow('ENOENT')
+      for (const wrong of ['', 'two words', 'for-ada\nfor-bob', '\u00fc'])
+        expect(await at(['login'], {}, wrong)).toMatchObject({ code: 2, out: '' })
+      const done = await at(['login'], {}, 'for-ada\n')
+      expect(done).toEqual({ code: 0, out: '', err: `Logged in: the token for ${url()} is in ${path}\n` })
+      expect([(await stat(path)).mode & 0o777, (await stat(join(home, 'servable'))).mode & 0o777]).toEqual([
+        0o600, 0o700,
+      ])
+      expect((await at(['runs', 'show', id])).code).toBe(0)
+      // Another address gets no token, and a token that is given wins.
+      const elsewhere = url().replace('127.0.0.1', 'localhost')
+      expect((await at(['runs', 'show', id], { SERVABLE_URL: elsewhere })).code).not.toBe(0)
+      expect((await at(['runs', 'show', id], { SERVABLE_TOKEN: 'for-bob' })).code).toBe(1)
+      expect((await at(['logout'])).err).toBe(`Logged out of ${url()}\n`)
+      expect((await at(['runs', 'show', id])).code).toBe(1)
+      expect((await at(['logout'])).code).toBe(1)
+      await writeFile(path, 'no JSON')
+      expect(await at(['runs', 'show', id])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('is no file of tokens: delete it, and log in again'),
+      })
+    })
+  })
+
+  describe('--owner', () => {
+    it('is for those with a role', async () => {
+      const id = await ran('says', 'hello')
+      const asked = ['runs', 'show', id, '--owner', 'ada']
+      expect((await servable('eve', ...asked).ended).out).toContain(id)
+      expect((await servable('bob', ...asked).ended).code).toBe(1)
+      const listed = await servable('eve', 'runs', 'ls', '--owner', 'ada', '--json').ended
+      expect(jsonOf(listed.out).map(run => run.id)).toContain(id)
+      expect((await servable('bob', 'runs', 'ls', '--owner', 'ada').ended).code).toBe(1)
+    })
   })
 
   describe('sessions export', () => {

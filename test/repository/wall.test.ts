@@ -163,7 +163,8 @@ const KNOWS: Readonly<Record<string, string>> = {
   // Of all these, types alone: see below.
   client: 'features/approvals features/metrics features/sessions http runs agents web base/errors',
   runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
-  command: 'agents base/errors base/wake client features/files features/logs http runs runtimes stores',
+  command:
+    'agents base/errors base/validation base/wake client features/files features/logs http runs runtimes stores',
   'core-entry': `features/small features/webhooks/delivery ${DEEP} stores web base/errors`,
   options: `features/admin features/metrics features/small protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} web base/errors base/validation`,
   handler: 'options protocols/openapi core http agents',

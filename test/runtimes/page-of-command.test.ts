@@ -1,6 +1,6 @@
 /** The commands of the page about `servable` do what the page says. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,6 +25,7 @@ describe('the page about the command', () => {
     await state.store.write(() => {})
     await state.store.close()
     server = await startNode('test/contracts/command/service.ts')
+    await writeFile(join(folder, 'token.txt'), 'for-ada\n')
     const headers = { authorization: 'Bearer for-ada' }
     client = createClient({ baseUrl: `${server.url}/api`, headers })
   })
@@ -38,6 +39,19 @@ describe('the page about the command', () => {
     expect(commands.length).toBeGreaterThan(8)
   })
 
+  /** Checks what a command has said of a run. */
+  async function expectSaid(
+    command: string,
+    { stdout, stderr, id }: Record<'stdout' | 'stderr' | 'id', string>,
+  ) {
+    if (/log(in|out)/.test(command)) expect(stderr).toMatch(/^Logged (in|out)/)
+    else if (command.includes('--output'))
+      expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)
+    else if (command.includes('prune')) expect(stdout).toContain('nothing was written')
+    else if (command.includes('delete')) expect(stdout).toContain('Deleted the session chat-1')
+    else expect(stdout).toMatch(command.includes('--after') ? /^\{"id":/ : new RegExp(id))
+  }
+
   it.each(commands.slice(1))('%s', async command => {
     expect(command).toMatch(/^npx servable /)
     // What has ended cannot be cancelled.
@@ -45,14 +59,13 @@ describe('the page about the command', () => {
     const { id } = await client.runs.start({ kind: 'agent', name }, 'hello', { sessionId: 'chat-1' })
     if (name === 'echo') await client.runs.result(id)
     const cli = `"${process.execPath}" "${join(root, 'src/command/cli.ts')}"`
-    const { stdout } = await run('sh', ['-c', command.replace('npx servable', cli)], {
+    const { stdout, stderr } = await run('sh', ['-c', command.replace('npx servable', cli)], {
       cwd: folder,
-      env: { SERVABLE_URL: `${server.url}/api`, SERVABLE_TOKEN: 'for-ada', RUN: id, PATH: process.env.PATH },
+      env: {
+        ...{ SERVABLE_URL: `${server.url}/api`, SERVABLE_TOKEN: 'for-ada', RUN: id, PATH: process.env.PATH },
+        XDG_CONFIG_HOME: folder,
+      },
     })
-    if (command.includes('--output'))
-      expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)
-    else if (command.includes('prune')) expect(stdout).toContain('nothing was written')
-    else if (command.includes('delete')) expect(stdout).toContain('Deleted the session chat-1')
-    else expect(stdout).toMatch(command.includes('--after') ? /^\{"id":/ : new RegExp(id))
+    await expectSaid(command, { stdout, stderr, id })
   })
 })

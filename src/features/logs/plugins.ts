@@ -54,7 +54,7 @@ export function auditLog(options: LogPluginOptions = {}): Plugin {
         return undefined
       },
     },
-    mount: core => ({ ...own.mount(core), outer: auditing(audit) }),
+    mount: core => ({ ...own.mount(core), outer: auditing(audit, options.write !== undefined) }),
   })
 }
 
@@ -124,14 +124,19 @@ function startedBy(run: BegunRun): Act {
   }
 }
 
-/** Audits each request that changes something, once its outcome is known. */
-function auditing(audit: (entry: Act) => void): Middleware {
+/**
+ * Audits each request that changes something, once its outcome is known. A log that is apart gets what roles did, too: that is in the
+ * handler's log already.
+ */
+function auditing(audit: (entry: Act) => void, isApart: boolean): Middleware {
   return async (request, context, next) => {
     if (!(context instanceof RequestState)) return next()
     const report = (outcome: string, status?: number) => {
       const { part, rpc, match } = context
       const path = pathnameOf(request.url)
       if (match?.found !== 'route') return
+      const owner = isApart ? otherOwner(context) : undefined
+      if (owner !== undefined) audit({ event: 'access.used', ...askedBy(context, path), owner, outcome })
       const event = actOf({ method: request.method, path, part, rpc: rpc?.method })
       if (event === undefined || (event === RUN_STARTED && outcome === 'ok')) return
       audit({ event, ...askedBy(context, path), outcome, ...(status !== undefined && { status }) })
@@ -150,6 +155,12 @@ function auditing(audit: (entry: Act) => void): Middleware {
     else report('refused', status)
     return response
   }
+}
+
+/** For whom a request acts; `*` for all. Undefined for its sender. */
+function otherOwner({ identity, owner, isOfEveryone }: RequestState): string | undefined {
+  if (isOfEveryone) return '*'
+  return identity === undefined || owner === null || owner === identity.id ? undefined : nameIn(owner)
 }
 
 function askedBy({ identity, ip, rpc, requestId, runRef }: RequestState, path: string) {

@@ -63,7 +63,11 @@ export function handlerOn(state: State): Handler {
     registry: false,
     state,
     production: true,
-    middleware: [bearerAuth({ tokens: { 'for-ada': 'ada', 'for-bob': 'bob' } })],
+    middleware: [
+      bearerAuth({
+        tokens: { 'for-ada': 'ada', 'for-bob': 'bob', 'for-eve': { id: 'eve', roles: ['operator'] } },
+      }),
+    ],
     runs: { measure: true, store: 'all', disconnect: 'continue' },
     plugins: [sessions()],
   })

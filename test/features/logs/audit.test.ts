@@ -244,6 +244,29 @@ describe('the audit log', () => {
     expect((await broken.ask('DELETE', '/api/users/me')).status).toBe(204)
   })
 
+  it('has what roles look at and do, in a log of its own too', async () => {
+    const entries: LogEntry[] = []
+    const handler = createHandler({
+      serve: Object.values(examples),
+      registry: false,
+      logger: false,
+      middleware: [bearerAuth({ tokens: { ada: 'ada', eve: { id: 'eve', roles: ['viewer'] } } })],
+      plugins: [auditLog({ write: entry => void entries.push(entry) })],
+    })
+    const get = (user: string, path: string) =>
+      handler(new Request(`http://127.0.0.1/api/${path}`, { headers: { authorization: `Bearer ${user}` } }))
+    await get('eve', 'runs?owner=ada')
+    await get('eve', 'runs?owner=*')
+    await get('ada', 'runs?owner=eve')
+    await get('ada', 'runs')
+    const told = entries.map(({ event, actor, owner, outcome }) => [event, actor, owner, outcome])
+    expect(told).toEqual([
+      ['access.used', 'eve', 'ada', 'ok'],
+      ['access.used', 'eve', '*', 'ok'],
+      ['access.used', 'ada', 'eve', 'not_found'],
+    ])
+  })
+
   it('is for one handler, and takes no other options', () => {
     const audit = auditLog()
     createHandler({ registry: false, plugins: [audit] })

@@ -142,7 +142,12 @@ describe('the entry of a start', () => {
       webhooks({ subscriptions: [{ id: 'crm', url: 'https://example.com/hook', secret }] }),
       guards({}),
     ]
-    expect(started({ state: memoryState(), plugins }).parts).toEqual(['corrections', 'webhooks', 'guards'])
+    expect(started({ state: memoryState(), plugins }).parts).toEqual([
+      'roles',
+      'corrections',
+      'webhooks',
+      'guards',
+    ])
   })
 
   it('says less of what a deployment has thought of', () => {
