@@ -32,6 +32,8 @@ export interface HostedState {
   createHost(settings: HostSettings): RunHost
   /** The number of objects that share the data of a class. The deployment may choose it. */
   countOf(className: ObjectClassName): number
+  /** Whether one object lists the runs of all owners, too. */
+  readonly listsAll: boolean
   readonly reach: Reach
   readonly sessions: Sessions
   /** Keeps the isolate alive until the promise settles. It may be called in any request. */

@@ -40,6 +40,11 @@ export interface DurableStateOptions {
    * allows its share of `runs.maxRunning`. `docs/run/workers-costs.md` states the load that one object handles. Default: 1.
    */
   readonly indexes?: number
+  /**
+   * Whether one more object lists the runs of all owners, for operators (`GET /runs?owner=*`). Each run then writes two rows more. Runs
+   * from before are not in it. Default: false.
+   */
+  readonly listsAll?: boolean
 }
 
 /** Throws `invalid_options`. */
@@ -64,6 +69,7 @@ export function durableState({
   gateways = 4,
   metrics = 2,
   indexes = 1,
+  listsAll = false,
 }: DurableStateOptions = {}): HostedState {
   checkCounts({ gateways, metrics, indexes })
   const counts: Readonly<Partial<Record<ObjectClassName, number>>> = {
@@ -77,8 +83,9 @@ export function durableState({
     createHost(settings) {
       findObjects('run')
       findObjects('index')
-      return createDurableHost(reach, settings, indexes)
+      return createDurableHost(reach, settings, { indexes, listsAll })
     },
+    listsAll,
     countOf: className => counts[className] ?? 1,
     reach,
     waitUntil: work => waitUntil(work),

@@ -12,7 +12,8 @@ const FOLDER = 'test/.tmp/listeners'
 /** Which classes the Worker of a service exports: those that it needs, so that a deploy without the others is tested. */
 function classesOf(service: string): string {
   const runs = 'ServableRun, ServableIndex'
-  if (['a2a', 'a2a-client', 'command', 'files', 'mcp', 'runs', 'sessions'].includes(service)) return runs
+  if (['a2a', 'a2a-client', 'command', 'files', 'mcp', 'roles', 'runs', 'sessions'].includes(service))
+    return runs
   const isMetered = ['admin', 'ai', 'console', 'metrics'].includes(service)
   return `${runs}, ServableGateway${isMetered ? ', ServableMetrics' : ''}`
 }
@@ -21,6 +22,7 @@ function classesOf(service: string): string {
 const STATES: Readonly<Record<string, string>> = {
   gateway: `durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 })`,
   metrics: 'durableState({ gateways: 2, metrics: 3 })',
+  roles: 'durableState({ listsAll: true })',
 }
 
 /** The name of the service whose handler is made by a file of `contracts`, if `entry` is one. */

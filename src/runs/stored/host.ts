@@ -172,10 +172,13 @@ export interface RunQuery {
   readonly limit: number
 }
 
+/** A run in a list. It has its owner in a list of everyone's. */
+export type ListedRun = RunSummary & { readonly owner?: string | null }
+
 /** A page of a list, newest first. It may be short or empty although there is a next one. */
 export interface RunPage {
   /** The runs without their results. */
-  readonly runs: readonly (RunSummary & { readonly owner?: string | null })[]
+  readonly runs: readonly ListedRun[]
   /** The cursor of the next page; null only at the end. */
   readonly nextCursor: string | null
 }

@@ -14,6 +14,7 @@ import type {
   EndedRun,
   Follower,
   HostSettings,
+  ListedRun,
   ResumedRun,
   ResumeRequest,
   RunHost,
@@ -25,32 +26,34 @@ import type {
 import type { StoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { followerOf } from '../../runs/stored/log-stream.ts'
-import {
-  type FoundRun,
-  isWholeId,
-  MAX_FOUND,
-  partitionOf,
-  type RunRecord,
-  type RunSummary,
-} from '../../runs/stored/record.ts'
+import { type FoundRun, isWholeId, MAX_FOUND, partitionOf, type RunRecord } from '../../runs/stored/record.ts'
 import { keepMsOf } from '../../runs/stored/retention.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
 import type { AnsweredRun, Answering, WaitingRun } from '../../runs/waiting/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
-import { addressOfKey, RUN_INDEX, RUN_SERVICE, type RunIndex } from './run-index.ts'
+import { addressOfKey, LIST_OF_ALL, RUN_INDEX, RUN_SERVICE, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-object.ts'
 
 /** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
 
-const NO_LIST_OF_ALL = 'On Workers each owner has a list of their own: name one with `owner`'
+const NO_LIST_OF_ALL =
+  'On Workers each owner has a list of their own: name one with `owner`, or set `durableState({ listsAll: true })`'
 
 /** Errors before a run has begun. The client may send the same request again later. */
 const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded'])
 
-/** Makes the host. `indexes` is the number of index objects that share the runs of clients without an identity. */
-export function createDurableHost(reach: Reach, settings: HostSettings, indexes: number): RunHost {
-  return new DurableHost(reach, settings, new Indexes(indexes))
+/** The lists of a deployment. */
+interface Lists {
+  /** The number of index objects that share the runs of clients without an identity. */
+  readonly indexes: number
+  /** Whether one more has the runs of all owners. */
+  readonly listsAll: boolean
+}
+
+/** Makes the host. */
+export function createDurableHost(reach: Reach, settings: HostSettings, lists: Lists): RunHost {
+  return new DurableHost(reach, settings, lists)
 }
 
 class DurableHost implements RunHost {
@@ -59,10 +62,13 @@ class DurableHost implements RunHost {
   readonly #indexes: Indexes
   readonly #index: Calls<RunIndex>
 
-  constructor(reach: Reach, settings: HostSettings, indexes: Indexes) {
+  readonly #listsAll: boolean
+
+  constructor(reach: Reach, settings: HostSettings, { indexes, listsAll }: Lists) {
     this.#reach = reach
     this.#settings = settings
-    this.#indexes = indexes
+    this.#indexes = new Indexes(indexes)
+    this.#listsAll = listsAll
     this.#index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
   }
 
@@ -159,7 +165,8 @@ class DurableHost implements RunHost {
     } catch (error) {
       // Removes a deleted run from the lists.
       if (isServableError(error) && error.code === 'run_not_found') {
-        await Promise.all(this.#indexes.namesOf(viewer).map(name => this.#index.remove(name, id)))
+        const names = [...this.#indexes.namesOf(viewer), ...(this.#listsAll ? [LIST_OF_ALL] : [])]
+        await Promise.all(names.map(name => this.#index.remove(name, id)))
       }
       throw error
     }
@@ -175,13 +182,13 @@ class DurableHost implements RunHost {
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
-    if (query.everyone) throw new ServableError('unsupported_operation', NO_LIST_OF_ALL)
+    if (query.everyone && !this.#listsAll) throw new ServableError('unsupported_operation', NO_LIST_OF_ALL)
     const { status } = query
     // Some runs have ended but their index does not know. They are among those that the index lists as running.
     if (status !== undefined && status !== 'running') {
       await this.list(owner, { ...query, status: 'running', cursor: undefined, limit: 100 })
     }
-    const names = this.#indexes.namesOf(owner)
+    const names = query.everyone ? [LIST_OF_ALL] : this.#indexes.namesOf(owner)
     const pages = await Promise.all(
       names.map(async name => [name, await this.#index.list(name, owner, query)] as const),
     )
@@ -192,11 +199,12 @@ class DurableHost implements RunHost {
   }
 
   /** Reads running runs from their own objects, since the index learns of a run's end a moment later. */
-  async #fresh(run: RunSummary, owner: Viewer, index: string): Promise<RunSummary | undefined> {
+  async #fresh(run: ListedRun, owner: Viewer, index: string): Promise<ListedRun | undefined> {
     if (run.status !== 'running') return run
+    const { owner: own } = run
     try {
-      const { result: _, requests: __, ...summary } = await this.get(run.id, owner)
-      return summary
+      const { result: _, requests: __, ...summary } = await this.get(run.id, own === undefined ? owner : own)
+      return own === undefined ? summary : { ...summary, owner: own }
     } catch (error) {
       if (!isServableError(error) || error.code !== 'run_not_found') return run
       if (Date.now() - Date.parse(run.createdAt) < STILLBORN_MS) return run

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunPage, Viewer } from '../../runs/stored/host.ts'
+import type { ListedRun, RunPage, Viewer } from '../../runs/stored/host.ts'
 import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import { partitionOf, type RunSummary } from '../../runs/stored/record.ts'
 import type { Position } from '../../stores/store.ts'
@@ -56,7 +56,7 @@ function hash(text: string): number {
 export function joinPages<Index>(
   pages: readonly (readonly [index: Index, page: RunPage])[],
   limit: number,
-): { runs: (readonly [run: RunSummary, index: Index])[]; nextCursor: string | null } {
+): { runs: (readonly [run: ListedRun, index: Index])[]; nextCursor: string | null } {
   const all = pages.flatMap(([index, { runs }]) => runs.map(run => [run, index] as const))
   const [only] = pages
   // A single list is sorted already.

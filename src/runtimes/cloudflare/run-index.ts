@@ -31,6 +31,9 @@ export function addressOfKey(keyId: string): string {
   return `key:${keyId}`
 }
 
+/** The address of the index object with the runs of all owners. */
+export const LIST_OF_ALL = 'all'
+
 /** The type of {@link RUN_INDEX}. */
 export interface RunIndex extends Transactions {
   readonly reads: {

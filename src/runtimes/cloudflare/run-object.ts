@@ -50,7 +50,7 @@ import {
   type WaitingRun,
 } from '../../runs/waiting/waiting.ts'
 import type { ListedBy } from './indexes.ts'
-import { addressOfKey, RUN_INDEX, RUN_SERVICE } from './run-index.ts'
+import { addressOfKey, LIST_OF_ALL, RUN_INDEX, RUN_SERVICE } from './run-index.ts'
 
 /** A request to start a run, from the Worker to the object. Keys stay in memory on both sides. */
 export interface StartMessage {
@@ -115,6 +115,8 @@ interface RunParts {
   readonly core: Core
   readonly settings: ReturnType<typeof runsInObject>
   readonly index: Calls<typeof RUN_INDEX>
+  /** The address of the object with the runs of all owners, if there is one. */
+  readonly ofAll: readonly string[]
   readonly kept: KeptInObject<StoredRun>
   readonly host: RunHost
 }
@@ -125,6 +127,9 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
   const settings = runsInObject(core)
   const index = objectCalls((address, service) => reach('index', address, service), RUN_SERVICE, RUN_INDEX)
   /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
+  const { state } = core.settings
+  /** The object with the runs of all owners, if there is one. */
+  const ofAll = state.kind === 'hosted' && state.listsAll ? [LIST_OF_ALL] : []
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
 
@@ -144,7 +149,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     },
     isAtWork: ({ record }) => record.status === 'running',
     async report({ value, expiresAt }) {
-      await index.update(indexOf(value), value, expiresAt)
+      await Promise.all([indexOf(value), ...ofAll].map(name => index.update(name, value, expiresAt)))
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.enlist(asking)
       await settings.notices?.forward(store)
@@ -154,7 +159,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
       await settings.files?.forget?.({ runId: id, owner: value.owner })
       const asking = asked(value)
       if (asking !== undefined) await settings.approvals?.enlist({ ...asking, open: [] })
-      await index.remove(indexOf(value), id)
+      await Promise.all([indexOf(value), ...ofAll].map(name => index.remove(name, id)))
     },
     // `get` ends a run that an eviction interrupted.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
@@ -172,7 +177,7 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     leavesExpired: true,
     onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),
   })
-  const methods = runMethods({ context, core, settings, index, kept, host })
+  const methods = runMethods({ context, core, settings, index, ofAll, kept, host })
   return {
     collections: [
       ...[RUNS, RESULTS, WAITING, REQUESTS, JOURNAL, LISTED_BY, FEEDBACK],
@@ -197,7 +202,7 @@ function keepListedBy(
 
 /** Starts the run. It is listed before. */
 async function start(
-  { context, core, settings, index, kept, host }: RunParts,
+  { context, core, settings, index, ofAll, kept, host }: RunParts,
   message: StartMessage,
 ): Promise<RunRecord> {
   const { id, kind, name, scope, client, input } = message
@@ -219,6 +224,7 @@ async function start(
         maxRunningPerOwner,
         timeoutMs,
       })
+      for (const name of ofAll) await index.update(name, run, undefined)
       keepListedBy(context, message)
     }
     // A document that keeps its place in the list costs no row of the list's index.

@@ -22,6 +22,7 @@ export function inObjects(fails: (method: string) => boolean | Promise<boolean> 
   }
   const state: HostedState = {
     kind: 'hosted',
+    listsAll: false,
     createHost: noState().createHost,
     countOf: () => 1,
     sessions: SESSIONS_IN_STATE,
