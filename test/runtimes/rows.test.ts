@@ -313,3 +313,21 @@ describe('rows of the queue', () => {
     expect(rows).toBeLessThanOrEqual(15 + 13 + 24)
   })
 })
+
+describe('rows of a list of all owners', () => {
+  it('are 2 more for a run, as many as the owner’s list has', async () => {
+    const server = await startWorkerd(ENTRY, { env: { PART: 'lists' } })
+    try {
+      const owner = as(own('owner'))
+      for (let run = 0; run < 3; run++) {
+        await followed(server.url, 'burst', owner)
+        const { rows, calls } = await spent(server.url, 'ServableIndex.core:run.update', 3)
+        // The first run makes the tables of both lists.
+        expect(rows).toBeLessThanOrEqual(run === 0 ? 22 : 15)
+        expect(calls).toMatchObject({ 'ServableIndex.core:run.admit': 1, 'ServableIndex.core:run.update': 3 })
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+})

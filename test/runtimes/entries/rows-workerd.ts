@@ -124,7 +124,7 @@ const handler = createHandler({
   agents: { burst, paced, held, pays, painter },
   workflows,
   a2a: { agents: { burst } },
-  state: durableState(),
+  state: durableState({ listsAll: PART === 'lists' }),
   middleware: PART === 'keys' ? [keysAuth(keys)] : [identify],
   production: true,
   logger: false,
