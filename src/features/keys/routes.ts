@@ -133,7 +133,7 @@ export function keyRoutes(options: KeyRoutesOptions): Route[] {
  */
 function checkRoles(roles: readonly string[] = [], state: RequestState): void {
   const own = state.identity?.roles
-  if (own === undefined || own.includes('admin') || !hasRight(state, 'keys')) return
+  if (own === undefined || own.includes('admin') || !hasRight(state, 'keys', false)) return
   const other = roles.find(role => !own.includes(role))
   if (other !== undefined)
     throw new ServableError('forbidden', `You may not give the role \`${other}\`, which you do not have`)

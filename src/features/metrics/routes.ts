@@ -89,7 +89,7 @@ async function refusal(
   state: RequestState,
   { authenticate }: MetricsExporter,
 ): Promise<Response | undefined> {
-  if (authenticate === undefined || hasRight(state, 'metrics')) return undefined
+  if (authenticate === undefined || hasRight(state, 'metrics', true)) return undefined
   const answer = await identifyBy(authenticate, request, state)
   return isResponse(answer) ? answer : undefined
 }

@@ -50,14 +50,20 @@ export function operatorsGate(
     true,
   )
   return async (request, context, next) =>
-    hasRight(context, right) ? openToRole(await next()) : guard(request, context, next)
+    hasRight(context, right, authenticate !== undefined)
+      ? openToRole(await next())
+      : guard(request, context, next)
 }
+
+/** The identity of everyone on the machine of a development server. */
+export const LOCAL: Identity = { id: 'local', scopes: ['admin'], roles: ['admin'] }
 
 /**
  * Whether the middleware has found an identity whose roles have the right, for all tenants: the routes of operators are not those of
- * one.
+ * one. `isGuarded`: the routes have an `authenticate` of their own, which is asked who on this machine is an operator.
  */
-export function hasRight(context: Context, right: Right): boolean {
+export function hasRight(context: Context, right: Right, isGuarded: boolean): boolean {
+  if (isGuarded && context.identity === LOCAL) return false
   const { roles, tenant } = context.identity ?? {}
   return (
     context instanceof RequestState && roles !== undefined && tenant === undefined && context.mayAll(right)

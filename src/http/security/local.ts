@@ -6,10 +6,7 @@
 
 import type { RequestState } from '../context.ts'
 import type { Identity } from '../platform.ts'
-import { isOwnMachine } from './gate.ts'
-
-/** The identity of everyone on this machine. */
-export const LOCAL: Identity = { id: 'local', scopes: ['admin'], roles: ['admin'] }
+import { isOwnMachine, LOCAL } from './gate.ts'
 
 /** Finds the identity of a request whose service has no authentication; undefined for nobody. */
 export type Identify = (request: Request, state: RequestState) => Identity | undefined
