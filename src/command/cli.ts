@@ -4,7 +4,7 @@
  * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
  * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`,
- * `login.ts`.
+ * `login.ts`, `tenants.ts`.
  * May import Node's modules, `client`, and every door below.
  *
  * @module
@@ -21,6 +21,7 @@ import { createScreen, endWithReader } from './screen.ts'
 import { EXIT, failureOf, type Options, UsageError } from './service.ts'
 import { sessionsCommand } from './sessions.ts'
 import { pruneCommand } from './store-prune.ts'
+import { tenantsCommand } from './tenants.ts'
 
 const cli = cac('servable')
 const screen = createScreen()
@@ -84,6 +85,14 @@ asking(naming(cli.command('sessions <act> [id]', 'Your sessions: `export` or `de
   .example('servable sessions delete chat-1 --agent support')
   .action(async (act: string, id: string | undefined, options: Options) => {
     process.exitCode = await sessionsCommand(act, id, options, screen)
+  })
+
+asking(cli.command('tenants <act> [tenant]', 'Customers of the service: `delete` all that is kept of one'))
+  .option('--yes', 'Do not ask')
+  .option('--cancel', 'Cancel runs that are at work')
+  .example('servable tenants delete acme')
+  .action(async (act: string, tenant: string | undefined, options: Options) => {
+    process.exitCode = await tenantsCommand(act, tenant, options, screen)
   })
 
 cli

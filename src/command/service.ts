@@ -6,6 +6,7 @@
 
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
 import type { Kind } from '../agents/contract.ts'
 import { ServableClientError } from '../client/error.ts'
 import type { ClientOptions } from '../client/options.ts'
@@ -158,4 +159,15 @@ function reasonOf(cause: unknown): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
+}
+
+/** Asks for confirmation at the terminal. Throws {@link UsageError} without a terminal. */
+export async function isWanted(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new UsageError('Nobody can be asked here: repeat with --yes')
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await prompt.question(question)).trim())
+  } finally {
+    prompt.close()
+  }
 }

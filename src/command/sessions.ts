@@ -8,14 +8,13 @@ import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import process from 'node:process'
-import { createInterface } from 'node:readline/promises'
 import { createCaller } from '../client/call.ts'
 import { createClient } from '../client/client.ts'
 import { ServableClientError } from '../client/error.ts'
 import { queryOf } from '../client/sent.ts'
 import { safeJson, shown, shownCount } from '../features/logs/shown.ts'
 import type { Screen } from './screen.ts'
-import { EXIT, type Options, serviceOf, targetOf, textOf, timeOf, UsageError } from './service.ts'
+import { EXIT, isWanted, type Options, serviceOf, targetOf, textOf, timeOf, UsageError } from './service.ts'
 
 /** Runs one action and returns the exit code. Throws {@link UsageError} and the errors of the client. */
 export async function sessionsCommand(
@@ -125,15 +124,4 @@ async function deleteSession(id: string | undefined, options: Options, screen: S
   if (options.json === true) await screen.json({ deleted: { ...target, id } })
   else await screen.line(`Deleted ${what}`)
   return EXIT.ok
-}
-
-/** Asks for confirmation at the terminal. Throws {@link UsageError} without a terminal. */
-async function isWanted(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UsageError('Nobody can be asked here: repeat with --yes')
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await prompt.question(question)).trim())
-  } finally {
-    prompt.close()
-  }
 }

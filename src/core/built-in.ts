@@ -113,6 +113,8 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'descr
    * it throws.
    */
   forget?(what: Forgetting): Promise<boolean>
+  /** Some of the owners of a tenant of whom it stores something. It is asked again once they are deleted. */
+  ownersOf?(tenant: string): Promise<readonly string[]>
   /** Returns the part that it adds to the OpenAPI document. */
   describe?(build: Builders): BuiltInDescription
   /** Called when the handler is complete and about to serve. Not called if only a document is made. */

@@ -246,6 +246,25 @@ export function commandContract(deploy: Deploy): void {
     })
   })
 
+  describe('tenants delete', () => {
+    it('deletes what is kept of the users of a tenant, and of nobody else', async () => {
+      const { id } = await clientOf('cid').runs.start({ kind: 'agent', name: 'says' }, 'x', {
+        sessionId: 'c',
+      })
+      await clientOf('cid').runs.result(id)
+      const kept = await ran('says', 'x')
+      expect((await servable('ada', 'tenants', 'delete', 'acme', '--yes').ended).err).toContain('not_found')
+      expect((await servable('root', 'tenants', 'delete', 'acme').ended).code).toBe(2)
+      const { code, out } = await servable('root', 'tenants', 'delete', 'acme', '--yes').ended
+      expect([code, out]).toEqual([0, 'Deleted all that is kept of the tenant acme: 1 user\n'])
+      expect((await clientOf('cid').runs.list()).runs).toEqual([])
+      expect((await clientOf('cid').sessions.list()).sessions).toEqual([])
+      expect(await clientOf('ada').runs.get(kept)).toMatchObject({ id: kept })
+      const again = await servable('root', 'tenants', 'delete', 'acme', '--yes', '--json').ended
+      expect(jsonOf(again.out)).toEqual([{ deleted: { tenant: 'acme', users: 0 } }])
+    })
+  })
+
   describe('--owner', () => {
     it('is for those with a role', async () => {
       const id = await ran('says', 'hello')

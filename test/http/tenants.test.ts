@@ -139,6 +139,36 @@ describe('a tenant', () => {
   })
 })
 
+describe('the deletion of a tenant', () => {
+  it('deletes sessions, keys and webhooks of its users, also of those without runs', async () => {
+    const keys = callerKeys()
+    const { json, statusOf } = service({
+      plugins: [sessions(), keys, webhooks({ clients: true, allow: ['127.0.0.1'] })],
+    })
+    const hook = jsonRequest({ url: 'http://127.0.0.1:9', events: ['run.completed'] })
+    for (const user of ['ada', 'other']) {
+      await json(user, 'sessions', jsonRequest({ kind: 'agent', name: 'says' }))
+      await json(user, 'webhooks', hook)
+    }
+    await json('boss', 'webhooks', hook)
+    await json('root', 'keys', jsonRequest({ owner: 'acme›cid', name: 'x', scopes: ['all'] }))
+    const deletes = { method: 'DELETE' }
+    for (const user of ['ada', 'boss', 'plain'])
+      expect(await statusOf(user, 'tenants/acme', deletes)).toBe(404)
+    expect(await json('root', 'tenants/acme', deletes)).toEqual({ owners: 3, isDone: false })
+    expect(await json('root', 'tenants/acme', deletes)).toEqual({ owners: 0, isDone: true })
+    expect(await json('ada', 'sessions')).toMatchObject({ sessions: [] })
+    expect(await json('boss', 'webhooks')).toMatchObject({ webhooks: [] })
+    expect((await json('root', 'keys')).keys).toEqual([])
+    expect((await json('other', 'sessions')).sessions).toHaveLength(1)
+    expect((await json('other', 'webhooks')).webhooks).toHaveLength(1)
+    for (const name of ['', 'acm', 'acme›', '%', 'umbrell'])
+      expect(await json('root', `tenants/${encodeURIComponent(name)}`, deletes)).not.toMatchObject({
+        isDone: false,
+      })
+  })
+})
+
 describe('an identity', () => {
   it.each<Identity>([
     { id: 'acme›ada' },

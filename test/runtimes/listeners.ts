@@ -23,6 +23,7 @@ const STATES: Readonly<Record<string, string>> = {
   gateway: `durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 })`,
   metrics: 'durableState({ gateways: 2, metrics: 3 })',
   roles: 'durableState({ listsAll: true })',
+  command: 'durableState({ listsAll: true })',
 }
 
 /** The name of the service whose handler is made by a file of `contracts`, if `entry` is one. */

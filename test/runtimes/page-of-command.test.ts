@@ -44,7 +44,8 @@ describe('the page about the command', () => {
     command: string,
     { stdout, stderr, id }: Record<'stdout' | 'stderr' | 'id', string>,
   ) {
-    if (/log(in|out)/.test(command)) expect(stderr).toMatch(/^Logged (in|out)/)
+    if (command.includes('tenants')) expect(stdout).toContain('the tenant acme')
+    else if (/log(in|out)/.test(command)) expect(stderr).toMatch(/^Logged (in|out)/)
     else if (command.includes('--output'))
       expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)
     else if (command.includes('prune')) expect(stdout).toContain('nothing was written')
@@ -62,7 +63,12 @@ describe('the page about the command', () => {
     const { stdout, stderr } = await run('sh', ['-c', command.replace('npx servable', cli)], {
       cwd: folder,
       env: {
-        ...{ SERVABLE_URL: `${server.url}/api`, SERVABLE_TOKEN: 'for-ada', RUN: id, PATH: process.env.PATH },
+        ...{
+          SERVABLE_URL: `${server.url}/api`,
+          SERVABLE_TOKEN: command.includes('tenants') ? 'for-root' : 'for-ada',
+          RUN: id,
+          PATH: process.env.PATH,
+        },
         XDG_CONFIG_HOME: folder,
       },
     })

@@ -6,7 +6,7 @@
 
 import { ServableError } from '../../base/errors.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
-import { type Page, readPage } from '../../runs/stored/page.ts'
+import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 
@@ -86,6 +86,8 @@ export interface KeyTransactions extends Transactions {
   readonly reads: {
     readonly find: (tx: Reader, id: string) => KeptKey | undefined
     readonly list: (tx: Reader, query: KeyQuery) => Page<KeptKey>
+    /** Some of the owners of a tenant. */
+    readonly owners: (tx: Reader, tenant: string) => readonly string[]
   }
   readonly writes: {
     readonly issue: (tx: Transaction, key: NewKey, maxKeys: number) => KeptKey
@@ -102,6 +104,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
   reads: {
     find: (tx, id) => tx.get<KeptKey>(KEYS, id)?.value,
     list: (tx, { owner, ...page }) => readPage<KeptKey>(tx, KEYS, filterOf(owner), page),
+    owners: (tx, tenant) => ownersIn<KeptKey>(tx, KEYS, tenant, ({ value }) => value.owner),
   },
   writes: {
     /** Throws `too_many_caller_keys`. A key that has ended is deleted for a new one. */

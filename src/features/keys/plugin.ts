@@ -20,7 +20,7 @@ import { type Authenticate, operatorsGate } from '../../http/security/gate.ts'
 import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { KeyCheck, KeyRates } from './check.ts'
 import { describeKeys } from './describe.ts'
-import { KEY_TRANSACTIONS } from './kept.ts'
+import { KEY_TRANSACTIONS, KEYS_ADDRESS } from './kept.ts'
 import { type Changes, Keyring } from './keyring.ts'
 import { type CallerKeys, CHECKS, checkIn } from './keys-auth.ts'
 import { keyRoutes, keysPath } from './routes.ts'
@@ -150,6 +150,7 @@ export function callerKeys(options: CallerKeysOptions = {}): CallerKeys {
         begin() {
           if (authenticate === undefined) log({ level: 'warn', event: 'keys.open', message: OPEN_WARNING })
         },
+        ownersOf: tenant => ring.calls.owners(KEYS_ADDRESS, tenant),
         forget: async ({ owner, session }) =>
           session === undefined && owner !== null && (await ring.forget(owner)),
       }

@@ -37,6 +37,7 @@ const RUNS: Acts = [
   ['POST', /\/sessions\/[^/]+\/fork$/, 'session.forked'],
   ['DELETE', /\/sessions\/[^/]+$/, 'session.deleted'],
   ['DELETE', /\/users\/me$/, 'user.deleted'],
+  ['DELETE', /\/tenants\/[^/]+$/, 'tenant.deleted'],
   ['GET', /\/sessions\/export$/, 'sessions.exported'],
 ]
 

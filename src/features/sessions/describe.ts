@@ -42,6 +42,15 @@ export function describeSessions(build: Builders): BuiltInDescription {
           problems: [400, 401, 404, 409, 503],
         }),
       },
+      [at('tenants/{tenant}')]: {
+        delete: operation(TAG, 'deleteTenant', 'Delete all that is kept of some users of a tenant', {
+          parameters: [parameter('path', 'tenant', 'The tenant'), runningOf(build)],
+          responses: {
+            200: answer('How many users that were. Repeat it until it is done', json(ref('TenantDeletion'))),
+          },
+          problems: [400, 401, 404, 409, 503],
+        }),
+      },
       [at('runs/{id}/feedback')]: feedbackOf(build),
       ...Object.assign({}, ...KINDS.map(each => pathsOf(each, build))),
     },
@@ -138,6 +147,7 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
       ...{ id: text, kind, name: text, title: maybeText, lastMessage: maybeText, count },
       ...{ createdAt: moment, updatedAt: moment, 'isRunning?': flag },
     }),
+    TenantDeletion: object({ owners: count, isDone: flag }),
     Feedback: object({
       ...{ runId: text, 'score?': { type: 'number' }, 'text?': text, 'correction?': text },
       updatedAt: moment,

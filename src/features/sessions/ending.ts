@@ -19,6 +19,7 @@ import {
   sessionIn,
 } from '../../runs/sessions/session-record.ts'
 import { busy, turnsOf } from '../../runs/sessions/session-turns.ts'
+import { ownersIn } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Position, Reader, Transaction } from '../../stores/store.ts'
 import { keyIn } from './list.ts'
@@ -49,6 +50,8 @@ export interface EndingTransactions extends Transactions {
       identity: string,
       after: Position | undefined,
     ) => { readonly keys: readonly SessionKey[]; readonly next: Position | undefined }
+    /** Some of the owners of a tenant. Sessions in objects of their own are not found. */
+    readonly owners: (tx: Reader, tenant: string) => readonly string[]
     /** Whether the caller may delete the session. Without an owner, only a session with an id from the service may be deleted. */
     readonly isThere: (tx: Reader, key: SessionKey) => boolean
     /** The runs of turns that may have files. */
@@ -86,6 +89,8 @@ export const ENDING_TRANSACTIONS: EndingTransactions = {
         next: last && { at: last.at, id: last.id },
       }
     },
+    owners: (tx, tenant) =>
+      ownersIn(tx, SESSIONS, tenant, ({ id }) => decodeURIComponent(keyIn(id).owner ?? '')),
     isThere: (tx, key) => find(tx, key) !== undefined,
     runsOfFiles: (tx, key) =>
       turnsOf(tx, key).flatMap(({ runId, input }) => (typeof input === 'string' ? [] : [runId])),

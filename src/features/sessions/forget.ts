@@ -20,6 +20,12 @@ import type { Position } from '../../stores/store.ts'
 import { ENDING_SERVICE, ENDING_TRANSACTIONS, type EndingTransactions } from './ending.ts'
 import { keyOf, listOf, type SessionService } from './service.ts'
 
+/** The address at which owners of sessions are looked for: any, where sessions have no objects of their own. */
+const TENANTS = 'tenants'
+
+/** Owners whose data one request deletes. */
+const OWNERS_AT_ONCE = 20
+
 /** A session in a request. */
 export interface SessionReference {
   readonly kind: Kind
@@ -76,6 +82,26 @@ export class Forgetter {
       ]
       if (!found.includes(true)) return
     }
+  }
+
+  /**
+   * Deletes all data of some owners of a tenant, and returns their number: 0 once nothing is left. Throws `session_busy` as for one
+   * owner, and `unsupported_operation` where nothing lists the runs of all.
+   */
+  async tenant(tenant: string, cancels: boolean): Promise<number> {
+    const owners = new Set(await this.#calls.owners(TENANTS, tenant))
+    for (const { ownersOf } of this.#core.mounted)
+      for (const owner of (await ownersOf?.(tenant)) ?? []) owners.add(owner)
+    let cursor: string | undefined
+    do {
+      const query = { everyone: { tenant }, cursor, limit: PAGE }
+      const { runs, nextCursor } = await this.#core.host.list(null, query)
+      for (const { owner } of runs) if (owner) owners.add(owner)
+      cursor = nextCursor ?? undefined
+    } while (owners.size === 0 && cursor !== undefined)
+    const some = [...owners].slice(0, OWNERS_AT_ONCE)
+    for (const owner of some) await this.owner(owner, cancels)
+    return some.length
   }
 
   async #forgetSessions(owner: string, cancels: boolean): Promise<boolean> {

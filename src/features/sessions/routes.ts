@@ -12,6 +12,7 @@ import { validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import type { Forgetter } from './forget.ts'
@@ -124,6 +125,18 @@ export function forgetRoutes(
         throw new ServableError('session_not_found', 'There is no such session')
       }),
     ),
+    {
+      method: 'DELETE',
+      path: joinPath(prefix, 'tenants/:tenant'),
+      part: 'router',
+      async endpoint(request, state) {
+        check(state)
+        if (!hasRight(state, 'delete', false))
+          throw new ServableError('not_found', 'Nothing is served at this path')
+        const owners = await forgetter.tenant(state.params.tenant ?? '', cancelsIn(request))
+        return jsonReply({ owners, isDone: owners === 0 }, { headers: NO_STORE })
+      },
+    },
     route('users/me', async (request, { owner }) => {
       if (owner === null) throw new ServableError('not_found', 'Deleting what is yours needs an identity')
       await forgetter.owner(owner, cancelsIn(request))

@@ -56,6 +56,7 @@ export function webhooks(options: WebhooksOptions = {}): Plugin {
             clients: hasClients,
             admin: admin && (admin.decidesItself ? { security: [{ [PART_SCHEMES.admin]: [] }] } : {}),
           }),
+        ownersOf: tenant => notices.calls.owners(NAME, tenant),
         forget: async what => notices.forgetAll(what),
         begin() {
           life.atBeginning(() => notices.send())

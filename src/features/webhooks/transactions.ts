@@ -8,7 +8,7 @@ import { ServableError } from '../../base/errors.ts'
 import type { Forgetting } from '../../core/built-in.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import type { Permitted } from '../../runs/permit.ts'
-import { type Page, readPage } from '../../runs/stored/page.ts'
+import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'
 import type { Position, Reader, Transaction } from '../../stores/store.ts'
 import {
   DELIVERIES,
@@ -51,6 +51,8 @@ export interface WebhookTransactions extends Transactions {
     /** The subscriptions of an owner, or the oldest 1,000 of all. */
     readonly list: (tx: Reader, owner: OwnerFilter) => KeptWebhook[]
     readonly find: (tx: Reader, id: string, owner: OwnerFilter) => KeptWebhook
+    /** Some of the owners of a tenant. */
+    readonly owners: (tx: Reader, tenant: string) => readonly string[]
     readonly deliveries: (
       tx: Reader,
       id: string,
@@ -121,6 +123,7 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
           ? tx.oldest<KeptWebhook>(WEBHOOKS, MANY).map(({ value }) => value)
           : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
       find,
+      owners: (tx, tenant) => ownersIn<KeptWebhook>(tx, WEBHOOKS, tenant, ({ value }) => value.owner),
       deliveries(tx, id, owner, { status, ...page }) {
         check(tx, id, owner)
         const tags = status && { status }

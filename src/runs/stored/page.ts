@@ -1,5 +1,6 @@
 import { ServableError } from '../../base/errors.ts'
-import type { Document, Filter, Reader } from '../../stores/store.ts'
+import { tenantOf } from '../../base/owner.ts'
+import type { Document, Filter, Position, Reader } from '../../stores/store.ts'
 import { comparePositions } from '../../stores/timeline.ts'
 
 /** The position of a document in a list. */
@@ -58,4 +59,24 @@ export function readPage<T>(
   const [after] = positions.sort(comparePositions)
   const { documents, next } = tx.search<T>(collection, { ...filter, after, limit, looks: MAX_LOOKS })
   return { values: documents.map(({ value }) => value), next: next && encodeCursor(next) }
+}
+
+/** Pages of documents that one look for owners reads. */
+const MAX_PAGES = 100
+
+/** Some of the owners of a tenant: those of the first page of documents that has any. `ownerOf` names the owner of a document. */
+export function ownersIn<T>(
+  tx: Reader,
+  collection: string,
+  tenant: string,
+  ownerOf: (document: Document<T>) => string | null,
+): string[] {
+  let after: Position | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { documents, next } = tx.search<T>(collection, { after, limit: MAX_LOOKS, looks: MAX_LOOKS })
+    const owners = documents.map(ownerOf).filter(owner => owner !== null && tenantOf(owner) === tenant)
+    if (owners.length > 0 || next === undefined) return [...new Set(owners as string[])]
+    after = next
+  }
+  return []
 }

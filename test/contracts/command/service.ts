@@ -65,7 +65,13 @@ export function handlerOn(state: State): Handler {
     production: true,
     middleware: [
       bearerAuth({
-        tokens: { 'for-ada': 'ada', 'for-bob': 'bob', 'for-eve': { id: 'eve', roles: ['operator'] } },
+        tokens: {
+          'for-ada': 'ada',
+          'for-bob': 'bob',
+          'for-cid': { id: 'cid', tenant: 'acme' },
+          'for-root': { id: 'root', roles: ['admin'] },
+          'for-eve': { id: 'eve', roles: ['operator'] },
+        },
       }),
     ],
     runs: { measure: true, store: 'all', disconnect: 'continue' },

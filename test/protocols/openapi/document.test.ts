@@ -686,6 +686,7 @@ describe('the server', async () => {
     }
     for (const init of [{ method: 'DELETE' }, { method: 'DELETE', headers }]) {
       await expectDocumented('/api/users/me', 'delete', await ask('/api/users/me', init))
+      await expectDocumented('/api/tenants/{tenant}', 'delete', await ask('/api/tenants/acme', init))
     }
   })
 

@@ -70,7 +70,7 @@ const authenticate = () => ({ id: 'ada' })
 const NAMED: Readonly<Record<string, RegExp>> = {
   a2a: /agent|team|workflow|^\/$|message|tasks/i,
   files: /^\/api\/runs\/\{id\}\/(artifacts|messages|input)/,
-  sessions: /sessions|feedback|users\/me/,
+  sessions: /sessions|feedback|users\/me|tenants/,
 }
 
 describe('the document of a handler with plugins', () => {
