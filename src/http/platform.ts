@@ -46,6 +46,12 @@ export function isIdentity(value: unknown): value is Identity {
   )
 }
 
+/** Whether a stored value is the kept part of an identity, whose id has its tenant. */
+export function isKept(value: unknown): value is Identity {
+  const { tenant } = Object(value) as Partial<Identity>
+  return isIdentity(tenant === undefined ? value : { ...Object(value), [OWNS]: true })
+}
+
 /** Puts the tenant of an identity before its id, once. */
 export function withTenant(identity: Identity): Identity {
   const { id, tenant } = identity

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { approvals } from '../../src/features/approvals/plugin.ts'
+import { sessions } from '../../src/features/sessions/plugin.ts'
 import { ROLES } from '../../src/features/small/role-table.ts'
 import {
   Agent,
@@ -118,6 +119,14 @@ describe('the option `access`', () => {
       )
     },
   )
+
+  it('knows all owners in the list of runs alone: elsewhere `*` is the name of one', async () => {
+    const { ask } = service({ plugins: [sessions()] })
+    await ask('eve admin', '/api/sessions', jsonRequest({ kind: 'agent', name: 'waits' }))
+    const listed = async (query: string) =>
+      (await (await ask('eve admin', `/api/sessions${query}`)).json()).sessions
+    expect([(await listed('')).length, (await listed('?owner=*')).length]).toEqual([1, 0])
+  })
 
   it('has no role that an object inherits', async () => {
     const { ask, start } = service({ access: {} })

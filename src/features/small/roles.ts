@@ -38,7 +38,7 @@ export function roles(access: Access = {}): Plugin {
   })
 }
 
-/** The `owner` that stands for all owners, in lists. */
+/** The `owner` that stands for all owners, in the list of runs. */
 const ALL = '*'
 
 /**
@@ -52,7 +52,7 @@ function actsFor(request: Request, state: RequestState, route: Route, prefix: st
   const named = queryOf(request.url).get('owner')
   const { identity, params } = state
   if (right === undefined || named === null) return false
-  const isOfAll = named === ALL && route.method === 'GET' && params.id === undefined
+  const isOfAll = named === ALL && right === 'list'
   // Who has a tenant names its users by their ids in it.
   const owner = tenantOf(named) === undefined ? ownerIn(identity?.tenant, named) : named
   if (owner === identity?.id) return false

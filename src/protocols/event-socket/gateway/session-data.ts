@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { ServableError } from '../../../base/errors.ts'
 import { isObject } from '../../../base/validation.ts'
-import { type Identity, isIdentity } from '../../../http/platform.ts'
+import { type Identity, isKept } from '../../../http/platform.ts'
 
 /**
  * The state of a client as small JSON. A sleeping socket has it as its attachment, including the provider key. It is in no
@@ -25,7 +25,7 @@ export interface SessionData {
 }
 
 const SessionDataSchema = v.strictObject({
-  identity: v.exactOptional(v.custom<Identity>(isIdentity, 'must be an identity')),
+  identity: v.exactOptional(v.custom<Identity>(isKept, 'must be an identity')),
   apiKey: v.exactOptional(v.string()),
   requestId: v.exactOptional(v.string()),
   private: v.exactOptional(v.strictObject({ pid: v.string(), id: v.string(), generation: v.number() })),
