@@ -58,7 +58,7 @@ describe.each(Object.entries(servers))('a server on %s', ELSEWHERE, (_, start) =
         ...{ level: 'info', channel: 'service', event: 'service.started', version: expect.any(String) },
         ...{ url: `${server.url}/api`, production: true, serves: ['agent echo'] },
         ...{
-          parts: ['corrections'],
+          parts: ['roles', 'corrections'],
           access: 'everyone',
           state:
             'memory: a restart loses every run and session. `sqliteState` of `servable/sqlite` keeps them',
