@@ -8,7 +8,7 @@ import { everything, type Variables } from './everything.ts'
 const variables = env as Variables & { readonly LOOPBACK?: string }
 
 const handler = createHandler({
-  ...everything(variables, { state: durableState(), assets: workerAssets() }),
+  ...everything(variables, { state: durableState({ listsAll: true }), assets: workerAssets() }),
   // `wrangler dev` tells the address of clients in this header, unless they send it themselves. `npm run dev` listens on loopback alone
   // and says so, so only this machine could.
   ...(variables.LOOPBACK && { trustProxy: 'cf-connecting-ip' }),
