@@ -149,7 +149,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`metrics()`', 'src/features/metrics/plugin.ts', 'metrics(new MetricsExporter())', 50.25),
   withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 52.9),
   withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 136.2),
-  withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 60.15),
+  withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 60.2),
   withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 102.7, true),
   withPlugin('`otel()`', 'src/features/otel/plugin.ts', 'otel({ tracer: {} })', 46.4),
   withPlugin('`runLog()`', 'src/features/logs/index.ts', 'runLog()', 40.35),
