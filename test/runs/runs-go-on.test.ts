@@ -78,7 +78,11 @@ it.each<Failing>(['answer', 'write'])('go on after a record is not written: its 
   const more = [...acts, { step: 'three', say: 'c' }]
   const { id } = await start(more)
   await waitFor(() => countOf(two) === 1)
-  // The next write has the record of the step, and says that it is complete.
+  // Its start is written, so the next write has the record of the step, and says that it is complete.
+  await waitFor(async () => {
+    const { entries } = await host.events(id, null, { after: 0, limit: 100 })
+    return entries.some(({ data }) => data.includes('"two"'))
+  })
   fail(0, how)
   openGate(gate)
   await waitFor(hasFailed)
