@@ -54,14 +54,16 @@ export function Login({ isRefused, isOptional }: { isRefused?: boolean; isOption
         <label class="check">
           <input type="checkbox" name="keep" /> Keep it for this tab
         </label>
-        <button type="submit" class="main" disabled={isBusy}>
-          Log in
-        </button>
-        {isOptional && (
-          <button type="button" onClick={() => void loadConfig()}>
-            Cancel
+        <p class="actions">
+          <button type="submit" class="main" disabled={isBusy}>
+            Log in
           </button>
-        )}
+          {isOptional && (
+            <button type="button" onClick={() => void loadConfig()}>
+              Cancel
+            </button>
+          )}
+        </p>
       </form>
     </main>
   )

@@ -7,6 +7,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { type Client, createClient, ServableClientError } from '../src/client/index.ts'
+import { withOwner } from '../src/client/sent.ts'
 import type { ConsoleConfig } from '../src/features/console/plugin.ts'
 import type { PageCredential } from '../src/http/security/page-credentials.ts'
 import { route } from './route.ts'
@@ -63,10 +64,8 @@ export const client: Client = createClient({
 /** Names the owner of a run that is somebody else's, as the address of the page does. */
 function ofOwner(request: Request): Request {
   const owner = route.value.query.get('of')
-  const url = new URL(request.url)
-  if (owner === null || !/\/runs\/[^/]+/.test(url.pathname)) return request
-  url.searchParams.set('owner', owner)
-  return new Request(url, request)
+  const isOfRun = /\/runs\/[^/]+/.test(new URL(request.url).pathname)
+  return owner !== null && isOfRun ? withOwner(request, owner) : request
 }
 
 /**

@@ -76,8 +76,8 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
                     aria-current={run.id === chosen || undefined}
                   >
                     {run.name}
+                    {isOfOthers && <span class="soft"> {run.owner ?? 'nobody'}</span>}
                   </a>
-                  {isOfOthers && <span class="soft"> {run.owner ?? 'nobody'}</span>}
                 </td>
                 <td>
                   <Time at={run.createdAt} />

@@ -31,6 +31,13 @@ export function queryOf(query: object = {}): string {
   return `?${new URLSearchParams(JSON.parse(JSON.stringify(query)))}`
 }
 
+/** The request, about the things of this owner: for callers with a role. */
+export function withOwner(request: Request, owner: string): Request {
+  const url = new URL(request.url)
+  url.searchParams.set('owner', owner)
+  return new Request(url, request)
+}
+
 /** Sets headers. */
 export function setAll(fields: Headers, source: HeaderSource = {}): void {
   for (const [name, value] of Symbol.iterator in source ? source : Object.entries(source)) {

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Kind } from '../agents/contract.ts'
 import { ServableClientError } from '../client/error.ts'
 import type { ClientOptions } from '../client/options.ts'
+import { withOwner } from '../client/sent.ts'
 import { keptToken } from './tokens.ts'
 
 /** The exit codes. */
@@ -57,13 +58,6 @@ export function urlOf(options: Options): string {
   const url = textOf(options, 'url') ?? process.env.SERVABLE_URL
   if (url) return url.replace(/\/+$/, '')
   throw new UsageError('Give --url, or SERVABLE_URL: the service with its prefix, http://127.0.0.1:3000/api')
-}
-
-/** Names the owner whose runs a request is about. */
-function withOwner(request: Request, owner: string): Request {
-  const url = new URL(request.url)
-  url.searchParams.set('owner', owner)
-  return new Request(url, request)
 }
 
 /** Reads the token for the service. It is never an argument, since other users of a machine can see those. */

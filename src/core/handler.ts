@@ -113,7 +113,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     requestLog: settings.logBinding,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
-    ...{ may: settings.roles?.may, act: settings.roles?.act },
+    roles: settings.roles,
     handler: core.callTransactions,
   })
   const lookAfter = () => void core.host.lookAfter?.()

@@ -209,7 +209,9 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
       plugins: [...settings.plugins, { name: '~log', observer: { start: run => logBinding.start?.(run) } }],
     }),
     logBinding,
-    roles: rolesIn(settings, log),
+    roles: (settings.plugins as RolesPlugin[])
+      .find(({ roles }) => roles)
+      ?.roles?.({ log, prefix: settings.prefix }),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
     production,
@@ -224,11 +226,8 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   }
 }
 
-/** The roles of a plugin. */
-function rolesIn({ plugins, prefix }: Pick<CoreSettings, 'plugins' | 'prefix'>, log: Log): Roles | undefined {
-  const all = plugins as readonly { readonly roles?: (parts: { log: Log; prefix: string }) => Roles }[]
-  return all.find(plugin => plugin.roles)?.roles?.({ log, prefix })
-}
+/** A plugin that may be `roles()`. */
+type RolesPlugin = Plugin & { readonly roles?: (parts: Pick<CoreSettings, 'log' | 'prefix'>) => Roles }
 
 /** The allowed hosts in one notation. */
 function hostsOf({ allowedHosts = [], publicUrl = 'null' }: CoreOptions): readonly string[] {

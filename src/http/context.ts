@@ -126,7 +126,7 @@ export interface RequestTools {
   /** Reads the keys of a failed request, to remove them from the log. */
   readonly readKeys: KeyReader
   /** Whether an identity has a right on the things of others. Undefined: nobody has. */
-  readonly may: May | undefined
+  readonly roles: { readonly may: May } | undefined
   /** Identifies the handler, so that a plugin of several handlers finds the state of this one. */
   readonly handler: object
 }
@@ -140,7 +140,7 @@ export class RequestState implements Context {
   match: RouteMatch
   readonly log: Log
   readonly handler: object
-  readonly #may: May | undefined
+  readonly #roles: RequestTools['roles']
   readonly #platform: Platform
   readonly #addressOf: AddressReader
   readonly #readKeys: KeyReader
@@ -167,7 +167,7 @@ export class RequestState implements Context {
   constructor(
     request: Request,
     platform: Platform,
-    { log, addressOf, readKeys, may, handler }: RequestTools,
+    { log, addressOf, readKeys, roles, handler }: RequestTools,
   ) {
     this.#request = request
     this.#readKeys = readKeys
@@ -177,7 +177,7 @@ export class RequestState implements Context {
     this.traceparent = continueTrace(headers.get('traceparent'))
     this.log = log
     this.handler = handler
-    this.#may = may
+    this.#roles = roles
     this.#platform = platform
     this.#addressOf = addressOf
   }
@@ -274,7 +274,7 @@ export class RequestState implements Context {
     if (identity !== undefined && !isIdentity(identity)) {
       throw new ServableError(
         'internal_error',
-        `The \`id\` of \`context.identity\` ${IDENTITY_RULE}. Its \`tenant\` has letters, digits and _ . -, its \`roles\` are an array`,
+        `The \`id\` of \`context.identity\` ${IDENTITY_RULE}. \`tenant\` needs letters, digits, _ . or -; \`roles\` an array`,
       )
     }
     this.#identity = identity && withTenant(identity)
@@ -297,20 +297,9 @@ export class RequestState implements Context {
     this.isOfEveryone = owner === undefined
   }
 
-  /** Whether the sender has a right on the things of all, in its tenant. */
-  mayAll(right: Right): boolean {
-    return this.#may?.(this.#identity, right, undefined) === true
-  }
-
-  /** Whether the sender has a right on the things that the request is about. */
-  may(right: Right): boolean {
-    return this.#may?.(this.#identity, right, this.isOfEveryone ? undefined : this.owner) === true
-  }
-
-  /** Throws `run_not_found` if the request is about the things of somebody else, and the sender lacks a right on them. */
-  checkRight(right: Right): void {
-    if (this.#subject !== undefined && !this.may(right))
-      throw new ServableError('run_not_found', 'There is no such run')
+  /** Whether the sender has a right on the things of an owner, or of all in its tenant if none is given. */
+  may(right: Right, owner?: string | null): boolean {
+    return this.#roles?.may(this.#identity, right, owner) === true
   }
 
   get ip(): string | undefined {
@@ -348,9 +337,10 @@ export class RequestState implements Context {
     return promise => this.#platform.waitUntil?.(promise)
   }
 
-  /** Makes the response of a reply. */
-  respond(reply: Reply): Response {
-    return this.#platform.respond?.(reply) ?? toResponse(reply)
+  /** Makes the response of an answer. */
+  respond(answer: EndpointResult): Response {
+    if (!(answer instanceof Reply)) return answer
+    return this.#platform.respond?.(answer) ?? toResponse(answer)
   }
 }
 

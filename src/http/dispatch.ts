@@ -35,8 +35,7 @@ import type { Identify } from './security/local.ts'
 
 /** The options of dispatching. */
 export interface DispatchOptions extends RequestTools, HostOptions {
-  /** Answers requests about the things of others. */
-  readonly act: Roles['act'] | undefined
+  readonly roles: Roles | undefined
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
   /** The origins that may call a route without its own setting; undefined for none. */
@@ -131,7 +130,7 @@ function finish(
     const isSilent = caching && answer.headers[CACHES] === undefined
     return state.respond(answer.with({ 'x-request-id': requestId, ...(isSilent && { [CACHES]: caching }) }))
   }
-  let response = answer instanceof Reply ? state.respond(answer) : answer
+  let response = state.respond(answer)
   // A WebSocket's response cannot be copied.
   if (response.status === 101) return response
   if (isHead) response = withoutBody(response)
@@ -176,7 +175,7 @@ function answerMatch(
 ): EndpointResult | Promise<EndpointResult> {
   const { match } = state
   if (match?.found === 'route') {
-    return options.act?.(request, state, match.route) ?? match.route.endpoint(request, state)
+    return options.roles?.act(request, state, match.route) ?? match.route.endpoint(request, state)
   }
   if (match === undefined || match.allow.length === 0)
     throw new ServableError('not_found', 'Nothing is served at this path')

@@ -15,30 +15,20 @@ export function isEventStream({ body, headers }: Response): boolean {
  */
 export function whileGood(response: Response, isGood: () => Promise<boolean>, lookMs: number): Response {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const stop = () => clearInterval(timer)
   const look = async () => {
-    if (await isGood().catch(() => true)) return
-    stop()
     // This resolves a waiting read, which closes the stream.
-    await reader.cancel().catch(() => {})
+    if (!(await isGood().catch(() => true))) await reader.cancel().catch(() => {})
   }
   const timer = setInterval(() => void look(), lookMs)
+  // The end, a failure and a cancellation all come here.
+  reader.closed.catch(() => {}).finally(() => clearInterval(timer))
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      try {
-        const { done, value } = await reader.read()
-        if (!done) return controller.enqueue(value)
-        stop()
-        controller.close()
-      } catch (error) {
-        stop()
-        throw error
-      }
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
     },
-    cancel(reason) {
-      stop()
-      return reader.cancel(reason)
-    },
+    cancel: reason => reader.cancel(reason),
   })
   return new Response(body, response)
 }

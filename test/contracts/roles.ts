@@ -61,7 +61,12 @@ export function rolesContract(deploy: Deploy): void {
         [ids.ada, undefined],
       ])
 
-      expect(await statusOf('eve', `runs/${ids.bob}/stream?owner=bob`)).toBe(200)
+      const stream = await ask('eve', `runs/${ids.bob}/stream?owner=bob`)
+      const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      while (!/waiting|It ended/.test(text)) text += (await reader?.read())?.value ?? 'It ended'
+      await reader?.cancel()
+      expect(text).not.toContain('It ended')
       expect(await statusOf('acme-eve', `runs/${ids.bob}?owner=bob`)).toBe(404)
       expect(await statusOf('ada', `runs/${ids.bob}?owner=bob`)).toBe(404)
       expect(await statusOf('ada', 'runs?owner=*')).toBe(404)

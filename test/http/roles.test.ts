@@ -4,9 +4,11 @@ import { sessions } from '../../src/features/sessions/plugin.ts'
 import { ROLES } from '../../src/features/small/role-table.ts'
 import {
   Agent,
+  bearerIdentity,
   createHandler,
   type HandlerOptions,
   type LogEntry,
+  MetricsExporter,
   memoryState,
   tool,
 } from '../../src/index.ts'
@@ -165,6 +167,25 @@ describe('a stream that a role has opened', () => {
       await ended
     }
     expect((await ask('eve', `/api/runs/${id}/stream?owner=ann`)).status).toBe(404)
+  })
+})
+
+describe('metrics with an `authenticate` of their own', () => {
+  it('are open to whoever has the right, and their stream ends after a minute too', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const metricsExporter = new MetricsExporter({
+      authenticate: bearerIdentity({ tokens: { x: 'scraper' } }),
+    })
+    const { ask } = service({ metricsExporter })
+    for (const [role, rights] of Object.entries(ROLES)) {
+      const response = await ask(`eve ${role}`, '/api/metrics/stream')
+      expect(response.status, role).toBe(rights.includes('metrics') ? 200 : 401)
+      const ended = response.text()
+      await vi.advanceTimersByTimeAsync(60_000)
+      await ended
+    }
+    expect((await ask('eve', '/api/metrics')).status).toBe(401)
   })
 })
 

@@ -20,8 +20,9 @@ export interface AdminOptions {
   /** The manager of the tool servers. Default: the most recently created `ToolServerManager`. */
   readonly manager?: ToolServerSource
   /**
-   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere it is optional: without
-   * it, only requests from this machine are accepted, except those that a web page sent.
+   * Decides who may use the admin routes, before anything else happens. Required in production, unless there is `middleware`. Without
+   * it, identities whose roles have the right `admin` are accepted, and in development requests from this machine, except those that
+   * a web page of another origin sent.
    */
   readonly authenticate?: AuthenticateAdmin
   /**

@@ -28,7 +28,8 @@ const NAME = TOOL_SERVER_SERVICE
 
 /** The warning for deployments without authentication. */
 const OPEN_WARNING =
-  '`admin` has no `authenticate`: it answers only requests from this machine, and none from a web page. To let others in, write ' +
+  '`admin` has no `authenticate`: it answers whom a role lets in, and outside production requests from this machine, but none from a web ' +
+  'page of another origin. To let others in, write ' +
   "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
 
 /** Options of the admin routes, and the toolkits that they show. */

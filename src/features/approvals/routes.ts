@@ -65,7 +65,7 @@ export function approvalRoutes(prefix: string, approvals: ApprovalService, host:
         }
         const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
         const stream = openStream(new LiveInbox(look), onError)
-        return state.mayAll('answer') ? openToRole(state.respond(stream)) : stream
+        return state.may('answer') ? openToRole(state.respond(stream)) : stream
       },
     },
   ]

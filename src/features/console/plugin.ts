@@ -185,7 +185,7 @@ export interface ConsoleConfig {
 function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
   const { keepInput } = settings.runs
-  const rights = RIGHTS.filter(right => state.mayAll(right))
+  const rights = RIGHTS.filter(right => state.may(right))
   const config: ConsoleConfig = {
     version: VERSION,
     production,

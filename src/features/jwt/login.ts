@@ -64,7 +64,7 @@ export function oidcLogin(options: OidcLoginOptions): Login {
     async finish(callback, page, request, context) {
       const gone = cookieOf(BEGUN, '', 0, 'Lax')
       try {
-        const [state, nonce, verifier = ''] = (cookieIn(request, BEGUN) ?? '').split('.')
+        const [state = '', nonce = '', verifier = ''] = (cookieIn(request, BEGUN) ?? '').split('.')
         const query = new URL(request.url).searchParams
         const code = codeIn(query, state, issuer)
         const { token } = await endpoints()
@@ -119,8 +119,9 @@ function kept<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 /** Returns the code of a user who comes back. Throws if the provider refused, or did not send this browser back. */
-function codeIn(query: URLSearchParams, state: string | undefined, issuer: string): string {
-  if (!state || query.get('state') !== state) throw new TokenError('The login was not begun by this browser')
+function codeIn(query: URLSearchParams, state: string, issuer: string): string {
+  if (state === '' || query.get('state') !== state)
+    throw new TokenError('The login was not begun by this browser')
   // RFC 9207, section 2.4.
   if (query.has('iss') && query.get('iss') !== issuer) throw new TokenError('Another issuer has answered')
   const code = query.get('code')
@@ -161,12 +162,7 @@ function encodeForm(text: string): string {
 }
 
 /** Checks an id token, and returns when it expires, in seconds since 1970. */
-async function check(
-  token: string,
-  nonce: string | undefined,
-  clientId: string,
-  accept: Accept,
-): Promise<number> {
+async function check(token: string, nonce: string, clientId: string, accept: Accept): Promise<number> {
   if (token.length > MAX_TOKEN) {
     throw new TokenError(
       `The id token has ${token.length} characters, and a cookie at most ${MAX_TOKEN}: ask for fewer claims`,

@@ -40,6 +40,7 @@ export interface JwtOptions {
   readonly issuer?: string | undefined
   /** A set of public keys (RFC 7517, section 5), or its URL. A set has at most 100 keys. */
   readonly jwks?: string | { readonly keys: readonly PublicJwk[] } | undefined
+  // The types of Node alone have no type `CryptoKey`.
   /** One key: a public JWK, PEM (`-----BEGIN PUBLIC KEY-----`) or `CryptoKey`, or the bytes of a secret. */
   readonly key?: PublicJwk | (typeof CryptoKey)['prototype'] | Uint8Array | string | undefined
   /** For whom tokens are made (`aud`). A token must name one of them. */

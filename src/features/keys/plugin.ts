@@ -36,9 +36,9 @@ const RATES = 'keys-rate'
 /** Options of {@link callerKeys}. */
 export interface CallerKeysOptions {
   /**
-   * Decides who may use the admin routes at `/keys`, before anything else happens. Required in production. Elsewhere it is
-   * optional: without it, only requests from this machine are accepted, except those that a web page sent. A key never authorizes
-   * them.
+   * Decides who may use the admin routes at `/keys`, before anything else happens. Required in production, unless there is
+   * `middleware`. Without it, identities whose roles have the right `keys` are accepted, and in development requests from this
+   * machine, except those that a web page of another origin sent. A key authorizes them by its roles alone.
    */
   readonly authenticate?: Authenticate | undefined
   /** Most keys. Revoked and expired keys count until they are deleted, and are deleted for new ones. Default: 10,000. */
@@ -82,7 +82,8 @@ const OptionsSchema = v.strictObject({
 })
 
 const OPEN_WARNING =
-  '`callerKeys` has no `authenticate`: `/keys` answers only requests from this machine, and none from a web page. To let others in, ' +
+  '`callerKeys` has no `authenticate`: `/keys` answers whom a role lets in, and outside production requests from this machine, but none from ' +
+  'a web page of another origin. To let others in, ' +
   "write `callerKeys({ authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) })`"
 
 /**

@@ -7,10 +7,11 @@
 import { KINDS } from '../../agents/registry.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Catalog } from '../../http/catalog.ts'
-import type { Endpoint, RequestState, Route } from '../../http/context.ts'
+import type { Endpoint, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { identifyBy } from '../../http/security/authentication.ts'
 import { hasRight } from '../../http/security/gate.ts'
+import { openToRole } from '../../http/security/open-to-role.ts'
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { isResponse } from '../../web/response.ts'
 import { pulled, SSE_HEADERS } from '../../web/sse.ts'
@@ -28,14 +29,19 @@ const NO_HISTORY = 'The last hour is not kept: set `history: true` of the `Metri
 
 /** The routes of an exporter. */
 export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog: Catalog): Route[] {
-  const { core } = exporter
+  const { core, authenticate } = exporter
   const snapshot = async () => withServed(await core.snapshot(), catalog)
   const route = (suffix: string, answer: Endpoint): Route => ({
     method: 'GET',
     path: joinPath(prefix, 'metrics', suffix),
     part: 'metrics',
-    decidesItself: exporter.authenticate !== undefined,
-    endpoint: async (request, state) => (await refusal(request, state, exporter)) ?? answer(request, state),
+    decidesItself: authenticate !== undefined,
+    endpoint: async (request, state) => {
+      if (authenticate === undefined) return answer(request, state)
+      if (hasRight(state, 'metrics', true)) return openToRole(state.respond(await answer(request, state)))
+      const scraper = await identifyBy(authenticate, request, state)
+      return isResponse(scraper) ? scraper : answer(request, state)
+    },
   })
   return [
     route('', async request => {
@@ -81,17 +87,6 @@ function withServed(snapshot: MetricsSnapshot, catalog: Catalog): MetricsSnapsho
       .map(({ name }) => ({ kind, name, stats: new Stats(), active: 0 })),
   )
   return { ...snapshot, counted: inOrder([...snapshot.counted, ...idle]) }
-}
-
-/** Returns the refusal of the exporter's own `authenticate`, if it refuses. */
-async function refusal(
-  request: Request,
-  state: RequestState,
-  { authenticate }: MetricsExporter,
-): Promise<Response | undefined> {
-  if (authenticate === undefined || hasRight(state, 'metrics', true)) return undefined
-  const answer = await identifyBy(authenticate, request, state)
-  return isResponse(answer) ? answer : undefined
 }
 
 /** The format that the scraper prefers (RFC 9110, section 12.5.1). OpenMetrics if it has no preference. */

@@ -14,7 +14,6 @@ import { joinPath, queryOf } from '../../http/router.ts'
 import { openToRole } from '../../http/security/open-to-role.ts'
 import type { Access } from '../../http/security/rights.ts'
 import { plain } from '../../web/plain.ts'
-import { Reply } from '../../web/reply.ts'
 import { accessOf, checkAccess, rightOf } from './role-table.ts'
 
 /**
@@ -49,25 +48,28 @@ function actsFor(request: Request, state: RequestState, route: Route, prefix: st
   // Most requests have none.
   if (!request.url.includes('owner=')) return false
   const right = rightOf(route, prefix)
-  const named = queryOf(request.url).get('owner')
+  const query = queryOf(request.url)
+  const named = query.get('owner')
   const { identity, params } = state
   if (right === undefined || named === null) return false
   const isOfAll = named === ALL && right === 'list'
   // Who has a tenant names its users by their ids in it.
   const owner = tenantOf(named) === undefined ? ownerIn(identity?.tenant, named) : named
   if (owner === identity?.id) return false
-  state.actFor(isOfAll ? undefined : owner)
-  const isAllowed = state.may(right)
+  const subject = isOfAll ? undefined : owner
+  state.actFor(subject)
+  const hasInput = query.get('include') === 'input'
+  const isAllowed = state.may(right, subject) && (!hasInput || state.may('read_input', subject))
   state.log({
     level: 'info',
     channel: 'audit',
     event: 'access.used',
     outcome: isAllowed ? 'ok' : 'refused',
     actor: identity === undefined ? null : plain(identity.id),
-    owner: plain(owner),
+    owner: shown(owner),
     right,
     target: `${route.method} ${route.path}`,
-    ...(params.id !== undefined && { id: plain(params.id) }),
+    ...(params.id !== undefined && { id: shown(params.id) }),
     requestId: state.requestId,
   })
   if (isAllowed) return true
@@ -76,7 +78,13 @@ function actsFor(request: Request, state: RequestState, route: Route, prefix: st
   throw new ServableError('not_found', 'Nothing is served at this path')
 }
 
+/** Most characters of an owner or id in the log. A tenant, `›` and an id have 321. */
+const MAX_SHOWN = 321
+
+function shown(text: string): string {
+  return plain(text.slice(0, MAX_SHOWN))
+}
+
 async function answer(request: Request, state: RequestState, route: Route): Promise<Response> {
-  const answer = await route.endpoint(request, state)
-  return openToRole(answer instanceof Reply ? state.respond(answer) : answer)
+  return openToRole(state.respond(await route.endpoint(request, state)))
 }

@@ -55,7 +55,6 @@ export function storedRunRoutes({
     route('GET', '/:id', async (request, state) => {
       const id = runIdOf(state)
       const { include } = parseRecordQuery(Object.fromEntries(queryOf(request.url)))
-      if (include) state.checkRight('read_input')
       const record = await host.get(id, state.owner)
       return jsonOfRecord(include ? { ...record, input: await inputOf(host, id, state.owner) } : record)
     }),

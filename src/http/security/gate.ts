@@ -65,9 +65,7 @@ export const LOCAL: Identity = { id: 'local', scopes: ['admin'], roles: ['admin'
 export function hasRight(context: Context, right: Right, isGuarded: boolean): boolean {
   if (isGuarded && context.identity === LOCAL) return false
   const { roles, tenant } = context.identity ?? {}
-  return (
-    context instanceof RequestState && roles !== undefined && tenant === undefined && context.mayAll(right)
-  )
+  return context instanceof RequestState && roles !== undefined && tenant === undefined && context.may(right)
 }
 
 function gateOf(

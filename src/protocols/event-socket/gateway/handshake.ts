@@ -34,7 +34,7 @@ const MATCH: RouteMatch = {
  */
 export function authenticateBy(
   middleware: readonly Middleware[],
-  tools: Pick<RequestTools, 'log' | 'readKeys' | 'may' | 'handler'>,
+  tools: Pick<RequestTools, 'log' | 'readKeys' | 'roles' | 'handler'>,
 ): AuthenticateSocket | undefined {
   const asked = askedAtHandshake(middleware)
   if (asked.length === 0) return undefined

@@ -185,8 +185,7 @@ function createServer(
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate =
-    settings.authenticate ??
-    authenticateBy(middleware, { log, readKeys, may: roles?.may, handler: callTransactions })
+    settings.authenticate ?? authenticateBy(middleware, { log, readKeys, roles, handler: callTransactions })
   const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,
