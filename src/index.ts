@@ -160,6 +160,7 @@ export {
   type MetricsExporterOptions,
 } from './features/metrics/exporter.ts'
 export type { AgentMetrics, MetricsJson } from './features/metrics/json.ts'
+export { type PausingOptions, pausing } from './features/small/pausing.ts'
 export { type VerifyOptions, verifyWebhook, type Webhook } from './features/webhooks/delivery/webhook.ts'
 export { createHandler, openapi } from './handler.ts'
 export type { Context, Middleware, Part } from './http/context.ts'
@@ -201,6 +202,7 @@ export type {
 export type { OpenApiDocument } from './protocols/openapi/document.ts'
 export type { SwaggerOptions } from './protocols/openapi/options.ts'
 export type { DocsAssets, DocsFile } from './protocols/openapi/page.ts'
+export type { PausedTarget } from './runs/brake.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
 export type { DisconnectPolicy } from './runs/stored/host.ts'

@@ -72,7 +72,7 @@ const CLIENT_CODES = {
   badMediaType: ['unsupported_media_type'],
   refused: ['input_refused', 'output_refused', 'idempotency_mismatch'],
   tooMany: ['too_many_runs', 'budget_exceeded', 'too_many_followers', 'state_full', 'rate_limited'],
-  unavailable: ['state_unavailable'],
+  unavailable: ['state_unavailable', 'agent_paused'],
 } as const
 
 /** The codes of failures that the caller cannot mend, whose text is masked in production. */

@@ -15,6 +15,7 @@ import type { Roles } from '../http/security/acting.ts'
 import type { KeyReader } from '../http/security/key-headers.ts'
 import type { Identify } from '../http/security/local.ts'
 import type { Admit } from '../runs/admit.ts'
+import type { Brake } from '../runs/brake.ts'
 import type { FileStorage } from '../runs/files.ts'
 import type { InputFilter } from '../runs/input-filter.ts'
 import type { Life } from '../runs/life.ts'
@@ -73,6 +74,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly inputFilter?: (settings: CoreSettings) => InputFilter
   /** Called before every run. It may refuse the run. Only one plugin may have it. */
   readonly admit?: (core: CoreSettings, callTransactions: CallTransactions) => Admit
+  /** Knows what starts no new runs. Only one plugin may have it. */
+  readonly brake?: (settings: CoreSettings, callTransactions: CallTransactions, catalog: Catalog) => Brake
   /** Stores the memory of agents. */
   readonly memory?: (callTransactions: CallTransactions) => Partial<MemoryStorage>
   /** The observer inside a Durable Object, where waiting timers cost money. Default: `observer`. */

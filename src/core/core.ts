@@ -22,6 +22,7 @@ import { checkCredentials } from '../http/security/credential.ts'
 import { createKeyReader, keyHeaders } from '../http/security/key-headers.ts'
 import { createNoAddress } from '../http/security/no-address.ts'
 import { CHANGES, scopeOf } from '../http/security/scopes.ts'
+import { braked } from '../runs/brake.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { filterInputBy } from '../runs/input-filter.ts'
 import { createLife } from '../runs/life.ts'
@@ -59,6 +60,7 @@ export function createCore(options: CoreOptions): Core {
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
   const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
+  const brake = plugins.find(plugin => plugin.brake)?.brake?.(settings, callTransactions, catalog)
   const runs: HostSettings = {
     ...settings.runs,
     production,
@@ -73,7 +75,8 @@ export function createCore(options: CoreOptions): Core {
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, callTransactions),
     onFree: () => host.onFree?.(),
-    admit: plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions),
+    brake,
+    admit: braked(brake, plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions)),
     permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, callTransactions),
     notices: plugins.find(plugin => plugin.notices)?.notices?.(settings, callTransactions),
   }

@@ -164,10 +164,11 @@ function coreRoutes(core: Core): Route[] {
 }
 
 /** The parts of lists that depend on the plugins. */
-function listParts({ prefix, mounted }: Core): ListParts {
+function listParts({ prefix, mounted, runs }: Core): ListParts {
   const path = joinPath(prefix, 'agents/:name/corrections')
   return {
     toJsonSchema: mounted.find(({ plugin }) => plugin.toJsonSchema)?.plugin.toJsonSchema,
+    brake: runs.brake,
     hasCorrections: mounted.some(({ routes = [] }) => routes.some(route => route.path === path)),
   }
 }

@@ -17,6 +17,8 @@ export interface StartingRun {
   readonly options: Pick<PlainOptions, 'identity'>
   /** The client: its identity, else a digest of its address. */
   readonly client: string
+  /** Whether it continues a run that has waited or was interrupted. */
+  readonly continues?: boolean | undefined
 }
 
 /**

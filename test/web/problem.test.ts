@@ -71,6 +71,7 @@ const STATUS: Record<ErrorCode, number> = {
   budget_exceeded: 429,
   too_many_followers: 429,
   state_full: 429,
+  agent_paused: 503,
   state_unavailable: 503,
   rate_limited: 429,
   invalid_options: 500,

@@ -81,6 +81,10 @@ const ACTS: Readonly<Partial<Record<string, Acts>>> = {
     ['POST', /\/schedules\/[^/]+\/resume$/, 'schedule.resumed'],
     ['POST', /\/schedules\/[^/]+\/run$/, 'schedule.run'],
   ],
+  pausing: [
+    ['POST', /\/pause$/, 'agent.paused'],
+    ['POST', /\/resume$/, 'agent.resumed'],
+  ],
   openai: OPENAI,
   'chat-completions': OPENAI,
   'ag-ui': [['POST', /\/ag-ui$/, RUN_STARTED]],

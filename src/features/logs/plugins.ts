@@ -129,6 +129,8 @@ function startedBy(run: BegunRun): Act {
  * handler's log already.
  */
 function auditing(audit: (entry: Act) => void, isApart: boolean): Middleware {
+  // Runs have entries of their own, and so has what the handler's log knows already.
+  const isLogged = (event: string, part: string) => event === RUN_STARTED || (part === 'pausing' && !isApart)
   return async (request, context, next) => {
     if (!(context instanceof RequestState)) return next()
     const report = (outcome: string, status?: number) => {
@@ -138,7 +140,7 @@ function auditing(audit: (entry: Act) => void, isApart: boolean): Middleware {
       const owner = isApart ? otherOwner(context) : undefined
       if (owner !== undefined) audit({ event: 'access.used', ...askedBy(context, path), owner, outcome })
       const event = actOf({ method: request.method, path, part, rpc: rpc?.method })
-      if (event === undefined || (event === RUN_STARTED && outcome === 'ok')) return
+      if (event === undefined || (outcome === 'ok' && isLogged(event, part))) return
       audit({ event, ...askedBy(context, path), outcome, ...(status !== undefined && { status }) })
     }
     let response: Response

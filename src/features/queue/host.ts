@@ -9,6 +9,7 @@ import { isServableError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { tooManyRuns } from '../../runs/admission.ts'
+import { checkBrake } from '../../runs/brake.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
 import {
   type Follower,
@@ -116,7 +117,11 @@ export class QueueHost implements RunHost {
   }
 
   async #startOrAdd(request: StartRequest): Promise<RunRecord> {
-    if ((await this.#line.count(LINE)) > 0) return this.#add(request)
+    if ((await this.#line.count(LINE)) > 0) {
+      // What waits is admitted when it starts, which may be long after a pause.
+      if (request.continues === undefined) await checkBrake(this.#parts.runs.brake, request.target)
+      return this.#add(request)
+    }
     return this.#host.start(request).catch(error => {
       if (isTooMany(error)) return this.#add(request, error)
       throw error

@@ -111,8 +111,12 @@ export interface LineTransactions extends Transactions {
     readonly freeOf: (tx: Transaction, runId: string) => void
     /** Queues a run, or finds the one with its id, and returns it with its position. Throws `too_many_runs`. */
     readonly add: (tx: Transaction, run: NewQueued, bounds: QueueBounds) => RunSummary
-    /** Claims the next run, except those of the clients in `but`. */
-    readonly claim: (tx: Transaction, but: readonly string[]) => ClaimedRun | undefined
+    /** Claims the next run, except those of the clients in `but`, and new runs of what is paused ({@link pausedName}). */
+    readonly claim: (
+      tx: Transaction,
+      but: readonly string[],
+      paused?: readonly string[],
+    ) => ClaimedRun | undefined
     /** Claims this run, unless another process has. */
     readonly take: (tx: Transaction, id: string) => boolean
     /** Releases a claimed run. */
@@ -127,6 +131,11 @@ export interface LineTransactions extends Transactions {
 /** A session in the terms of a run record. */
 export interface OfSession extends Pick<RunSummary, 'kind' | 'name'> {
   readonly id: string
+}
+
+/** How `claim` is told what is paused. */
+export function pausedName({ kind, name }: Pick<RunSummary, 'kind' | 'name'>): string {
+  return `${kind}:${name}`
 }
 
 export const LINE_TRANSACTIONS: LineTransactions = {
@@ -192,10 +201,12 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       tx.put(INPUTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
       return withPosition(tx, value).record
     },
-    claim(tx, but) {
-      for (const document of tx.oldest<QueuedRecord>(QUEUED, LOOKS)) {
-        const { client, claimedUntil = 0, restsUntil = 0 } = document.value
+    claim(tx, but, paused = []) {
+      // Runs of what is paused may be any number, and others stand behind them.
+      for (const document of tx.oldest<QueuedRecord>(QUEUED, paused.length > 0 ? MANY : LOOKS)) {
+        const { client, record, claimedUntil = 0, restsUntil = 0 } = document.value
         if (Math.max(claimedUntil, restsUntil) > tx.now || but.includes(client)) continue
+        if (record.continuedFrom === undefined && paused.includes(pausedName(record))) continue
         const asked = tx.get<QueuedInput>(INPUTS, document.id)?.value
         if (asked === undefined) {
           drop(tx, document)

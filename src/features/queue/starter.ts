@@ -13,7 +13,7 @@ import type { Log } from '../../http/log.ts'
 import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
 import { MAX_DEATHS } from '../../stores/deaths.ts'
 import { mayPass } from '../../stores/remote/retrying.ts'
-import { type ClaimedRun, LINE, type LineTransactions, type QueuedRecord } from './line.ts'
+import { type ClaimedRun, LINE, type LineTransactions, pausedName, type QueuedRecord } from './line.ts'
 
 /** Number of clients without a free slot after which a search for the next run ends. */
 const MAX_FULL = 16
@@ -53,7 +53,7 @@ export interface Starter {
 
 /** Creates the starter. */
 export function createStarter(host: RunHost, line: Calls<LineTransactions>, parts: StarterParts): Starter {
-  const { log, waitUntil } = parts
+  const { log, runs, waitUntil } = parts
   const { hasBegun, end } = beginningOf(host, line, parts)
   let starting: Promise<void> | undefined
   let isAskedAgain = false
@@ -87,7 +87,8 @@ export function createStarter(host: RunHost, line: Calls<LineTransactions>, part
     const full: string[] = []
     if ((await line.count(LINE)) === 0) return
     while (full.length < MAX_FULL && !isClosing) {
-      const next = await line.claim(LINE, full)
+      const paused = (await runs.brake?.known())?.all ?? []
+      const next = await line.claim(LINE, full, paused.map(pausedName))
       if (next === undefined) return
       if (!(await hasBegun(next))) full.push(next.queued.client)
     }
@@ -114,7 +115,7 @@ function beginningOf(
   line: Calls<LineTransactions>,
   { runs, changed }: StarterParts,
 ): { hasBegun(claimed: ClaimedRun): Promise<boolean>; end: Starter['end'] } {
-  /** Starts a run. Returns false if it stays queued, since there is no slot. Throws if the state cannot be reached. */
+  /** Starts a run. Returns false if it stays queued: there is no slot, or its agent is paused. Throws if the state cannot be reached. */
   async function hasBegun({ queued, asked }: ClaimedRun): Promise<boolean> {
     const { record, owner, client, begun = 1 } = queued
     const { id } = record
@@ -132,7 +133,8 @@ function beginningOf(
       await done(id)
       return true
     } catch (error) {
-      const isFull = isTooMany(error)
+      // It stays queued until its agent is resumed.
+      const isFull = isTooMany(error) || isPaused(error)
       if (isFull || !isServableError(error) || mayPass(error)) {
         await line.release(LINE, id)
         if (isFull) return false
@@ -161,6 +163,10 @@ function beginningOf(
   }
 
   return { hasBegun, end }
+}
+
+function isPaused(error: unknown): boolean {
+  return isServableError(error) && error.code === 'agent_paused'
 }
 
 /** Whether a run was refused because a limit is reached. */

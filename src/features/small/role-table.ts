@@ -17,7 +17,7 @@ export const ROLES: Readonly<Record<string, readonly Right[]>> = {
   approver: ['list', 'read', 'read_input', 'files', 'answer'],
   operator: [
     ...(['list', 'read', 'read_input', 'files', 'cancel', 'retry', 'feedback'] as const),
-    ...(['webhooks', 'budgets', 'schedules', 'metrics'] as const),
+    ...(['webhooks', 'budgets', 'schedules', 'pause', 'metrics'] as const),
   ],
   admin: RIGHTS,
 }

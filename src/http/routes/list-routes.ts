@@ -6,6 +6,7 @@
 
 import type {
   InputHints,
+  Kind,
   ServableAgent,
   ServableLike,
   ServableTeam,
@@ -14,18 +15,21 @@ import type {
 import { shownSchema } from '../../agents/misfit.ts'
 import { examplesIn } from '../../agents/registry.ts'
 import { isObject } from '../../base/validation.ts'
+import type { Brake, PausedTarget } from '../../runs/brake.ts'
 import { jsonReply } from '../../web/reply.ts'
-import type { Catalog } from '../catalog.ts'
+import type { Catalog, CatalogEntry } from '../catalog.ts'
 import type { Route } from '../context.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { joinPath } from '../router.ts'
 
-/** A servable's hints for its input. */
+/** A servable's hints for its input, and whether it is paused. */
 interface HintSummary {
   /** JSON Schema of the data that it takes. */
   readonly inputSchema?: JsonSchema
   /** Example prompts, at most 20. */
   readonly examples?: readonly string[]
+  /** Set while it starts no new runs. `at` is ISO 8601. Only with the plugin `pausing`. */
+  readonly paused?: Pick<PausedTarget, 'reason' | 'at'>
 }
 
 /** An agent in lists, without its instructions and keys. */
@@ -51,6 +55,8 @@ export interface ListParts {
   readonly toJsonSchema?: ((schema: unknown) => unknown) | undefined
   /** Whether corrections are accepted. */
   readonly hasCorrections: boolean
+  /** Knows what is paused. */
+  readonly brake?: Brake | undefined
 }
 
 /** A team in lists. */
@@ -73,33 +79,31 @@ export interface WorkflowSummary extends HintSummary {
 export function listRoutes(
   prefix: string,
   catalog: Catalog,
-  { toJsonSchema = shownSchema, hasCorrections }: ListParts,
+  { toJsonSchema = shownSchema, hasCorrections, brake }: ListParts,
 ): Route[] {
   const shown = showing(toJsonSchema)
   const list = (path: string, content: () => unknown): Route => ({
     method: 'GET',
     path: joinPath(prefix, path),
     part: 'router',
-    endpoint: () => jsonReply(content()),
+    endpoint: async () => jsonReply(await content()),
   })
+  const all = (kind: Kind, summary: (name: string, servable: CatalogEntry['servable']) => object): Route =>
+    list(`${kind}s`, async () => {
+      const paused = await brake?.known()
+      return catalog.entries(kind).map(({ name, servable }) => {
+        const { reason, at } = paused?.find({ kind, name, servable }) ?? {}
+        return { ...summary(name, servable), ...(at !== undefined && { paused: { reason, at } }) }
+      })
+    })
   return [
-    list('agents', () =>
-      catalog.entries('agent').map(({ name, servable }) => ({
-        ...agentSummary(name, servable as ServableLike<ServableAgent>, shown),
-        ...(hasCorrections && takesCorrections(servable) && { corrections: true }),
-      })),
-    ),
-    list('teams', () =>
-      catalog
-        .entries('team')
-        .map(({ name, servable }) => teamSummary(name, servable as ServableLike<ServableTeam>, shown)),
-    ),
-    list('workflows', () =>
-      catalog
-        .entries('workflow')
-        .map(({ name, servable }) =>
-          workflowSummary(name, servable as ServableLike<ServableWorkflow>, shown),
-        ),
+    all('agent', (name, servable) => ({
+      ...agentSummary(name, servable as ServableLike<ServableAgent>, shown),
+      ...(hasCorrections && takesCorrections(servable) && { corrections: true }),
+    })),
+    all('team', (name, servable) => teamSummary(name, servable as ServableLike<ServableTeam>, shown)),
+    all('workflow', (name, servable) =>
+      workflowSummary(name, servable as ServableLike<ServableWorkflow>, shown),
     ),
     list('registry', () => catalog.names()),
   ]

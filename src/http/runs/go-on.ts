@@ -204,6 +204,7 @@ async function checkAdmitted(
     input,
     options,
     client,
+    continues: true,
   }
   try {
     await (await admit(run))()

@@ -20,6 +20,7 @@ export type Right =
   | 'webhooks'
   | 'budgets'
   | 'schedules'
+  | 'pause'
   | 'metrics'
   | 'keys'
   | 'admin'
@@ -27,7 +28,7 @@ export type Right =
 /** Every right. `admin` is the right to use the routes of administrators that have no right of their own. */
 export const RIGHTS: readonly Right[] = [
   ...(['list', 'read', 'read_input', 'files', 'cancel', 'retry', 'answer', 'feedback', 'delete'] as const),
-  ...(['webhooks', 'budgets', 'schedules', 'metrics', 'keys', 'admin'] as const),
+  ...(['webhooks', 'budgets', 'schedules', 'pause', 'metrics', 'keys', 'admin'] as const),
 ]
 
 /**

@@ -50,6 +50,7 @@ export const SCOPES: Readonly<Record<string, ByMethod>> = {
   admin: ADMINISTERS,
   keys: ADMINISTERS,
   schedules: ADMINISTERS,
+  pausing: ADMINISTERS,
 }
 
 /** The scope that a route needs; undefined if it is not set. */

@@ -12,6 +12,7 @@ export const PART_SCHEMES = {
   keys: 'keys_token',
   budgets: 'budgets_token',
   schedules: 'schedules_token',
+  pausing: 'pausing_token',
 } as const
 
 /** One way to get a token. */

@@ -160,6 +160,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   run_too_large: INTERNAL,
   interrupted: INTERNAL,
   code_changed: INTERNAL,
+  agent_paused: { ...INTERNAL, http: 503, status: 'UNAVAILABLE' },
   state_unavailable: { ...INTERNAL, http: 503, status: 'UNAVAILABLE' },
   provider_failed: { ...INTERNAL, http: 502, status: 'UNAVAILABLE' },
   step_timeout: { ...INTERNAL, http: 504, status: 'DEADLINE_EXCEEDED' },

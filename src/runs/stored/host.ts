@@ -16,6 +16,7 @@ import type {
 } from '../../agents/contract.ts'
 import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Admit } from '../admit.ts'
+import type { Brake } from '../brake.ts'
 import type { Feedback, FeedbackInput } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { InputFilter } from '../input-filter.ts'
@@ -94,6 +95,8 @@ export interface HostSettings extends RunSettings {
   readonly inputFilter?: InputFilter | undefined
   /** Called before a run starts. */
   readonly admit?: Admit | undefined
+  /** Knows what starts no new runs. `admit` asks it already. */
+  readonly brake?: Brake | undefined
   /** Notifies webhooks of the ends of runs; undefined without the plugin `webhooks`. */
   readonly notices?: RunNotices | undefined
 }

@@ -108,7 +108,7 @@ class LocalHost implements RunHost {
     const { target, input, options, client = partitionOf(request.owner) } = request
     const { run } = await admitted(
       admit,
-      { id, target, input, options, client },
+      { id, target, input, options, client, continues: request.continues !== undefined },
       () => this.#begin(id, request),
       ({ isNew }) => isNew,
     )

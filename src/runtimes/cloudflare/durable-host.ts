@@ -41,7 +41,7 @@ const NO_LIST_OF_ALL =
   'On Workers each owner has a list of their own: name one with `owner`, or set `durableState({ listsAll: true })`'
 
 /** Errors before a run has begun. The client may send the same request again later. */
-const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded'])
+const REFUSED: ReadonlySet<string> = new Set(['too_many_runs', 'budget_exceeded', 'agent_paused'])
 
 /** The lists of a deployment. */
 interface Lists {

@@ -234,7 +234,7 @@ async function start(
   const isKnown = kept.document() !== undefined
   const record = await admitted(
     isKnown ? undefined : settings.admit,
-    { id, target, input, options, client },
+    { id, target, input, options, client, continues: message.continues !== undefined },
     begin,
   )
   if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)

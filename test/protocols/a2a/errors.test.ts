@@ -75,6 +75,7 @@ const TABLE: Record<ErrorCode, Row> = {
   too_many_runs: [-32000, 429, 'RESOURCE_EXHAUSTED'],
   too_many_followers: [-32000, 429, 'RESOURCE_EXHAUSTED'],
   state_full: [-32000, 429, 'RESOURCE_EXHAUSTED'],
+  agent_paused: [-32603, 503, 'UNAVAILABLE'],
   state_unavailable: [-32603, 503, 'UNAVAILABLE'],
   rate_limited: [-32000, 429, 'RESOURCE_EXHAUSTED'],
   invalid_options: [-32603, 500, 'INTERNAL'],

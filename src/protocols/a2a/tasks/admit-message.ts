@@ -68,7 +68,8 @@ export async function admittedMessage<T>(
   // The task does not exist.
   if (target === undefined) return begin(message)
   const input = toRunInput(message.message)
-  const run = { id: next, target, input, options: { identity: owner ?? undefined }, client }
+  const continues = task !== undefined
+  const run = { id: next, target, input, options: { identity: owner ?? undefined }, client, continues }
   const options = { ...message.options, runId: next }
   return admitted(admit, run, () => begin({ ...message, options }), isRun)
 }

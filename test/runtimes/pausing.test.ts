@@ -1,0 +1,4 @@
+import { pausingContract } from '../contracts/pausing.ts'
+import { deploymentsOf, everywhere } from './deployments.ts'
+
+everywhere(deploymentsOf('pausing'), pausingContract)
