@@ -16,6 +16,7 @@ import {
   type HandlerOptions,
   MetricsExporter,
   type Middleware,
+  pausing,
   type SwaggerOptions,
 } from '../src/index.ts'
 // In your own project import from `servable`. This example imports the sources, so that it needs no build.
@@ -89,6 +90,7 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
       sessions(),
       approvals(),
       queue(),
+      pausing(admin),
       ...(keys ? [keys] : []),
       // No agent sees an address: ask `echo` to write to ada@example.com.
       guards({ onInput: { mask: [{ pattern: /[\w.]+@[\w.]+\w/, with: '[address]' }] } }),

@@ -242,6 +242,7 @@ describe('a role', () => {
     for (const [path, right] of [
       ['/api/keys', 'keys'],
       ['/api/schedules', 'schedules'],
+      ['/api/paused', 'pause'],
       ['/api/budgets/all', 'budgets'],
       ['/api/admin/mcp', 'admin'],
     ] as const) {

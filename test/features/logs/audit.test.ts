@@ -17,6 +17,7 @@ import {
   MetricsExporter,
   openapi,
   type Plugin,
+  pausing,
 } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
@@ -50,6 +51,7 @@ const everything = (plugins: readonly Plugin[] = []): HandlerOptions => ({
     mcp({ tools: true }),
     callerKeys({ authenticate: () => ({ id: 'root' }) }),
     webhooks({ clients: true }),
+    pausing({ authenticate: () => ({ id: 'root' }) }),
     schedules([], { authenticate: () => ({ id: 'root' }) }),
     ...plugins,
   ],
