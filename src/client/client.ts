@@ -4,6 +4,7 @@ import type { RegistryNames } from '../agents/registry.ts'
 import type { NamesOf, Served, StructuredOf } from '../agents/served.ts'
 import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
 import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
+import type { PausedTarget } from '../runs/brake.ts'
 import { type ApprovalsClient, createApprovals } from './approvals.ts'
 import { type ClientCaller, createCaller } from './call.ts'
 import { prepareRun, type RunStart, type RunTarget } from './client-run.ts'
@@ -113,6 +114,15 @@ export interface Client<Names extends Served = Served> {
   workflows(options?: CallOptions): Promise<readonly WorkflowSummary[]>
   /** All names by kind. */
   registry(options?: CallOptions): Promise<RegistryNames>
+  /**
+   * Pauses an agent, team or workflow, or changes the reason: its new runs are refused with `agent_paused`. At most 500 characters, which
+   * callers are told. Rejects with `not_found` if the service has no `pausing()`.
+   */
+  pause(target: RunTarget, reason?: string, options?: CallOptions): Promise<PausedTarget>
+  /** Resumes it. */
+  resume(target: RunTarget, options?: CallOptions): Promise<Pick<PausedTarget, 'kind' | 'name'>>
+  /** What is paused. */
+  paused(options?: CallOptions): Promise<readonly PausedTarget[]>
   /** The health of the service, in one try. It also resolves for a service that cannot serve. */
   health(options?: CallOptions): Promise<Health>
 }
@@ -151,9 +161,17 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
     teams: call => ask('/teams', call),
     workflows: call => ask('/workflows', call),
     registry: call => ask('/registry', call),
+    pause: async (target, reason, call) =>
+      ask(`${pathOf(target)}/pause`, call, { method: 'POST', body: { reason } }),
+    resume: async (target, call) => ask(`${pathOf(target)}/resume`, call, { method: 'POST' }),
+    paused: async call => (await ask<{ paused: readonly PausedTarget[] }>('/paused', call)).paused,
     health: call => ask('/health', call, { accepts: 503 }, 1),
   }
   return client as Client<NamesOf<Handler>>
+}
+
+function pathOf({ kind, name }: RunTarget): string {
+  return `/${kind}s/${segment(name)}`
 }
 
 function createServable(caller: ClientCaller, target: RunTarget): ServableClient {

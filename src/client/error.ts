@@ -101,5 +101,7 @@ export function mayPass({ code, status, cause }: ServableClientError): boolean {
   // A 502 or 504 with an error code is the answer of a run whose provider failed, or whose time was up. Chromium treats an
   // answer that breaks off in its head as complete, with fewer fields and no body. An answer that is a page has a `cause`.
   const isLost = code === 'invalid_response' && !cause && /^(2..|50[2-4])$/.test(`${status}`)
-  return isLost || code === 'network_error' || status === 429 || status === 503
+  // A pause ends when an operator says so.
+  const isBusy = status === 429 || (status === 503 && code !== 'agent_paused')
+  return isLost || code === 'network_error' || isBusy
 }

@@ -4,7 +4,7 @@
  * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
  * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`,
- * `login.ts`, `tenants.ts`.
+ * `login.ts`, `tenants.ts`, `agents.ts`.
  * May import Node's modules, `client`, and every door below.
  *
  * @module
@@ -15,6 +15,7 @@ import { type Command, cac } from 'cac'
 import { shown } from '../features/logs/shown.ts'
 import { VERSION } from '../http/version.ts'
 import { checkNode } from '../runtimes/node/version.ts'
+import { agentsCommand } from './agents.ts'
 import { loginCommand, logoutCommand } from './login.ts'
 import { runsCommand } from './runs.ts'
 import { createScreen, endWithReader } from './screen.ts'
@@ -85,6 +86,13 @@ asking(naming(cli.command('sessions <act> [id]', 'Your sessions: `export` or `de
   .example('servable sessions delete chat-1 --agent support')
   .action(async (act: string, id: string | undefined, options: Options) => {
     process.exitCode = await sessionsCommand(act, id, options, screen)
+  })
+
+asking(naming(cli.command('agents <act> [name]', 'Agents, teams and workflows: `pause` or `resume` one')))
+  .option('--reason <text>', 'With `pause`: why, which callers are told')
+  .example('servable agents pause support --reason "It loops"')
+  .action(async (act: string, name: string | undefined, options: Options) => {
+    process.exitCode = await agentsCommand(act, name, options, screen)
   })
 
 asking(cli.command('tenants <act> [tenant]', 'Customers of the service: `delete` all that is kept of one'))

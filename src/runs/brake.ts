@@ -31,12 +31,16 @@ export interface Brake {
   known(): Promise<Paused>
 }
 
+/** Seconds after which a client may try again. A pause ends when an operator says so. */
+const RETRY_SECONDS = 60
+
 /** Throws `agent_paused` for a target that starts no new runs. */
 export async function checkBrake(brake: Brake | undefined, target: Target): Promise<void> {
   const paused = (await brake?.known())?.find(target)
   if (paused === undefined) return
   const why = paused.reason === null ? '' : `: ${paused.reason}`
-  throw new ServableError('agent_paused', `The ${paused.kind} \`${paused.name}\` is paused${why}`)
+  const text = `The ${paused.kind} \`${paused.name}\` is paused${why}`
+  throw new ServableError('agent_paused', text, { details: { retryAfter: RETRY_SECONDS } })
 }
 
 /** Admits only what is not paused. A run that continues another one passes. */

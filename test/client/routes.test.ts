@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { bearerAuth } from '../../src/index.ts'
+import { bearerAuth, pausing } from '../../src/index.ts'
 import { eventually } from '../eventually.ts'
 import { drain, listenersOf, never } from '../support.ts'
 import { answering, clientOf, createService, cutting, failure, metrics } from './kit.ts'
@@ -25,6 +25,20 @@ describe('the other routes', () => {
     expect((await client.metrics.json()).byAgent.echo?.runs).toBe(1)
     expect((await client.metrics.json('echo')).runs).toBe(1)
     expect((await failure(client.metrics.json('nobody'))).code).toBe('agent_not_found')
+  })
+
+  it('pause and resume', async () => {
+    const client = clientOf(
+      createService({ plugins: [pausing({ authenticate: () => ({ id: 'root' }) })] }).fetch,
+    )
+    const echo = { kind: 'agent', name: 'echo' } as const
+    expect(await client.pause(echo, 'It loops')).toMatchObject({ ...echo, reason: 'It loops', by: 'root' })
+    expect(await client.paused()).toMatchObject([{ ...echo, reason: 'It loops' }])
+    expect((await client.agents()).find(({ name }) => name === 'echo')?.paused?.reason).toBe('It loops')
+    expect((await failure(client.agent('echo').run('x', { follow: false }))).code).toBe('agent_paused')
+    expect(await client.resume(echo)).toEqual(echo)
+    expect((await client.agent('echo').run('x')).text).toContain('x')
+    expect((await failure(clientOf(createService().fetch).paused())).code).toBe('not_found')
   })
 
   it('stream metrics, over lost connections, until they are left', async () => {

@@ -265,6 +265,21 @@ export function commandContract(deploy: Deploy): void {
     })
   })
 
+  describe('agents pause and resume', () => {
+    it('are for those with a role', async () => {
+      expect((await servable('ada', 'agents', 'pause', 'hostile').ended).code).toBe(1)
+      const paused = await servable('eve', 'agents', 'pause', 'hostile', '--reason', 'It loops').ended
+      expect(paused).toMatchObject({ code: 0, out: 'Paused the agent hostile\n' })
+      const start = clientOf('ada').runs.start({ kind: 'agent', name: 'hostile' }, 'x')
+      await expect(start).rejects.toMatchObject({ code: 'agent_paused' })
+      const resumed = await servable('eve', 'agents', 'resume', '--agent', 'hostile', '--json').ended
+      expect(jsonOf(resumed.out)).toEqual([{ kind: 'agent', name: 'hostile' }])
+      expect((await servable('eve', 'agents', 'resume').ended).code).toBe(2)
+      expect((await servable('eve', 'agents', 'stop', 'hostile').ended).code).toBe(2)
+      expect((await servable('eve', 'agents', 'pause', 'nobody').ended).err).toContain('agent_not_found')
+    })
+  })
+
   describe('--owner', () => {
     it('is for those with a role', async () => {
       const id = await ran('says', 'hello')

@@ -29,6 +29,8 @@ const problem =
     const answer = await post(server, path, body, { ...as(own('ann')), ...headers })
     expect(answer.status, answer.text).toBe(503)
     expect(answer.text).toContain(REFUSED)
+    expect(answer.headers.get('retry-after')).toBe('60')
+    if (path.startsWith('/v1')) expect(answer.headers.get('x-should-retry')).toBe('false')
     // The stock client of the AI SDK shows the whole answer to the user.
     if (path !== '/api/chat') expect(answer.text).toContain('agent_paused')
   }

@@ -44,7 +44,8 @@ describe('the page about the command', () => {
     command: string,
     { stdout, stderr, id }: Record<'stdout' | 'stderr' | 'id', string>,
   ) {
-    if (command.includes('tenants')) expect(stdout).toContain('the tenant acme')
+    if (/tenants|agents/.test(command))
+      expect(stdout).toMatch(/the tenant acme|^(Paused|Resumed) the agent opens\n$/)
     else if (/log(in|out)/.test(command)) expect(stderr).toMatch(/^Logged (in|out)/)
     else if (command.includes('--output'))
       expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)
@@ -65,7 +66,7 @@ describe('the page about the command', () => {
       env: {
         ...{
           SERVABLE_URL: `${server.url}/api`,
-          SERVABLE_TOKEN: command.includes('tenants') ? 'for-root' : 'for-ada',
+          SERVABLE_TOKEN: /tenants|agents/.test(command) ? 'for-root' : 'for-ada',
           RUN: id,
           PATH: process.env.PATH,
         },

@@ -47,7 +47,8 @@ export async function toError(problem: Response): Promise<Response> {
   const headers = new Headers(problem.headers)
   headers.set('content-type', 'application/json')
   // The SDKs would try 409 and 5xx twice more, and so start a failed run again.
-  const mayPass = (status === 429 && code !== 'budget_exceeded') || status === 503 || code === 'session_busy'
+  const isBusy = (status === 429 || status === 503) && !/^(budget_exceeded|agent_paused)$/.test(code)
+  const mayPass = isBusy || code === 'session_busy'
   if (!mayPass) headers.set('x-should-retry', 'false')
   const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code
   const error = errorOf(rename(detail), named, status, param)

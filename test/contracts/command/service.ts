@@ -1,7 +1,15 @@
 /** The service that the contract of the command asks. Every runtime serves it with the state of its own. */
 
 import { sessions } from '../../../src/features/sessions/plugin.ts'
-import { Agent, bearerAuth, createHandler, type Handler, type State, textOf } from '../../../src/index.ts'
+import {
+  Agent,
+  bearerAuth,
+  createHandler,
+  type Handler,
+  pausing,
+  type State,
+  textOf,
+} from '../../../src/index.ts'
 import { sleep } from '../fixture/record.ts'
 
 /** What a hostile agent would send a terminal: a title, a color, a cleared screen, text from right to left. */
@@ -75,6 +83,6 @@ export function handlerOn(state: State): Handler {
       }),
     ],
     runs: { measure: true, store: 'all', disconnect: 'continue' },
-    plugins: [sessions()],
+    plugins: [sessions(), pausing()],
   })
 }
