@@ -147,7 +147,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'features/queue': `${DEEP} stores base/errors base/owner base/schemas base/wake`,
   'features/schedules': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
   'features/sessions': `${DEEP} stores web base/errors base/validation base/wake`,
-  'features/small': `${DEEP} stores web base/errors base/owner base/schemas base/validation`,
+  'features/small': `${DEEP} stores web base/errors base/owner base/schemas base/validation base/wake`,
   'features/webhooks': `features/webhooks/delivery ${DEEP} stores web base/errors base/environment base/schemas base/validation base/wake`,
   'features/webhooks/delivery': 'stores web base/errors base/fair-share base/wake',
   'protocols/a2a': `protocols/encoders features/webhooks/delivery ${DEEP} stores web base/errors base/defaults base/environment base/schemas base/validation base/wake`,
@@ -168,7 +168,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'core-entry': `features/small features/webhooks/delivery ${DEEP} stores web base/errors`,
   options: `features/admin features/metrics features/small protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} web base/errors base/validation`,
   handler: 'options protocols/openapi core http agents',
-  index: `handler options features/admin features/metrics features/webhooks/delivery protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} stores web base/errors`,
+  index: `handler options features/admin features/metrics features/small features/webhooks/delivery protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} stores web base/errors`,
 }
 
 /** Whether a module may import another: its room is named, and its door is not above. */

@@ -84,7 +84,7 @@ export class Brakes implements Brake {
   #all: readonly PausedTarget[] | undefined
   /** When the last answer was asked for. */
   #askedAt = Number.NEGATIVE_INFINITY
-  /** Changes of this process. An answer that was asked for before one is stale. */
+  /** Changes that were made here. An answer that was asked for before one is stale. */
   #changes = 0
   #hasFailed = false
 
