@@ -139,6 +139,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       kind,
       name: text,
       status: choice(...RUN_STATUSES),
+      'title?': { ...text, description: 'The first line of its input, if the input is kept' },
       'position?': { ...count, description: 'While it is `queued`: 1 is next' },
       'finishReason?': finishReason,
       createdAt: moment,

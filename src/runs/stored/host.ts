@@ -245,6 +245,8 @@ export interface RunHost {
 export interface EndedRun {
   readonly id: string
   readonly target: Pick<Target, 'kind' | 'name'>
+  /** The text of its input, or the beginning of that. Its title is a piece of it. */
+  readonly input?: RunInput | undefined
   readonly options: Pick<RunOptions, 'sessionId' | 'userId'>
   readonly owner: string | null
   /** The client whose index lists it if there is no owner. Default: the index of all. */
