@@ -13,7 +13,6 @@ import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
 import { withoutTitle } from '../../http/runs/shown-to.ts'
 import { hasRight } from '../../http/security/gate.ts'
-import type { FoundRun } from '../../runs/stored/record.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
@@ -33,6 +32,12 @@ export interface AdminRoutesOptions {
   readonly findRuns: FindRuns
   /** Throws `unsupported_operation` if this request cannot reach lasting tool servers. */
   readonly checkServed: (state: RequestState) => void
+}
+
+/** A stored run that was found. */
+interface FoundRun {
+  readonly owner: string | null
+  readonly title?: string | undefined
 }
 
 /** Returns the stored runs and tasks that a reference in the log may refer to. */

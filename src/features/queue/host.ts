@@ -155,7 +155,15 @@ export class QueueHost implements RunHost {
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
     const isAsked = !query.waiting && (query.status === undefined || query.status === 'queued')
-    if (query.cursor !== undefined || !isAsked) return this.#host.list(owner, query)
+    if (!isAsked) return this.#host.list(owner, query)
+    const page = await this.#listAsked(owner, query)
+    if (query.count !== true) return page
+    const count = await this.#line.countMatching(LINE, owner, query)
+    return { ...page, count: (page.count ?? 0) + count }
+  }
+
+  async #listAsked(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    if (query.cursor !== undefined) return this.#host.list(owner, query)
     const queued = await this.#line.list(LINE, owner, query)
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
     // The next page begins after a run that has begun, so each page needs one.

@@ -138,7 +138,7 @@ async function answerList(
   }
   if (!acceptsEvents(request.headers)) return jsonReply(await look(query), { headers: NO_STORE })
   if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
-  return openStream(new LiveRuns(() => look({ ...query, cursor: undefined })), error =>
+  return openStream(new LiveRuns(() => look({ ...query, cursor: undefined, count: undefined })), error =>
     state.logThrown('stream.failed', error, request),
   )
 }

@@ -186,7 +186,12 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         event('removed', { id: text }),
       ],
     },
-    RunPage: object({ runs: list(ref('RunRecord')), nextCursor: maybeText }),
+    RunPage: object({
+      runs: list(ref('RunRecord')),
+      nextCursor: maybeText,
+      'count?': { ...count, description: 'The number of runs of all pages, with `count=true`' },
+      'countIsCut?': { ...flag, description: 'There are more runs than were looked at' },
+    }),
   }
 }
 
