@@ -16,7 +16,8 @@ import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { attempt, queryOf, segment } from './sent.ts'
 
 /** Selects runs for a list. A run must match all members. */
-export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until' | 'everyone'>> {
+export interface RunListQuery
+  extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until' | 'everyone' | 'count'>> {
   /** Whose runs, for callers with a role: the id of an owner, or `*` for all. Default: the caller's. */
   readonly owner?: string
   /** Runs that began at this time or later. ISO 8601 with a zone, or a `Date`. */
@@ -71,7 +72,14 @@ export interface RunsClient {
    * A page of the caller's runs, newest first. A page may be short or empty. If it has a `nextCursor`, there may be more
    * runs. Rejects with `not_found` if the service lists no runs to clients without an identity.
    */
-  list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
+  list(
+    query?: RunListQuery & {
+      readonly cursor?: string
+      /** Asks for the number of runs of all pages, among the newest 1,000 that the service looks at. */
+      readonly count?: true
+    },
+    options?: CallOptions,
+  ): Promise<RunPage>
   /**
    * Yields the newest page of the caller's runs, and then its changes, until the loop ends. The service checks for changes every
    * 2 s. After a lost connection it begins again with the newest page.

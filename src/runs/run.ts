@@ -54,7 +54,7 @@ export type Take = (event: RunEvent | undefined) => boolean
 export class Run implements AsyncIterableIterator<RunEvent> {
   readonly id: string
   readonly #target: Target
-  readonly #input: RunInput
+  readonly input: RunInput
   #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
@@ -103,7 +103,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#startedAt = performance.now() - (caller?.cut?.sinceMs ?? 0)
     this.#endsAt = performance.now() + settings.timeoutMs
     this.#target = target
-    this.#input = input
+    this.input = input
     this.#settings = settings
     this.#options = options
     const filtered = { id: this.id, target, settings, startedAt: this.#startedAt, secrets: caller?.secrets }
@@ -291,7 +291,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Stores a waiting run before its end is sent, so that an answer finds it. */
   async #keepWaiting(event: unknown): Promise<void> {
     if (!isRunEvent(event) || !isWaiting(event)) return
-    this.waiting = this.#filter.waiting(event, this.#input, this.#work)
+    this.waiting = this.#filter.waiting(event, this.input, this.#work)
     await this.#keep?.({ id: this.id, waiting: this.waiting, event: knownOf(event) })
   }
 
@@ -306,7 +306,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #begin(): Reading {
     this.#settings.working?.add(this)
     this.onBegin?.()
-    const run = { target: this.#target, input: this.#input, options: this.#options }
+    const run = { target: this.#target, input: this.input, options: this.#options }
     const reading = readingOf(this.#settings.runMiddleware?.(run, begin) ?? begin(run))
     // This run fires the signal unless it ends by itself.
     reading.adopt()

@@ -4,6 +4,7 @@ import { Collection, type StoredContent } from './collection.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
 import type {
+  Counted,
   Document,
   Eviction,
   Filter,
@@ -154,10 +155,14 @@ class MemoryTransaction implements Transaction {
     return { documents, next }
   }
 
-  countMatching(collection: string, filter: Filter): number {
+  countMatching(collection: string, { after, looks, ...filter }: Filter): Counted {
     let count = 0
-    for (const { document } of this.#look(collection, filter)) if (hasTags(document, filter.tags)) count++
-    return count
+    let looked = 0
+    for (const { document } of this.#look(collection, { ...filter, looks: looks + 1 }, after)) {
+      if (++looked > looks) return { count, isCut: true }
+      if (hasTags(document, filter.tags)) count++
+    }
+    return { count, isCut: false }
   }
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {

@@ -66,6 +66,8 @@ export interface Filter {
   readonly tags?: Tags | undefined
   /** Only documents of this time or later. */
   readonly since?: number | undefined
+  /** Only documents after this position in the list. */
+  readonly after?: Position | undefined
   /** Most documents to look at. */
   readonly looks: number
 }
@@ -78,6 +80,13 @@ export interface Found<T = unknown> {
   readonly documents: Document<T>[]
   /** The position from which to continue. Undefined at the end. It may exist even if nothing was found. */
   readonly next: Position | undefined
+}
+
+/** The result of a count. */
+export interface Counted {
+  readonly count: number
+  /** Whether a search could look at more documents. Then more may match. */
+  readonly isCut: boolean
 }
 
 /** Characters at the beginning of an id that suffice to find documents. */
@@ -104,8 +113,8 @@ export interface Reader {
   search<T>(collection: string, query: SearchQuery): Found<T>
   /** The number of documents in a partition, or in all partitions. */
   count(collection: string, partition?: string): number
-  /** The number of documents that match a filter, among those that a search would look at. */
-  countMatching(collection: string, filter: Filter): number
+  /** Counts the documents that match a filter, among those that a search would look at. */
+  countMatching(collection: string, filter: Filter): Counted
   /**
    * Documents whose id begins with `prefix`, in the order of their ids. `prefix` has at least {@link PREFIX_LENGTH}
    * characters.

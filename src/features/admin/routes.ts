@@ -11,6 +11,8 @@ import type { ToolServer, ToolServerDefinition, ToolServers } from '../../agents
 import { reportError, ServableError } from '../../base/errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
+import { withoutTitle } from '../../http/runs/shown-to.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
@@ -32,10 +34,16 @@ export interface AdminRoutesOptions {
   readonly checkServed: (state: RequestState) => void
 }
 
+/** A stored run that was found. */
+interface FoundRun {
+  readonly owner: string | null
+  readonly title?: string | undefined
+}
+
 /** Returns the stored runs and tasks that a reference in the log may refer to. */
 export type FindRuns = (
   ref: string,
-) => Promise<{ readonly runs: readonly object[]; readonly tasks: readonly object[] }>
+) => Promise<{ readonly runs: readonly FoundRun[]; readonly tasks: readonly object[] }>
 
 /** Most bytes of a tool server's definition. */
 const MAX_DEFINITION = 262_144
@@ -130,10 +138,15 @@ function serverOperations({ settings, maxBodyBytes }: AdminRoutesOptions): Opera
 }
 
 /** The search for the run or task of an id. */
-function runOperations({ findRuns }: AdminRoutesOptions): Operation[] {
-  const find: Act = async (_, id, about) => {
+function runOperations({ findRuns, settings }: AdminRoutesOptions): Operation[] {
+  const find: Act = async (_, id, about, state) => {
     about({ id })
-    const found = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
+    const { runs, tasks } = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
+    // A title is a piece of the input, which a role may have no right to read.
+    const isOfRole = hasRight(state, 'admin', settings.authenticate !== undefined)
+    const shown = (run: FoundRun) =>
+      isOfRole && !state.may('read_input', run.owner) ? withoutTitle(run) : run
+    const found = { runs: runs.map(shown), tasks }
     if (found.runs.length + found.tasks.length > 0) return found
     throw new ServableError('run_not_found', 'No stored run or task has this id. Plain runs are never stored')
   }

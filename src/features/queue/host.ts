@@ -11,19 +11,12 @@ import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { tooManyRuns } from '../../runs/admission.ts'
 import { checkBrake } from '../../runs/brake.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
-import {
-  type Follower,
-  keepsInputOf,
-  type RunHost,
-  type RunPage,
-  type RunQuery,
-  type StartRequest,
-  type Viewer,
-} from '../../runs/stored/host.ts'
+import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../../runs/stored/host.ts'
 import { inputNotKept, type StoredRequest, toStoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { newRun } from '../../runs/stored/new-run.ts'
 import { type FoundRun, isWholeId, partitionOf, type RunRecord } from '../../runs/stored/record.ts'
+import { keepsInput, titleFor } from '../../runs/stored/title.ts'
 import type { Target } from '../../runs/target.ts'
 import { mayPass } from '../../stores/remote/retrying.ts'
 import { begun, NOTHING, QueuedFollower } from './follower.ts'
@@ -167,7 +160,15 @@ export class QueueHost implements RunHost {
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
     const isAsked = !query.waiting && (query.status === undefined || query.status === 'queued')
-    if (query.cursor !== undefined || !isAsked) return this.#host.list(owner, query)
+    if (!isAsked) return this.#host.list(owner, query)
+    const page = await this.#listAsked(owner, query)
+    if (query.count !== true) return page
+    const count = await this.#line.countMatching(LINE, owner, query)
+    return { ...page, count: (page.count ?? 0) + count }
+  }
+
+  async #listAsked(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    if (query.cursor !== undefined) return this.#host.list(owner, query)
     const queued = await this.#line.list(LINE, owner, query)
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
     // The next page begins after a run that has begun, so each page needs one.
@@ -252,19 +253,27 @@ export class QueueHost implements RunHost {
     why: unknown = tooManyRuns('this one is too large to wait'),
   ): Promise<RunRecord> {
     const { target, options, owner, transport, webhook, client = partitionOf(owner) } = request
-    const keepsInput = request.keepsInput === true || keepsInputOf(this.#parts.runs, owner)
-    const { settings } = this.#parts
+    const { settings, runs } = this.#parts
     const asked = toStoredRequest({ ...request, client }, false, false)
     // A run that cannot be stored cannot be queued.
     if (asked === undefined || JSON.stringify(asked).length > MAX_LENGTH) throw why
     const id = options.runId ?? crypto.randomUUID()
-    const { record } = newRun({ id, at: Date.now(), instance: '' }, { ...request, target, key: undefined })
+    const titled = { ...request, target, key: undefined, title: titleFor(request, runs) }
+    const { record } = newRun({ id, at: Date.now(), instance: '' }, titled)
     const { kind, name, sessionId } = record
     const priority = priorityIn(settings, { kind, name, owner, sessionId })
     const { target: of, input, options: kept, continues } = asked
     const run = {
       record: { ...record, status: 'queued' as const },
-      asked: { target: of, input, options: kept, continues, transport, keepsInput, webhook },
+      asked: {
+        target: of,
+        input,
+        options: kept,
+        continues,
+        transport,
+        keepsInput: keepsInput(request, runs),
+        webhook,
+      },
       ...{ owner, client, priority },
     }
     const added = await this.#line.add(LINE, run, settings)

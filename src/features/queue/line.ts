@@ -89,13 +89,17 @@ interface Lane {
   readonly came?: number | undefined
 }
 
+/** Which queued runs to list. */
+export type QueuedQuery = Omit<RunQuery, 'cursor' | 'status' | 'waiting' | 'count'>
+
 /** The type of {@link LINE_TRANSACTIONS}. */
 export interface LineTransactions extends Transactions {
   readonly reads: {
     /** A queued run with its position: 1 is next. */
     readonly find: (tx: Reader, id: string) => QueuedRecord | undefined
     /** The queued runs of an owner or of all, newest first. */
-    readonly list: (tx: Reader, owner: string | null, query: Omit<RunQuery, 'cursor'>) => RunPage['runs']
+    readonly list: (tx: Reader, owner: string | null, query: QueuedQuery) => RunPage['runs']
+    readonly countMatching: (tx: Reader, owner: string | null, query: QueuedQuery) => number
     readonly count: (tx: Reader) => number
     readonly asked: (tx: Reader, id: string) => QueuedInput | undefined
   }
@@ -146,25 +150,12 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       return queued && withPosition(tx, queued)
     },
     list(tx, owner, query) {
-      const { kind, name, sessionId, status, since = 0, until = Number.POSITIVE_INFINITY, limit } = query
-      const { everyone } = query
-      if (status !== undefined && status !== 'queued') return []
-      const partition = everyone ? undefined : partitionOf(owner)
-      const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
-      return documents
-        .filter(({ value }) => everyone?.tenant === undefined || tenantOf(value.owner) === everyone.tenant)
-        .map(({ value }) => (everyone ? { ...value.record, owner: value.owner } : value.record))
-        .filter(record => {
-          const at = Date.parse(record.createdAt)
-          const isAsked =
-            (kind ?? record.kind) === record.kind &&
-            (name ?? record.name) === record.name &&
-            (sessionId === undefined || sessionId === record.sessionId)
-          return isAsked && at >= since && at < until
-        })
+      return matching(tx, owner, query)
+        .map(({ record, owner }) => (query.everyone ? { ...record, owner } : record))
         .sort((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt))
-        .slice(0, limit)
+        .slice(0, query.limit)
     },
+    countMatching: (tx, owner, query) => matching(tx, owner, query).length,
     count: tx => tx.count(QUEUED),
     asked: (tx, id) => tx.get<QueuedInput>(INPUTS, id)?.value,
   },
@@ -271,6 +262,25 @@ function withPosition(tx: Reader, queued: QueuedRecord): QueuedRecord {
   const before = tx.oldest<QueuedRecord>(QUEUED, MAX_POSITION)
   const at = before.findIndex(({ id }) => id === queued.record.id)
   return at === -1 ? queued : { ...queued, record: { ...queued.record, position: at + 1 } }
+}
+
+/** The queued runs of an owner or of all that match a query, in any order. */
+function matching(tx: Reader, owner: string | null, query: QueuedQuery): QueuedRecord[] {
+  const { kind, name, sessionId, since = 0, until = Number.POSITIVE_INFINITY, everyone } = query
+  const partition = everyone ? undefined : partitionOf(owner)
+  const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
+  const isOfTenant = (owner: string | null) =>
+    everyone?.tenant === undefined || tenantOf(owner) === everyone.tenant
+  return documents
+    .map(({ value }) => value)
+    .filter(({ record, owner }) => {
+      const at = Date.parse(record.createdAt)
+      const isAsked =
+        (kind ?? record.kind) === record.kind &&
+        (name ?? record.name) === record.name &&
+        (sessionId === undefined || sessionId === record.sessionId)
+      return isAsked && at >= since && at < until && isOfTenant(owner)
+    })
 }
 
 /** Claims a run for a while. */

@@ -11,6 +11,7 @@ import type { Route } from '../context.ts'
 import { joinPath } from '../router.ts'
 import type { AnswerRun } from '../runs/go-on.ts'
 import { prefersAsync } from '../runs/run-request.ts'
+import { shownTo } from '../runs/shown-to.ts'
 import { RequestAsker } from '../security/asker.ts'
 import type { KeyReader } from '../security/key-headers.ts'
 import { type StartedReplyOptions, startedReply } from './run-routes.ts'
@@ -40,7 +41,8 @@ export function answerRoute(options: AnswerRouteOptions): Route {
       const isAsync = prefersAsync(request.headers)
       const asked = { id, answers, apiKey, isBackground: isAsync || background === true }
       const { record, started } = await answerRun(asked, new RequestAsker(request, state, readKeys))
-      if (started?.record === undefined) return jsonOfRecord(record)
+      if (started?.record === undefined)
+        return jsonOfRecord('goesOn' in record ? record : shownTo(state, record))
       return startedReply(started, request, state, options)
     },
   }

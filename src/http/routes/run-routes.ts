@@ -20,6 +20,7 @@ import {
   type RunRequestOptions,
   readRunRequest,
 } from '../runs/run-request.ts'
+import { shownTo } from '../runs/shown-to.ts'
 import { sseOfFollower, sseOfRun } from '../runs/sse-encoder.ts'
 import type { StartedRun, StartRun } from '../runs/start-run.ts'
 import { RequestAsker } from '../security/asker.ts'
@@ -115,7 +116,8 @@ export async function startedReply(
 ): Promise<Reply> {
   const { id, record } = started
   state.started(id)
-  if (record !== undefined && prefersAsync(request.headers)) return accepted(record, options.prefix)
+  if (record !== undefined && prefersAsync(request.headers))
+    return accepted(shownTo(state, record), options.prefix)
   if (!acceptsEvents(request.headers)) return jsonOfRun(await started.result(request.signal), id)
   return streamOfStarted(started, request, state, options)
 }

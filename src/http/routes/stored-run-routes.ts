@@ -7,7 +7,7 @@
 import type { RunInput } from '../../agents/contract.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import { checkPermitOf, type Permit } from '../../runs/permit.ts'
-import type { RunHost, Viewer } from '../../runs/stored/host.ts'
+import type { RunHost, RunQuery, Viewer } from '../../runs/stored/host.ts'
 import { pageToJson } from '../../runs/stored/log-page.ts'
 import { parseEventQuery, parseRecordQuery, parseRunQuery } from '../../runs/stored/query.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
@@ -18,6 +18,7 @@ import { joinPath, queryOf } from '../router.ts'
 import { createLiveList, type OpenLiveList } from '../runs/live-list.ts'
 import { LiveRuns } from '../runs/live-runs.ts'
 import { acceptsEvents } from '../runs/run-request.ts'
+import { shownTo } from '../runs/shown-to.ts'
 import { sseOfFollower } from '../runs/sse-encoder.ts'
 import { streamOfRun } from './run-routes.ts'
 
@@ -56,7 +57,8 @@ export function storedRunRoutes({
       const id = runIdOf(state)
       const { include } = parseRecordQuery(Object.fromEntries(queryOf(request.url)))
       const record = await host.get(id, state.owner)
-      return jsonOfRecord(include ? { ...record, input: await inputOf(host, id, state.owner) } : record)
+      const shown = shownTo(state, record)
+      return jsonOfRecord(include ? { ...shown, input: await inputOf(host, id, state.owner) } : shown)
     }),
     route('GET', '/:id/stream', async (request, state) => {
       const id = runIdOf(state)
@@ -76,7 +78,7 @@ export function storedRunRoutes({
     route('POST', '/:id/cancel', async (_, state) => {
       const id = runIdOf(state)
       await checkPermitOf(permit, state, () => host.get(id, state.owner))
-      return jsonOfRecord(await host.cancel(id, state.owner))
+      return jsonOfRecord(shownTo(state, await host.cancel(id, state.owner)))
     }),
   ]
 }
@@ -130,8 +132,13 @@ async function answerList(
   const asked = parseRunQuery(Object.fromEntries(queryOf(request.url)))
   const query = state.isOfEveryone ? { ...asked, everyone: { tenant: state.identity?.tenant } } : asked
   const { owner } = state
-  if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
+  const look = async (query: RunQuery) => {
+    const page = await host.list(owner, query)
+    return { ...page, runs: page.runs.map(run => shownTo(state, run, run.owner)) }
+  }
+  if (!acceptsEvents(request.headers)) return jsonReply(await look(query), { headers: NO_STORE })
   if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
-  const look = () => host.list(owner, { ...query, cursor: undefined })
-  return openStream(new LiveRuns(look), error => state.logThrown('stream.failed', error, request))
+  return openStream(new LiveRuns(() => look({ ...query, cursor: undefined, count: undefined })), error =>
+    state.logThrown('stream.failed', error, request),
+  )
 }

@@ -156,6 +156,7 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
           parameter('query', 'waiting', 'Runs that wait for answers', choice('true')),
           parameter('query', 'since', 'Runs that began at this time or later', moment),
           parameter('query', 'until', 'Runs that began before this time', moment),
+          parameter('query', 'count', 'Counts the runs of all pages, among the newest 1,000', choice('true')),
           parameter('query', 'owner', 'Runs of this owner, or `*` for all. It needs a role'),
         ],
         'RunListEvent',

@@ -139,6 +139,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       kind,
       name: text,
       status: choice(...RUN_STATUSES),
+      'title?': { ...text, description: 'The first line of its input, if the input is kept' },
       'position?': { ...count, description: 'While it is `queued`: 1 is next' },
       'finishReason?': finishReason,
       createdAt: moment,
@@ -185,7 +186,12 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         event('removed', { id: text }),
       ],
     },
-    RunPage: object({ runs: list(ref('RunRecord')), nextCursor: maybeText }),
+    RunPage: object({
+      runs: list(ref('RunRecord')),
+      nextCursor: maybeText,
+      'count?': { ...count, description: 'The number of runs of all pages, with `count=true`' },
+      'countIsCut?': { ...flag, description: 'There are more runs than were looked at' },
+    }),
   }
 }
 

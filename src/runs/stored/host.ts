@@ -171,6 +171,8 @@ export interface RunQuery {
   readonly until?: number | undefined
   /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined
+  /** Whether the page has the number of all matching runs. */
+  readonly count?: true | undefined
   /** 1 to 100. */
   readonly limit: number
 }
@@ -184,6 +186,10 @@ export interface RunPage {
   readonly runs: readonly ListedRun[]
   /** The cursor of the next page; null only at the end. */
   readonly nextCursor: string | null
+  /** The number of runs of all pages, among the newest 1,000 that a search looks at. If it was asked for. */
+  readonly count?: number | undefined
+  /** Whether there are more runs than were looked at. */
+  readonly countIsCut?: true | undefined
 }
 
 /** The caller: the id of an identity, or null. Every caller that knows its id may read a run without an owner. */
@@ -248,6 +254,8 @@ export interface RunHost {
 export interface EndedRun {
   readonly id: string
   readonly target: Pick<Target, 'kind' | 'name'>
+  /** The text of its input, or the beginning of that. Its title is a piece of it. */
+  readonly input?: RunInput | undefined
   readonly options: Pick<RunOptions, 'sessionId' | 'userId'>
   readonly owner: string | null
   /** The client whose index lists it if there is no owner. Default: the index of all. */

@@ -27,19 +27,18 @@ import {
   waitingIn,
 } from '../waiting/waiting.ts'
 import { createFolder } from './folding.ts'
-import {
-  type EndedRun,
-  type Follower,
-  type HostSettings,
-  type IdempotencyKey,
-  keepsInputOf,
-  type ResumedRun,
-  type ResumeRequest,
-  type RunHost,
-  type RunPage,
-  type RunQuery,
-  type StartRequest,
-  type Viewer,
+import type {
+  EndedRun,
+  Follower,
+  HostSettings,
+  IdempotencyKey,
+  ResumedRun,
+  ResumeRequest,
+  RunHost,
+  RunPage,
+  RunQuery,
+  StartRequest,
+  Viewer,
 } from './host.ts'
 import { inputNotKept, putRequest, requestIn, type StoredRequest } from './journal.ts'
 import { listRuns } from './list.ts'
@@ -57,6 +56,7 @@ import {
   toDocument,
 } from './record.ts'
 import { createSweeper, forgetRun, runKeepMsOf, sealRun } from './retention.ts'
+import { keepsInput, titleFor } from './title.ts'
 
 /** The options of the local host. */
 export interface LocalHostOptions extends LocalWorkOptions {
@@ -223,12 +223,12 @@ class LocalHost implements RunHost {
   async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
     await this.#sweep()
     const { notices, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
-    const { target, options } = asked
+    const { target, input, options } = asked
     await this.#store.write(tx => {
       if (client !== undefined && tx.count(WAITING, client) >= maxWaitingPerOwner) {
         throw tooManyWaiting(maxWaitingPerOwner)
       }
-      this.#put(tx, { id, at: tx.now, target, options, owner, event }, { ...asked, client })
+      this.#put(tx, { id, at: tx.now, target, input, options, owner, event }, { ...asked, client })
     })
     notices?.send()
   }
@@ -247,7 +247,8 @@ class LocalHost implements RunHost {
   ): void {
     const { target, owner } = asked
     const { approvals, notices } = this.#settings
-    const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked })
+    const title = titleFor(asked, this.#settings)
+    const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked, title })
     tx.put(RUNS, toDocument(run), { thing: id })
     const keepMs = runKeepMsOf({ ...target, owner }, this.#options, waiting !== undefined)
     sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices })
@@ -325,12 +326,13 @@ class LocalHost implements RunHost {
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
     const session = sessionOf(this.#settings.memory, request.target, request.options)
-    const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
+    const title = titleFor(request, this.#settings)
+    const run = newRun({ id, at, instance: this.#work.worker.own, session }, { ...request, title })
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     const isJournalled = putRequest(tx, id, request, {
       resumes: !this.#options.isVolatile && request.target.servable.resume === true,
-      keepsInput: request.keepsInput === true || keepsInputOf(this.#settings, request.owner),
+      keepsInput: keepsInput(request, this.#settings),
     })
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true, isJournalled }

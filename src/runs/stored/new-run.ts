@@ -14,9 +14,11 @@ export function newRun(
     transport,
     taskId,
     webhook,
+    title,
   }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport' | 'webhook'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
     readonly taskId?: string | undefined
+    readonly title?: string | undefined
   },
 ): StoredRun {
   const createdAt = new Date(at).toISOString()
@@ -28,6 +30,7 @@ export function newRun(
       kind,
       name,
       status: 'running',
+      ...(title !== undefined && { title }),
       createdAt,
       updatedAt: createdAt,
       ...(sessionId !== undefined && { sessionId }),

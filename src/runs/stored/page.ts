@@ -1,6 +1,6 @@
 import { ServableError } from '../../base/errors.ts'
 import { tenantOf } from '../../base/owner.ts'
-import type { Document, Filter, Position, Reader } from '../../stores/store.ts'
+import type { Counted, Document, Filter, Position, Reader } from '../../stores/store.ts'
 import { comparePositions } from '../../stores/timeline.ts'
 
 /** The position of a document in a list. */
@@ -50,7 +50,7 @@ export const MAX_LOOKS = 1000
 export function readPage<T>(
   tx: Reader,
   collection: string,
-  filter: Omit<Filter, 'looks'>,
+  filter: Omit<Filter, 'looks' | 'after'>,
   { cursor, limit, until }: PageQuery,
 ): Page<T> {
   const positions = cursor === undefined ? [] : [decodeCursor(cursor)]
@@ -59,6 +59,17 @@ export function readPage<T>(
   const [after] = positions.sort(comparePositions)
   const { documents, next } = tx.search<T>(collection, { ...filter, after, limit, looks: MAX_LOOKS })
   return { values: documents.map(({ value }) => value), next: next && encodeCursor(next) }
+}
+
+/** Counts the documents of all pages. */
+export function countPages(
+  tx: Reader,
+  collection: string,
+  filter: Omit<Filter, 'looks' | 'after'>,
+  until: number | undefined,
+): Counted {
+  const after = until === undefined ? undefined : { at: until, id: '' }
+  return tx.countMatching(collection, { ...filter, after, looks: MAX_LOOKS })
 }
 
 /** Pages of documents that one look for owners reads. */

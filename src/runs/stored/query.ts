@@ -11,17 +11,20 @@ import type { RunQuery } from './host.ts'
 import { type EventQuery, MAX_EVENTS } from './log-page.ts'
 import { RUN_STATUSES } from './record.ts'
 
+const onlyTrue = v.optional(
+  v.pipe(
+    v.literal('true', 'must be true'),
+    v.transform(() => true as const),
+  ),
+)
+
 const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   kind: v.optional(v.picklist(KINDS, `must be one of ${KINDS.join(', ')}`)),
   name: v.optional(v.string()),
   sessionId: v.optional(v.string()),
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
-  waiting: v.optional(
-    v.pipe(
-      v.literal('true', 'must be true'),
-      v.transform(() => true as const),
-    ),
-  ),
+  waiting: onlyTrue,
+  count: onlyTrue,
   since: v.optional(moment),
   until: v.optional(moment),
   ...paging,

@@ -48,6 +48,11 @@ export interface RunRecord extends RunNumbers {
   readonly kind: Kind
   readonly name: string
   readonly status: RunStatus
+  /**
+   * The first line of its input that is not empty, of at most 120 characters. A longer one ends with `…`. Absent without text, and
+   * where the input is not kept (`runs.keepInput`).
+   */
+  readonly title?: string | undefined
   /** The position in the queue while it is `queued`: 1 is next. Absent past 100. */
   readonly position?: number | undefined
   /** Set once the run has ended without failing. */

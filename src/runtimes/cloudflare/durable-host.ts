@@ -186,7 +186,8 @@ class DurableHost implements RunHost {
     const { status } = query
     // Some runs have ended but their index does not know. They are among those that the index lists as running.
     if (status !== undefined && status !== 'running') {
-      await this.list(owner, { ...query, status: 'running', cursor: undefined, limit: 100 })
+      const running = { status: 'running', cursor: undefined, count: undefined, limit: 100 } as const
+      await this.list(owner, { ...query, ...running })
     }
     const names = query.everyone ? [LIST_OF_ALL] : this.#indexes.namesOf(owner)
     const pages = await Promise.all(

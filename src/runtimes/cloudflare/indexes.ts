@@ -56,11 +56,11 @@ function hash(text: string): number {
 export function joinPages<Index>(
   pages: readonly (readonly [index: Index, page: RunPage])[],
   limit: number,
-): { runs: (readonly [run: ListedRun, index: Index])[]; nextCursor: string | null } {
+): Omit<RunPage, 'runs'> & { readonly runs: (readonly [run: ListedRun, index: Index])[] } {
   const all = pages.flatMap(([index, { runs }]) => runs.map(run => [run, index] as const))
   const [only] = pages
   // A single list is sorted already.
-  if (only !== undefined && pages.length === 1) return { runs: all, nextCursor: only[1].nextCursor }
+  if (only !== undefined && pages.length === 1) return { ...only[1], runs: all }
   const stops = pages.flatMap(([, { nextCursor }]) => (nextCursor === null ? [] : [decodeCursor(nextCursor)]))
   const stop = stops.toSorted(comparePositions).at(-1)
   const known = all.filter(([run]) => stop === undefined || comparePositions(positionOf(run), stop) >= 0)
@@ -68,7 +68,15 @@ export function joinPages<Index>(
   const runs = known.slice(0, limit)
   const last = runs.at(-1)
   const next = known.length > limit && last !== undefined ? positionOf(last[0]) : stop
-  return { runs, nextCursor: next === undefined ? null : encodeCursor(next) }
+  return { runs, nextCursor: next === undefined ? null : encodeCursor(next), ...countOf(pages) }
+}
+
+/** The counts of several lists as one. */
+function countOf(pages: readonly (readonly [unknown, RunPage])[]): Pick<RunPage, 'count' | 'countIsCut'> {
+  const counts = pages.flatMap(([, { count }]) => (count === undefined ? [] : [count]))
+  if (counts.length === 0) return {}
+  const isCut = pages.some(([, { countIsCut }]) => countIsCut)
+  return { count: counts.reduce((sum, count) => sum + count), ...(isCut && { countIsCut: true }) }
 }
 
 /** The position of a run in the list of an index. Index objects use whole milliseconds. */

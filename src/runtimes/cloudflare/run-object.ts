@@ -40,6 +40,7 @@ import {
   type StoredRun,
 } from '../../runs/stored/record.ts'
 import { forgetRun } from '../../runs/stored/retention.ts'
+import { titleFor } from '../../runs/stored/title.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
 import {
@@ -217,7 +218,15 @@ async function start(
       const session = sessionOf(settings.memory, target, message.options)
       const run = newRun(
         { id, at, instance: context.store.instance, session },
-        { target, options: message.options, owner, key: undefined, continues, transport },
+        {
+          target,
+          options: message.options,
+          owner,
+          key: undefined,
+          continues,
+          transport,
+          title: titleFor(message, settings),
+        },
       )
       await index.admit(listedBy.name, run, client, {
         maxRunning: Math.max(1, Math.floor(maxRunning / listedBy.shares)),

@@ -7,7 +7,7 @@
 
 import { documentOf, positionOf, splitChunks } from '../sql/rows.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
-import type { Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
+import type { Counted, Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
 import { KnownRows } from './known.ts'
 import { isOf, type Tables } from './tables.ts'
 
@@ -120,9 +120,11 @@ export class ObjectDocuments {
     return this.#count(`${isOf(collection)} AND partition = ?`, partition)
   }
 
-  countMatching(collection: string, { looks, tags = {}, ...query }: Filter): number {
+  countMatching(collection: string, { looks, tags = {}, ...query }: Filter): Counted {
     const { where, values } = having(tags)
-    return this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
+    const count = this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
+    if (where === '' && count < looks) return { count, isCut: false }
+    return { count, isCut: this.#newest('at, id', collection, query, 1, { offset: looks }).length > 0 }
   }
 
   /** Whether other collections than these have documents. */

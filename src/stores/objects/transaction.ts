@@ -1,5 +1,5 @@
 import { LogTransaction } from '../sql/sql-log.ts'
-import type { Document, Filter, Found, ListQuery, SearchQuery, Transaction } from '../store.ts'
+import type { Counted, Document, Filter, Found, ListQuery, SearchQuery, Transaction } from '../store.ts'
 import { ObjectDocuments } from './documents.ts'
 import { ObjectLog } from './log.ts'
 import type { Tables } from './tables.ts'
@@ -45,7 +45,7 @@ export class ObjectTransaction extends LogTransaction<ObjectLog> implements Tran
     return this.#documents.count(collection, partition)
   }
 
-  countMatching(collection: string, filter: Filter): number {
+  countMatching(collection: string, filter: Filter): Counted {
     return this.#documents.countMatching(collection, filter)
   }
 

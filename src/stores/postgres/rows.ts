@@ -76,8 +76,11 @@ export function answerOf(ask: StoreQuery, json: unknown): StoreAnswers[keyof Sto
     case 'get':
       return json === null ? undefined : toVersioned(json as DocumentRow)
     case 'count':
-    case 'countMatching':
       return Number(json)
+    case 'countMatching': {
+      const [count, isCut] = json as readonly [number, boolean]
+      return { count, isCut }
+    }
     case 'log':
       return toLog(json as LogRow | null)
     case 'search':

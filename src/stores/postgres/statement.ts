@@ -116,7 +116,11 @@ export class Statement {
     const { fewest, ways, rest } = this.#ways(ask, ask.looks)
     const looks = this.#limit(ask.looks)
     const looked = ways.map(way => `(SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks})`)
-    return `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')}) SELECT to_json(count(*)) FROM looked ${this.#tagged(rest)})`
+    const more = ways.map(way => `EXISTS (SELECT ${way} ORDER BY ${NEWEST} OFFSET ${looks})`)
+    return (
+      `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')})` +
+      ` SELECT json_build_array(count(*), ${more.join(' OR ')}) FROM looked ${this.#tagged(rest)})`
+    )
   }
 
   /**

@@ -7,6 +7,7 @@
 
 import { Questions, type Snapshot } from '../snapshot.ts'
 import type {
+  Counted,
   Document,
   Eviction,
   Filter,
@@ -30,22 +31,7 @@ import type {
   Versioned,
 } from './remote.ts'
 import type { Work, WorkOutcome } from './retrying.ts'
-
-/** A log that a work has read. */
-interface SeenHead extends LogHead {
-  /** Whether a work used the log's end. */
-  isExact: boolean
-}
-
-/** A log that a work has written. */
-interface OwnLog {
-  isDeleted: boolean
-  entries: string[]
-  isSealed: boolean
-}
-
-/** The guess for an unknown log. */
-const NO_LOG: StoreAnswers['log'] = { version: undefined, length: 0, isSealed: false, entries: [] }
+import { NO_LOG, NONE, type OwnLog, type SeenHead } from './seen.ts'
 
 /** A transaction that runs on the known answers and collects the unknown questions. */
 export class Pass implements Transaction {
@@ -183,9 +169,10 @@ export class Pass implements Transaction {
     return count
   }
 
-  countMatching(collection: string, filter: Filter): number {
-    if (!this.#written.has(collection)) return this.#ask({ what: 'countMatching', collection, ...filter }, 0)
-    return this.search(collection, { ...filter, limit: filter.looks }).documents.length
+  countMatching(collection: string, filter: Filter): Counted {
+    const counted = this.#ask({ what: 'countMatching', collection, ...filter }, NONE)
+    if (!this.#written.has(collection)) return counted
+    return { ...counted, count: this.search(collection, { ...filter, limit: filter.looks }).documents.length }
   }
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {

@@ -6,6 +6,7 @@
  */
 
 import type {
+  Counted,
   Document,
   Eviction,
   Filter,
@@ -56,7 +57,7 @@ export interface StoreAnswers {
   readonly list: readonly Versioned[]
   readonly search: { readonly documents: readonly Versioned[]; readonly next: Position | undefined }
   readonly count: number
-  readonly countMatching: number
+  readonly countMatching: Counted
   readonly withPrefix: readonly Versioned[]
   readonly expired: readonly Versioned[]
   readonly oldest: readonly Versioned[]

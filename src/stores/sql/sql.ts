@@ -7,7 +7,16 @@
 import { ServableError } from '../../base/errors.ts'
 import { alone, type Presence } from '../presence.ts'
 import { lost, type Work, type WorkOutcome } from '../remote/retrying.ts'
-import type { Document, Filter, Found, ListQuery, NearStore, SearchQuery, Transaction } from '../store.ts'
+import type {
+  Counted,
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  NearStore,
+  SearchQuery,
+  Transaction,
+} from '../store.ts'
 import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import { documentOf, positionOf, splitChunks } from './rows.ts'
 import { type SqlDriver, type SqlRow, TransactionLost } from './sql-driver.ts'
@@ -224,11 +233,15 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
     return { documents, next: positionOf(last) }
   }
 
-  countMatching(collection: string, filter: Filter): number {
+  countMatching(collection: string, filter: Filter): Counted {
+    const { looks } = filter
     const { looked, rest } = this.#choose(collection, filter)
-    const all = newest(rest === undefined ? 'at, id' : 'at, id, tags', { ...looked, limit: filter.looks })
+    const all = newest(rest === undefined ? 'at, id' : 'at, id, tags', { ...looked, limit: looks })
     const { sql, values } = rest === undefined ? all : among(all, rest)
-    return Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+    const count = Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+    if (rest === undefined && count < looks) return { count, isCut: false }
+    const { sql: more, values: of } = newest('1', { ...looked, limit: 1, offset: looks })
+    return { count, isCut: this.#sql.all(more, ...of).length > 0 }
   }
 
   /** Chooses the documents to look at, and the conditions that remain. A single tag with an index finds its documents at once. */

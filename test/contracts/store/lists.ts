@@ -84,7 +84,8 @@ export function searchCases(store: Stored): void {
     expect(await tagged({ kind: 'Agent' })).toEqual([])
     expect(await tagged({ other: 'agent' })).toEqual([])
     expect(await tagged({})).toEqual(['a', 'b', 'c', 'd'])
-    const count = (tags: Tags) => store.do('countMatching', 'c', { partition: 'p', tags, looks: 100 })
+    const count = async (tags: Tags) =>
+      (await store.do('countMatching', 'c', { partition: 'p', tags, looks: 100 })).count
     expect([await count({}), await count({ kind: 'agent' }), await count({ more: '' })]).toEqual([4, 3, 1])
   })
 
@@ -121,7 +122,10 @@ export function searchCases(store: Stored): void {
     expect(await all({})).toEqual(['id-3', 'id-2', 'id-1', 'id-0'])
     expect(await all({ tags: { kind: 'agent' } })).toEqual(['id-2', 'id-1', 'id-0'])
     expect(await all({ since: 1, after: { at: 3, id: 'id-3' }, limit: 1 })).toEqual(['id-2'])
-    expect(await store.do('countMatching', 'c', { tags: { kind: 'agent' }, looks: 3 })).toBe(2)
+    expect(await store.do('countMatching', 'c', { tags: { kind: 'agent' }, looks: 3 })).toEqual({
+      count: 2,
+      isCut: true,
+    })
   })
 
   it('look at so many and no more, and go on from there though nothing was found', async () => {
@@ -148,7 +152,27 @@ export function searchCases(store: Stored): void {
       expect(pages).toBeGreaterThanOrEqual(13 / looks)
     }
     const counted = await store.do('countMatching', 'c', { partition: 'p', tags, looks: 4 })
-    expect(counted).toBeLessThanOrEqual(4)
+    expect(counted.count).toBeLessThanOrEqual(4)
+    expect(counted.isCut).toBe(true)
+  })
+
+  it('are counted, and the count says whether there are more to look at', async () => {
+    for (let at = 1; at <= 6; at++) {
+      const tags = { kind: 'agent', odd: String(at % 2) }
+      await store.do('put', 'c', doc(`id-${at}`, { at, tags, partition: at === 6 ? 'q' : 'p' }))
+    }
+    const count = (filter: Partial<SearchQuery>) =>
+      store.do('countMatching', 'c', { partition: 'p', looks: 5, ...filter })
+    expect(await count({})).toEqual({ count: 5, isCut: false })
+    expect(await count({ looks: 4 })).toEqual({ count: 4, isCut: true })
+    expect(await count({ tags: { odd: '1' } })).toEqual({ count: 3, isCut: false })
+    expect(await count({ tags: { odd: '1', kind: 'agent' }, looks: 5 })).toEqual({ count: 3, isCut: false })
+    expect(await count({ tags: { odd: '0', kind: 'agent' }, looks: 1 })).toMatchObject({ isCut: true })
+    expect(await count({ after: { at: 4, id: 'id-4' } })).toEqual({ count: 3, isCut: false })
+    expect(await count({ since: 3, after: { at: 4, id: '' } })).toEqual({ count: 1, isCut: false })
+    expect(await count({ partition: undefined })).toEqual({ count: 5, isCut: true })
+    expect(await count({ partition: undefined, looks: 6 })).toEqual({ count: 6, isCut: false })
+    expect(await count({ partition: 'never' })).toEqual({ count: 0, isCut: false })
   })
 
   it('find by the beginning of an id', async () => {

@@ -1,5 +1,6 @@
 /** The storage contract in its simplest form, for comparison with stores. */
 import type {
+  Counted,
   Document,
   Filter,
   Found,
@@ -71,8 +72,9 @@ export class ModelStore implements Transaction {
     return { documents, next }
   }
 
-  countMatching(collection: string, filter: Filter): number {
-    return this.search(collection, { ...filter, limit: Number.POSITIVE_INFINITY }).documents.length
+  countMatching(collection: string, filter: Filter): Counted {
+    const { documents } = this.search(collection, { ...filter, limit: Number.POSITIVE_INFINITY })
+    return { count: documents.length, isCut: false }
   }
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {

@@ -60,7 +60,7 @@ export function oddCases(store: Stored): void {
     expect(await store.do('get', 'c', name)).toEqual(document)
     const query = { partition: name, tags: { t: name }, limit: 2, looks: 2 }
     expect((await store.do('search', 'c', query)).documents).toEqual([document])
-    expect(await store.do('countMatching', 'c', query)).toBe(1)
+    expect((await store.do('countMatching', 'c', query)).count).toBe(1)
     expect(await store.do('list', 'c', { partition: name, limit: 2 })).toEqual([document])
     expect(await store.do('count', 'c', name)).toBe(1)
     expect(await store.do('oldest', 'c', 2)).toEqual([document])

@@ -1,5 +1,6 @@
 /** Operations on a store, as data, so that a suite can use a store in another process. */
 import type {
+  Counted,
   Document,
   Filter,
   Found,
@@ -36,7 +37,7 @@ export interface Answers {
   delete: undefined
   list: Document[]
   search: Found
-  countMatching: number
+  countMatching: Counted
   withPrefix: Document[]
   count: number
   expired: Document[]

@@ -40,10 +40,10 @@ export function listTasks(tx: Reader, { owner, tenant }: TaskViewer, request: Li
  * the page itself. `isApart`: tasks of tenants do not count.
  */
 function totalIn(tx: Reader, filter: Omit<Filter, 'looks'>, isApart: boolean): number {
-  const all = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
+  const { count: all } = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
   if (!isApart || all === 0) return all
   const tags = { ...filter.tags, hasTenant: 'yes' }
-  return Math.max(0, all - tx.countMatching(TASKS, { ...filter, tags, looks: MAX_LOOKS }))
+  return Math.max(0, all - tx.countMatching(TASKS, { ...filter, tags, looks: MAX_LOOKS }).count)
 }
 
 /** The cursor in the page token. Throws `invalid_params` for an invalid token, and for a token of a list with another filter. */

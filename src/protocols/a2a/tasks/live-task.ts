@@ -13,6 +13,7 @@ import { type Run, startRun } from '../../../runs/run.ts'
 import type { EndedRun } from '../../../runs/stored/host.ts'
 import { writeLog } from '../../../runs/stored/log-writer.ts'
 import type { LogWriting } from '../../../runs/stored/log-writing.ts'
+import { beginningOf } from '../../../runs/stored/title.ts'
 import type { Watch } from '../../../runs/stored/watch.ts'
 import type { Target } from '../../../runs/target.ts'
 import { continuedBy, type Waiting } from '../../../runs/waiting/waiting.ts'
@@ -176,6 +177,7 @@ export class LiveTask {
     const ended = {
       id,
       target: { kind, name },
+      input: beginningOf(this.#run.input),
       options,
       owner,
       client: sent.client,
