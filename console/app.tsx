@@ -1,10 +1,17 @@
-import { useEffect, useRef } from 'preact/hooks'
-import { announcement, useInboxes, waitingCount } from './approvals/live.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { announcement, waitingCount } from './approvals/live.ts'
+import { loadCatalog } from './catalog.ts'
+import { useConnection } from './connection.ts'
+import { useLive } from './live.ts'
 import { Login } from './login.tsx'
 import { Notice } from './parts/notice.tsx'
-import { linkTo, route } from './route.ts'
+import { route } from './route.ts'
 import { SCREENS } from './screens.ts'
-import { config, isLoggedIn, loadConfig, logOut, standing, TITLE } from './service.ts'
+import { config, loadConfig, standing, TITLE } from './service.ts'
+import { Finder } from './shell/finder.tsx'
+import { Head } from './shell/head.tsx'
+import { Lost } from './shell/lost.tsx'
+import { Side, Tabs } from './shell/side.tsx'
 
 /** The whole page. */
 export function App() {
@@ -32,67 +39,38 @@ function Console() {
   const screen = SCREENS.find(each => each.id === id)
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
+  const [isMenuOpen, openMenu] = useState(false)
   const waiting = waitingCount.value
-  useInboxes()
+  useConnection()
+  useLive()
+  useEffect(() => {
+    void loadCatalog()
+  }, [])
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${screen?.title ?? 'Not found'} – ${TITLE}`
   }, [id, waiting])
   useEffect(() => {
+    openMenu(false)
     if (!isFirst.current) main.current?.querySelector('h1')?.focus()
     isFirst.current = false
   }, [id])
+  const view = screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>
   return (
     <>
       <button type="button" class="skip" onClick={() => main.current?.querySelector('h1')?.focus()}>
         Skip to the content
       </button>
-      <Head screen={id} />
-      {config.value.isLocal && (
-        <aside class="local">Local development: everyone on this machine is an administrator</aside>
-      )}
+      <Head screen={screen} />
+      <Lost />
+      <Side screen={id} isOpen={isMenuOpen} />
+      <Tabs screen={id} isOpen={isMenuOpen} toggle={() => openMenu(!isMenuOpen)} />
       <p class="unseen" role="status">
         {announcement.value}
       </p>
-      <main id="main" ref={main} class={`screen ${id}`}>
-        {screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>}
+      <main id="main" ref={main} class={`screen on-${id}`}>
+        {screen?.isWhole ? view : <div class="page">{view}</div>}
       </main>
+      <Finder key={config.value.identity?.id} />
     </>
-  )
-}
-
-function Head({ screen }: { screen: string }) {
-  const { identity } = config.value
-  return (
-    <header class="head">
-      <span class="brand">{TITLE}</span>
-      <nav aria-label="Screens">
-        <ul>
-          {SCREENS.map(({ id, title, Badge }) => (
-            <li key={id}>
-              <a href={linkTo(id)} aria-current={id === screen ? 'page' : undefined}>
-                {title}
-                {Badge && <Badge />}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <span class="who">{[identity?.id ?? 'anonymous', ...(identity?.roles ?? [])].join(', ')}</span>
-      {isLoggedIn.value ? (
-        <button type="button" class="quiet" onClick={logOut}>
-          Log out
-        </button>
-      ) : (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            standing.value = { is: 'asking', isOptional: true }
-          }}
-        >
-          Log in
-        </button>
-      )}
-    </header>
   )
 }

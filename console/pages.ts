@@ -5,6 +5,8 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 export interface Page<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
+  /** The number of items in the whole list, if the service tells it. */
+  readonly count?: number | undefined
 }
 
 /** All pages so far. */
@@ -15,16 +17,18 @@ export interface Pages<T> extends Page<T> {
   more(): void
   /** Begins again with the first page. The shown items stay meanwhile. */
   reload(): void
+  /** Reads the first page again, and shows what is new in it and what has changed. */
+  refresh(): void
   /** Changes the loaded items. */
   update(change: (items: readonly T[]) => readonly T[]): void
 }
 
 /** Loads the first page when it is first mounted, and whenever `key` changes. */
-export function usePages<T>(
+export function usePages<T extends object>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
 ): Pages<T> {
-  const [state, setState] = useState<Omit<Pages<T>, 'more' | 'reload' | 'update'>>({
+  const [state, setState] = useState<Omit<Pages<T>, 'more' | 'reload' | 'refresh' | 'update'>>({
     items: [],
     nextCursor: null,
     error: undefined,
@@ -36,17 +40,32 @@ export function usePages<T>(
     const now = signal.current
     setState(before => ({ ...before, isLoading: true }))
     try {
-      const { items, nextCursor } = await load(cursor, now)
+      const { items, nextCursor, count } = await load(cursor, now)
       if (now.aborted) return
       setState(before => ({
         items: cursor === undefined ? items : [...before.items, ...items],
         nextCursor,
+        count: count ?? (cursor === undefined ? undefined : before.count),
         error: undefined,
         isLoading: false,
       }))
     } catch (error) {
       if (!now.aborted) setState(before => ({ ...before, error, isLoading: false }))
     }
+  }
+  const refresh = async () => {
+    const now = signal.current
+    // A failed read is repeated with the next news.
+    const page = await load(undefined, now).catch(() => undefined)
+    if (page === undefined || now.aborted) return
+    setState(before => ({
+      ...before,
+      items: joined(before.items, page.items),
+      // A list of one page ends where it ends now.
+      nextCursor: before.nextCursor === null ? page.nextCursor : before.nextCursor,
+      count: page.count,
+      error: undefined,
+    }))
   }
   // Before the page is painted, so that the request is sent at once.
   useLayoutEffect(() => {
@@ -57,8 +76,18 @@ export function usePages<T>(
   }, [key, turn])
   return {
     ...state,
+    refresh: () => void refresh(),
     more: () => void read(state.nextCursor ?? undefined),
     reload: () => setTurn(before => before + 1),
     update: change => setState(before => ({ ...before, items: change(before.items) })),
   }
+}
+
+/** The items with those of a fresh first page. */
+function joined<T extends object>(before: readonly T[], fresh: readonly T[]): readonly T[] {
+  const idOf = (item: object) => Object(item).id
+  const now = new Map(fresh.map(item => [idOf(item), item]))
+  const known = new Set(before.map(idOf))
+  const added = fresh.filter(item => !known.has(idOf(item)))
+  return [...added, ...before.map(item => now.get(idOf(item)) ?? item)]
 }

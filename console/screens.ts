@@ -1,6 +1,10 @@
 /** The screens, in the order of the navigation. */
 import type { FunctionComponent } from 'preact'
 import { WaitingBadge } from './approvals/badge.tsx'
+import { hasInbox } from './approvals/live.ts'
+import { catalog } from './catalog.ts'
+import { Home } from './home/home.tsx'
+import { Agents } from './screens/agents.tsx'
 import { Approvals } from './screens/approvals.tsx'
 import { Budgets } from './screens/budgets.tsx'
 import { Cards } from './screens/cards.tsx'
@@ -12,28 +16,85 @@ import { Runs } from './screens/runs.tsx'
 import { Schedules } from './screens/schedules.tsx'
 import { Sessions } from './screens/sessions.tsx'
 import { Tools } from './screens/tools.tsx'
+import { Webhooks } from './screens/webhooks.tsx'
+import { config } from './service.ts'
+
+/** The groups of screens, by what one does there. */
+export const GROUPS = ['', 'Build', 'Observe', 'Administer'] as const
 
 /** A screen. Its first heading is an `h1` with `tabIndex={-1}`, which gets the focus when the screen is opened. */
 export interface Screen {
   /** Its part of the address. */
   readonly id: string
   readonly title: string
+  readonly group: (typeof GROUPS)[number]
   readonly view: FunctionComponent
+  /** Whether the service has it. The navigation leaves it out otherwise. Default: it has. */
+  readonly isOn?: () => boolean
+  /** Whether it lays out the whole sheet itself. Default: it is one page. */
+  readonly isWhole?: boolean
   /** A badge beside its name in the navigation, such as the number of waiting requests. */
   readonly Badge?: FunctionComponent
 }
 
+const has = (plugin: string) => () => config.value.plugins.includes(plugin)
+
 /** The first one is shown if the address names none. */
 export const SCREENS: readonly Screen[] = [
-  { id: 'chat', title: 'Chat', view: Chat },
-  { id: 'runs', title: 'Runs', view: Runs },
-  { id: 'sessions', title: 'Sessions', view: Sessions },
-  { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },
-  { id: 'corrections', title: 'Corrections', view: Corrections },
-  { id: 'metrics', title: 'Metrics', view: Metrics },
-  { id: 'schedules', title: 'Schedules', view: Schedules },
-  { id: 'tools', title: 'Tools', view: Tools },
-  { id: 'keys', title: 'Keys', view: Keys },
-  { id: 'budgets', title: 'Budgets', view: Budgets },
-  { id: 'cards', title: 'Cards', view: Cards },
+  { id: 'home', title: 'Home', group: '', view: Home },
+  { id: 'chat', title: 'Chat', group: 'Build', view: Chat, isWhole: true },
+  { id: 'agents', title: 'Agents', group: 'Build', view: Agents },
+  {
+    id: 'tools',
+    title: 'Tools',
+    group: 'Build',
+    view: Tools,
+    isOn: () => config.value.links.tools !== undefined || has('admin')(),
+  },
+  {
+    id: 'cards',
+    title: 'Cards',
+    group: 'Build',
+    view: Cards,
+    isOn: () => config.value.links.card !== undefined,
+  },
+  {
+    ...{ id: 'runs', title: 'Runs', group: 'Observe', view: Runs, isWhole: true },
+    isOn: () => config.value.notStored === null,
+  },
+  {
+    id: 'approvals',
+    title: 'Approvals',
+    group: 'Observe',
+    view: Approvals,
+    Badge: WaitingBadge,
+    isOn: () => hasInbox.value,
+  },
+  {
+    ...{ id: 'sessions', title: 'Sessions', group: 'Observe', view: Sessions, isWhole: true },
+    isOn: () => has('sessions')() && config.value.identity !== null,
+  },
+  {
+    id: 'metrics',
+    title: 'Metrics',
+    group: 'Observe',
+    view: Metrics,
+    isOn: () => config.value.links.metrics !== undefined,
+  },
+  {
+    ...{ id: 'corrections', title: 'Corrections', group: 'Observe', view: Corrections },
+    isOn: () => catalog.value.targets.some(({ corrections }) => corrections),
+  },
+  { id: 'schedules', title: 'Schedules', group: 'Administer', view: Schedules, isOn: has('schedules') },
+  { id: 'budgets', title: 'Budgets', group: 'Administer', view: Budgets, isOn: has('budgets') },
+  { id: 'keys', title: 'Keys', group: 'Administer', view: Keys, isOn: has('keys') },
+  {
+    ...{ id: 'webhooks', title: 'Webhooks', group: 'Administer', view: Webhooks },
+    isOn: () => has('webhooks')() && has('admin')(),
+  },
 ]
+
+/** The screens that the service has. */
+export function shownScreens(): readonly Screen[] {
+  return SCREENS.filter(({ isOn }) => isOn?.() ?? true)
+}

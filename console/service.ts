@@ -10,6 +10,7 @@ import { type Client, createClient, ServableClientError } from '../src/client/in
 import { withOwner } from '../src/client/sent.ts'
 import type { ConsoleConfig } from '../src/features/console/plugin.ts'
 import type { PageCredential } from '../src/http/security/page-credentials.ts'
+import type { Right } from '../src/http/security/rights.ts'
 import { route } from './route.ts'
 
 export type { PageCredential } from '../src/http/security/page-credentials.ts'
@@ -54,12 +55,47 @@ const credentials = signal<Readonly<Record<string, string>>>(keptCredentials())
 /** Keys of model providers for runs, by header. They are forgotten with the page. */
 export const providerKeys = signal<Readonly<Record<string, string>>>({})
 
+/** A client of the service, which changes its requests. */
+function makeClient(change: (request: Request) => Request): Client {
+  return createClient({
+    baseUrl: BASE,
+    headers: () => credentials.value,
+    fetch: request => heard(fetch(change(request))),
+  })
+}
+
 /** The client that all screens use. */
-export const client: Client = createClient({
-  baseUrl: BASE,
-  headers: () => credentials.value,
-  fetch: request => fetch(ofOwner(request)),
+export const client: Client = makeClient(ofOwner)
+
+/** A client for the runs of an owner. Without one, for the user's own. */
+export function clientOf(owner: string | null | undefined): Client {
+  return owner ? makeClient(request => withOwner(request, owner)) : makeClient(request => request)
+}
+
+/** The last request that told whether the service answers. */
+export const answered = signal<{ readonly at: number; readonly isAnswer: boolean }>({
+  at: Date.now(),
+  isAnswer: true,
 })
+
+/** A gateway says with these that the service behind it does not answer. */
+const GONE: readonly number[] = [502, 504]
+
+/** Tells by a request whether the service answers. */
+async function heard(asked: Promise<Response>): Promise<Response> {
+  const tell = (isAnswer: boolean) => {
+    answered.value = { at: Date.now(), isAnswer }
+  }
+  try {
+    const response = await asked
+    tell(!GONE.includes(response.status))
+    return response
+  } catch (error) {
+    // One who aborts a request has learned nothing.
+    if (error instanceof TypeError) tell(false)
+    throw error
+  }
+}
 
 /** Names the owner of a run that is somebody else's, as the address of the page does. */
 function ofOwner(request: Request): Request {
@@ -75,7 +111,7 @@ function ofOwner(request: Request): Request {
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers({ ...credentials.value })
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
-  const response = await fetch(addressOf(path), { ...init, headers })
+  const response = await heard(fetch(addressOf(path), { ...init, headers }))
   if (response.ok) return response
   const { code = 'invalid_response', detail, title } = Object(await response.json().catch(() => undefined))
   throw new ServableClientError(code, String(detail ?? title ?? response.statusText), {
@@ -129,6 +165,12 @@ export async function logOut(): Promise<void> {
   sessionStorage.removeItem(KEPT)
   if (config.value.isLoggedIn) await send('/console/logout', { method: 'POST' }).catch(() => {})
   location.reload()
+}
+
+/** Whether the user may do something with what belongs to `owner`. Everyone may do all with their own. */
+export function may(right: Right, owner?: string | null): boolean {
+  const { identity, rights } = config.value
+  return owner === undefined || owner === identity?.id || rights.includes(right)
 }
 
 /** Whether there is a login that can be ended. */

@@ -27,6 +27,11 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
+/** The first line of a text that is not empty. */
+export function firstLine(text: string): string {
+  return /\S[^\n]*/.exec(text)?.[0] ?? ''
+}
+
 /** An age: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
@@ -42,9 +47,17 @@ export function size(bytes: number): string {
   return `${amount.toFixed(amount < 10 ? 1 : 0)} ${unit}`
 }
 
+const dollars = [2, 4].map(
+  digits =>
+    new Intl.NumberFormat(undefined, {
+      ...{ style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' },
+      ...{ minimumFractionDigits: digits, maximumFractionDigits: digits },
+    }),
+)
+
 /** An amount in US dollars, with enough digits for small amounts. */
 export function money(usd: number): string {
-  return `$${usd.toFixed(usd === 0 || usd >= 1 ? 2 : 4)}`
+  return dollars[usd === 0 || usd >= 1 ? 0 : 1]!.format(usd)
 }
 
 /** A typed value: JSON, or else text. */
@@ -54,4 +67,11 @@ export function typedValue(text: string): unknown {
   } catch {
     return text
   }
+}
+
+const clocks = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+
+/** The time of the day of a moment, in the reader's time zone: `12:04`. */
+export function clock(at: number): string {
+  return clocks.format(at)
 }

@@ -5,19 +5,19 @@ import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
 import { askAdmin } from './ask.ts'
 import { definitionOf, type Typed } from './definition.ts'
 import { ofAdmin } from './token.ts'
 import { ForgetToken, TokenForm } from './token-form.tsx'
-import { Webhooks } from './webhooks.tsx'
 
 const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servable/mcp-client`.'
 
 /** The screen for administrators: tool servers, and the toolkits. */
 export function Admin() {
-  return ofAdmin.value.value === undefined ? (
+  return !ofAdmin.isOpen('admin') ? (
     <TokenForm what="Tool servers and toolkits" label="Administration" />
   ) : (
     <Opened />
@@ -30,7 +30,6 @@ function Opened() {
       <ForgetToken />
       <Servers />
       <Toolkits />
-      <Webhooks />
     </>
   )
 }
@@ -57,8 +56,6 @@ function Servers() {
     </section>
   )
 }
-
-const SIGNS = { connected: '✓', connecting: '●', disconnected: '■', error: '✗' } as const
 
 function Server({ server, reload }: { server: ToolServer; reload: () => void }) {
   const {
@@ -88,11 +85,7 @@ function Server({ server, reload }: { server: ToolServer; reload: () => void }) 
       <h3>{name}</h3>
       <Facts
         facts={{
-          Status: (
-            <span class={`status ${status}`}>
-              <span aria-hidden="true">{SIGNS[status]}</span> {status}
-            </span>
-          ),
+          Status: <Status status={status} />,
           Error: error && visible(error),
           Transport: transport,
           Address: url ?? command,

@@ -53,6 +53,7 @@ function Form({
 }
 
 export function ForgetToken() {
+  if (ofAdmin.value.value === undefined) return null
   return (
     <p class="actions">
       <button type="button" onClick={() => ofAdmin.keep(undefined)}>

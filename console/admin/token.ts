@@ -6,7 +6,8 @@
  */
 
 import { type Signal, signal } from '@preact/signals'
-import { codeOf } from '../service.ts'
+import type { Right } from '../../src/http/security/rights.ts'
+import { codeOf, config } from '../service.ts'
 
 const KEPT_MS = 15 * 60_000
 
@@ -16,6 +17,8 @@ export interface PartToken {
   readonly value: Signal<string | undefined>
   /** Whether the last token was refused. */
   readonly isRefused: Signal<boolean>
+  /** Whether requests can be sent: a token was given, or the role of the user has the right. */
+  isOpen(right: Right): boolean
   /** Uses a token from now on. Undefined forgets it. */
   keep(token: string | undefined): void
   /** Sends a request with the token. A refused token is forgotten. */
@@ -25,6 +28,7 @@ export interface PartToken {
 function createToken(): PartToken {
   const value = signal<string | undefined>(undefined)
   const isRefused = signal(false)
+  const isShut = signal(false)
   let timer: ReturnType<typeof setTimeout> | undefined
   const keep = (token: string | undefined) => {
     clearTimeout(timer)
@@ -35,12 +39,15 @@ function createToken(): PartToken {
   return {
     value,
     isRefused,
+    isOpen: right => value.value !== undefined || (!isShut.value && config.value.rights.includes(right)),
     keep,
     async ask(send) {
       const token = value.value
       try {
         return await send(token ? { authorization: `Bearer ${token}` } : {})
       } catch (error) {
+        // The part wants a token of its own, whatever role one has.
+        if (token === undefined && codeOf(error) === 'unauthorized') isShut.value = true
         // A late answer does not affect a newer token.
         if (token !== undefined && codeOf(error) === 'unauthorized' && value.value === token) {
           keep(undefined)

@@ -4,20 +4,20 @@ import { useLoaded } from '../loading.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Failure } from '../parts/notice.tsx'
+import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { codeOf } from '../service.ts'
-import { visible } from '../text.ts'
+import { number, visible } from '../text.ts'
 import { askAdmin } from './ask.ts'
+import { ForgetToken } from './token-form.tsx'
 
 /** Webhook subscriptions and their deliveries. Nothing is shown if the service has no webhooks. */
 export function Webhooks() {
   const { value, error } = useLoaded('', signal =>
     askAdmin<{ readonly webhooks: readonly AnyWebhook[] }>('/webhooks', { signal }),
   )
-  if (value === undefined && (error === undefined || codeOf(error) === 'not_found')) return null
   return (
     <section aria-label="Webhooks">
-      <h2>Webhooks</h2>
+      <ForgetToken />
       {error !== undefined && <Failure error={error} />}
       {value?.webhooks.length === 0 && <p>Nobody has subscribed.</p>}
       <ul class="cards">
@@ -35,7 +35,7 @@ function WebhookCard({ webhook: { id, url, events, agents, owner, enabled } }: {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <h3>{id}</h3>
+      <h2>{id}</h2>
       <Facts
         facts={{
           Address: visible(url),
@@ -53,15 +53,17 @@ function WebhookCard({ webhook: { id, url, events, agents, owner, enabled } }: {
   )
 }
 
-const SIGNS = { delivered: '✓', pending: '●', failed: '✗' } as const
-const STATUSES = { delivered: 'connected', pending: 'connecting', failed: 'error' } as const
+/** Which deliveries are shown. */
+const CHOICES = ['all', 'failed', 'pending', 'delivered'] as const
 
 function Deliveries({ id }: { id: string }) {
   const acting = useActing()
+  const [choice, choose] = useState<(typeof CHOICES)[number]>('all')
   const base = `/webhooks/${encodeURIComponent(id)}`
   const { value, error, reload } = useLoaded(id, signal =>
     askAdmin<{ readonly deliveries: readonly WebhookDelivery[] }>(`${base}/deliveries`, { signal }),
   )
+  const shown = value?.deliveries.filter(({ status }) => choice === 'all' || status === choice)
   const post = (path: string) => async () => {
     await askAdmin(base + path, { method: 'POST' })
     reload()
@@ -78,17 +80,23 @@ function Deliveries({ id }: { id: string }) {
       </p>
       {[error, acting.error].map(each => each !== undefined && <Failure error={each} />)}
       {value?.deliveries.length === 0 && <p>There are no deliveries.</p>}
+      {value !== undefined && value.deliveries.length > 0 && (
+        <fieldset class="seg" aria-label="Which deliveries">
+          {CHOICES.map(each => (
+            <button key={each} type="button" aria-pressed={each === choice} onClick={() => choose(each)}>
+              {each.charAt(0).toUpperCase() + each.slice(1)}{' '}
+              {number(value.deliveries.filter(({ status }) => each === 'all' || status === each).length)}
+            </button>
+          ))}
+        </fieldset>
+      )}
       <ul>
-        {value?.deliveries.map(({ id: delivery, type, status, tries, lastTryAt, nextTryAt, error }) => (
+        {shown?.map(({ id: delivery, type, status, tries, lastTryAt, nextTryAt, error }) => (
           <li key={delivery}>
             <Facts
               facts={{
                 Event: visible(type),
-                Status: (
-                  <span class={`status ${STATUSES[status]}`}>
-                    <span aria-hidden="true">{SIGNS[status]}</span> {status}
-                  </span>
-                ),
+                Status: <Status status={status} />,
                 Tries: tries,
                 Error: error && visible(error),
                 'Last try': lastTryAt && <Time at={lastTryAt} />,

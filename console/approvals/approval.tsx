@@ -19,12 +19,15 @@ import { visible } from '../text.ts'
 export function Approval({
   waiting,
   isGone = false,
+  isOpen = true,
   onChanged,
   onDecided,
 }: {
   waiting: WaitingRequest
   /** Whether it no longer waits. */
   isGone?: boolean
+  /** Whether the user may decide it. */
+  isOpen?: boolean
   /** Called when the request has changed on the service, to load it again. */
   onChanged: () => Promise<void>
   /** Called when it is decided. `next` is the run that continues, if it is the user's own. */
@@ -43,7 +46,7 @@ export function Approval({
   const title = `${run.name} ${request.kind === 'question' ? 'asks' : `wants ${request.toolName}`}`
   return (
     <article class="card approval">
-      <h3>{visible(title)}</h3>
+      <h2>{visible(title)}</h2>
       <p class="soft">
         <Ago at={createdAt} />
       </p>
@@ -65,6 +68,8 @@ export function Approval({
       )}
       {outcome ? (
         <Outcome {...outcome} />
+      ) : !isOpen ? (
+        <p class="soft">Your role may read this, and others decide it.</p>
       ) : (
         <Open waiting={waiting} isGone={isGone} decide={decide} onChanged={onChanged} />
       )}

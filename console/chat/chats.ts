@@ -87,6 +87,31 @@ export class Chat {
     }
   }
 
+  /** Shows a run that has no session, as the first turn. */
+  async show(runId: string): Promise<void> {
+    if (this.turns.value.length > 0) return
+    this.isLoading.value = true
+    try {
+      const { input = '', status } = await client.runs.get(runId, { include: 'input' })
+      const answer = signal({ ...NEW_ANSWER, runId })
+      const turn = {
+        key: nextKey++,
+        input,
+        messageId: undefined,
+        answer,
+        replaces: false,
+        aborting: new AbortController(),
+      }
+      if (this.turns.value.length > 0) return
+      this.turns.value = [turn]
+      if (status !== 'queued') await follow(turn, client.runs.stream(runId))
+    } catch (error) {
+      this.failure.value = error
+    } finally {
+      this.isLoading.value = false
+    }
+  }
+
   /** Sends a message. It may replace an earlier message and all later ones. */
   async send(input: RunInput, replaced?: Turn): Promise<void> {
     this.edited.value = undefined

@@ -4,6 +4,8 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { Folded } from '../parts/folded.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
+import { linkTo } from '../route.ts'
+import { config } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { AsCode } from './as-code.tsx'
 import type { Chat, Turn } from './chats.ts'
@@ -21,7 +23,7 @@ export function Messages({ chat }: { chat: Chat }) {
   const turns = chat.turns.value
   useEffect(() => scrollAlong(list.current!), [])
   // After sending, the user wants to see the answer.
-  useEffect(scrollToEnd, [turns.at(-1)?.key])
+  useEffect(() => scrollToEnd(list.current!), [turns.at(-1)?.key])
   return (
     <ol class="messages" ref={list}>
       {turns.map(turn => (
@@ -43,6 +45,7 @@ const TurnView = memo(({ chat, turn }: { chat: Chat; turn: Turn }) => (
       )}
     </article>
     <AnswerView chat={chat} turn={turn} />
+    <Margin turn={turn} />
   </li>
 ))
 
@@ -52,6 +55,7 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
   const isRunning = status === 'running'
   return (
     <article class="message answer" aria-label={`Answer of ${chat.name}`} aria-busy={isRunning}>
+      <h2 class="unseen">Answer</h2>
       {parts.map((part, index) => (
         <PartView key={part.key} part={part} isWhole={!isRunning || index < parts.length - 1} />
       ))}
@@ -67,11 +71,24 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
           lookAgain={() => chat.lookAgain(turn)}
         />
       )}
-      <p class="soft">
-        <Status run={{ status }} /> {factsOf(answer)}
-      </p>
       {!isRunning && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
     </article>
+  )
+}
+
+/** The facts of an answer, and the way to its run. */
+function Margin({ turn: { answer } }: { turn: Turn }) {
+  const { status, usage, durationMs, runId } = answer.value
+  return (
+    <aside class="margin" aria-label="Facts of the answer">
+      <Status run={{ status }} />
+      {durationMs !== undefined && <span>{duration(durationMs)}</span>}
+      {usage !== undefined && usage.totalTokens > 0 && <span>{counted(usage.totalTokens, 'token')}</span>}
+      {usage?.cost !== undefined && <span>{money(usage.cost)}</span>}
+      {runId !== undefined && config.value.notStored === null && (
+        <a href={linkTo('runs', [runId])}>See the run</a>
+      )}
+    </aside>
   )
 }
 
@@ -124,15 +141,6 @@ function announcementOf(answer: Answer): string {
   }
 }
 
-function factsOf({ usage, durationMs }: Answer): string {
-  const facts = [
-    durationMs !== undefined && duration(durationMs),
-    usage && usage.totalTokens > 0 && counted(usage.totalTokens, 'token'),
-    usage?.cost !== undefined && money(usage.cost),
-  ]
-  return facts.filter(Boolean).join(', ')
-}
-
 function counted(count: number, what: string): string {
   return `${number(count)} ${what}${count === 1 ? '' : 's'}`
 }
@@ -141,24 +149,32 @@ function textOf({ parts }: Answer): string {
   return parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
 }
 
-function scrollToEnd(): void {
-  scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })
+/** What scrolls a list of messages: its part of the sheet, or the page on a phone. */
+function scrollerOf(list: Element): Element {
+  const part = list.closest('.turns')
+  const isScrolling = part && /auto|scroll/.test(getComputedStyle(part).overflowY)
+  return isScrolling ? part : document.documentElement
 }
 
-/** Keeps the end of the page visible while it grows, unless the user has scrolled away from it. */
+function scrollToEnd(list: Element): void {
+  const scroller = scrollerOf(list)
+  scroller.scrollTo({ top: scroller.scrollHeight, behavior: 'instant' })
+}
+
+/** Keeps the end of the messages visible while they grow, unless the user has scrolled away from it. */
 function scrollAlong(list: Element): () => void {
-  const page = document.documentElement
   let isAtEnd = true
   const look = () => {
-    isAtEnd = page.scrollHeight - page.clientHeight - scrollY < NEAR
+    const { scrollHeight, clientHeight, scrollTop } = scrollerOf(list)
+    isAtEnd = scrollHeight - clientHeight - scrollTop < NEAR
   }
   const observer = new ResizeObserver(() => {
-    if (isAtEnd) scrollToEnd()
+    if (isAtEnd) scrollToEnd(list)
   })
   observer.observe(list)
-  addEventListener('scroll', look, { passive: true })
+  addEventListener('scroll', look, { passive: true, capture: true })
   return () => {
     observer.disconnect()
-    removeEventListener('scroll', look)
+    removeEventListener('scroll', look, { capture: true })
   }
 }

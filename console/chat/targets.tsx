@@ -1,14 +1,7 @@
 import type { Kind } from '../../src/agents/contract.ts'
+import type { Target } from '../catalog.ts'
 import { goTo, linkTo } from '../route.ts'
-import { client } from '../service.ts'
 import { visible } from '../text.ts'
-
-/** A target of a chat. */
-export interface Target {
-  readonly kind: Kind
-  readonly name: string
-  readonly description: string | null
-}
 
 const TITLES: Readonly<Record<Kind, string>> = { agent: 'Agents', team: 'Teams', workflow: 'Workflows' }
 const KINDS = Object.keys(TITLES) as readonly Kind[]
@@ -16,18 +9,6 @@ const KINDS = Object.keys(TITLES) as readonly Kind[]
 /** Whether an address names a kind. */
 export function isKind(text: string | undefined): text is Kind {
   return KINDS.includes(text as Kind)
-}
-
-/** All agents, teams and workflows. */
-export async function loadTargets(signal: AbortSignal): Promise<readonly Target[]> {
-  const [agents, teams, workflows] = await Promise.all([
-    client.agents({ signal }),
-    client.teams({ signal }),
-    client.workflows({ signal }),
-  ])
-  const of = (kind: Kind, all: readonly Omit<Target, 'kind'>[]) =>
-    all.map(({ name, description }) => ({ kind, name, description }))
-  return [...of('agent', agents), ...of('team', teams), ...of('workflow', workflows)]
 }
 
 interface Props {
@@ -47,7 +28,7 @@ export function Targets({ targets, kind, name }: Props) {
   }
   return (
     <>
-      <label class="narrow">
+      <label class="narrow-choice">
         Chat with
         <select value={chosen} onChange={event => choose(event.currentTarget.value)}>
           {shown.map(([each, all]) => (
@@ -73,7 +54,9 @@ export function Targets({ targets, kind, name }: Props) {
                     aria-current={each === kind && target.name === name ? 'page' : undefined}
                   >
                     {visible(target.name)}
-                    <span class="soft">{visible(target.description ?? '')}</span>
+                    <span class="soft small">
+                      {target.paused ? 'Paused' : visible(target.description ?? '')}
+                    </span>
                   </a>
                 </li>
               ))}

@@ -14,9 +14,6 @@ import { decoded } from './entities.ts'
 type Kind = Block['type']
 type Drawn = { readonly [K in Kind]: (token: Extract<Block, { type: K }>) => ComponentChild }
 
-/** The page's own headings are `h1` and `h2`. */
-const FIRST_HEADING = 3
-
 const ELEMENTS: Drawn = {
   blockquote: ({ tokens }) => h('blockquote', null, all(tokens)),
   br: () => h('br', null),
@@ -27,7 +24,8 @@ const ELEMENTS: Drawn = {
   del: ({ tokens }) => h('del', null, all(tokens)),
   em: ({ tokens }) => h('em', null, all(tokens)),
   escape: ({ text }) => text,
-  heading: ({ depth, tokens }) => h(`h${Math.min(6, depth + FIRST_HEADING - 1)}`, null, all(tokens)),
+  // The page's own headings are `h1` and `h2`. All others are on one level, since an agent may begin with any.
+  heading: ({ depth, tokens }) => h('h3', { class: `depth${depth}` }, all(tokens)),
   hr: () => h('hr', null),
   html: token => (token.block ? plain(token.raw) : token.raw),
   image: ({ href, text }) => link(href, [decoded(text) || href]),
@@ -67,7 +65,7 @@ const row = (name: 'th' | 'td', cells: readonly Tokens.TableCell[]): ComponentCh
   h(
     'tr',
     null,
-    cells.map(({ tokens }) => h(name, null, all(tokens))),
+    cells.map(({ tokens, align }) => h(name, align ? { class: align } : null, all(tokens))),
   )
 
 /** A link to another site, which gets no referrer. Only web and mail addresses become links. */

@@ -12,6 +12,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
     const data = {
       times: steps.map(({ at }) => Date.parse(at) / 1000),
       lines: chart.lines.map(({ of, ...line }) => ({ ...line, values: steps.map(of) })),
+      write: chart.write ?? ((value: number) => value.toLocaleString()),
     }
     const redraw = () => {
       remove()
@@ -34,7 +35,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
     <figure class="card chart">
       <figcaption>
         <h2>{chart.title}</h2>
-        <ul class="legend">
+        <ul class="lines">
           {chart.lines.map(({ label, colour }) => (
             <li key={label} class={colour.slice(2)}>
               {label}
@@ -42,7 +43,7 @@ export function ChartView({ chart, steps }: { chart: Chart; steps: readonly Metr
           ))}
         </ul>
       </figcaption>
-      <div ref={into} class="plot" aria-hidden="true" />
+      <div ref={into} class="canvas" aria-hidden="true" />
       <details>
         <summary>Numbers</summary>
         <table>

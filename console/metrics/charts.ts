@@ -1,5 +1,6 @@
 /** The charts: uPlot in a separate file, which is loaded with the first chart. */
 import uPlot from 'uplot'
+import { clock } from '../text.ts'
 
 /** One line of a chart. */
 export interface Line {
@@ -14,12 +15,14 @@ export interface ChartData {
   /** Seconds since 1970. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
+  /** Writes a value of the axis. */
+  readonly write: (value: number) => string
 }
 
 const HEIGHT = 160
 
 /** Draws a chart into an element, with its width. Returns a function that removes it. */
-export function draw(into: HTMLElement, { times, lines }: ChartData): () => void {
+export function draw(into: HTMLElement, { times, lines, write }: ChartData): () => void {
   // A canvas does not support custom properties, so the browser resolves the colour.
   const colour = (name: string) => {
     into.style.color = `var(${name})`
@@ -27,7 +30,7 @@ export function draw(into: HTMLElement, { times, lines }: ChartData): () => void
   }
   const axis = {
     stroke: colour('--soft'),
-    grid: { stroke: colour('--faint'), width: 1 },
+    grid: { stroke: colour('--hair'), width: 1 },
     ticks: { show: false },
   }
   const chart = new uPlot(
@@ -35,9 +38,13 @@ export function draw(into: HTMLElement, { times, lines }: ChartData): () => void
       width: into.clientWidth,
       height: HEIGHT,
       cursor: { show: false },
+      padding: [8, 28, 0, 0],
       legend: { show: false },
-      scales: { y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
-      axes: [axis, { ...axis, size: 56 }],
+      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+      axes: [
+        { ...axis, values: (_, times) => times.map(at => clock(at * 1000)) },
+        { ...axis, size: 64, values: (_, values) => values.map(write) },
+      ],
       series: [
         {},
         ...lines.map(line => ({

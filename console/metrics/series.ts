@@ -1,11 +1,13 @@
 /** The charts of the last hour. */
 
 import type { MetricsHistory, MetricsStep } from '../../src/features/metrics/history.ts'
-import { number } from '../text.ts'
+import { duration, money, number } from '../text.ts'
 
 /** A chart: its title, its unit, and how its lines are read from a step. Null if a line has no value at that time. */
 export interface Chart {
   readonly title: string
+  /** Writes a value of its axis. Default: as a number. */
+  readonly write?: (value: number) => string
   readonly lines: readonly {
     readonly label: string
     readonly colour: string
@@ -27,7 +29,8 @@ export const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    title: 'Duration in ms',
+    title: 'Took',
+    write: duration,
     lines: [
       { label: 'half of the runs', colour: '--accent', of: step => ifRun(step, step.p50DurationMs) },
       { label: '95 %', colour: '--wait', of: step => ifRun(step, step.p95DurationMs) },
@@ -35,7 +38,8 @@ export const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    title: 'First text in ms',
+    title: 'First text',
+    write: duration,
     lines: [
       { label: 'half of the runs', colour: '--accent', of: step => ifRun(step, step.p50FirstTextMs) },
       { label: '95 %', colour: '--wait', of: step => ifRun(step, step.p95FirstTextMs) },
@@ -46,7 +50,8 @@ export const CHARTS: readonly Chart[] = [
     lines: [{ label: 'tokens', colour: '--accent', of: ({ tokens }) => tokens * STEPS_A_MINUTE }],
   },
   {
-    title: 'Cost a minute in USD',
+    title: 'Cost a minute',
+    write: money,
     lines: [{ label: 'cost', colour: '--accent', of: ({ cost = 0 }) => cost * STEPS_A_MINUTE }],
   },
 ]

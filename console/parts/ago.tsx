@@ -2,21 +2,28 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { age } from '../text.ts'
 
+/** The time now, updated each second while a part of the page shows it. */
 const now = signal(Date.now())
+let shown = 0
+let timer: ReturnType<typeof setInterval> | undefined
 
-/** The time since a moment (ISO 8601), updated as it passes. */
-export function Ago({ at }: { at: string }) {
+function tick(): void {
+  now.value = Date.now()
+}
+
+/** The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". */
+export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
   useEffect(() => {
-    const tick = () => {
-      now.value = Date.now()
-    }
+    if (shown++ === 0) timer = setInterval(tick, 1000)
     tick()
-    const timer = setInterval(tick, 1000)
-    return () => clearInterval(timer)
+    return () => {
+      if (--shown === 0) clearInterval(timer)
+    }
   }, [])
+  const since = age(now.value - Date.parse(at))
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {age(now.value - Date.parse(at))} ago
+      {isBare ? since : `${since} ago`}
     </time>
   )
 }

@@ -8,7 +8,7 @@ export function Panes({
   children,
 }: {
   list: ComponentChildren
-  /** The name of the list, such as "All runs". */
+  /** The name of the list, such as "Runs". */
   all: string
   /** The detail, if an item is chosen. */
   children: ComponentChildren
@@ -17,13 +17,13 @@ export function Panes({
   const isOpen = Boolean(children)
   return (
     <div class={isOpen ? 'panes open' : 'panes'}>
-      <section class="pane" aria-label={all}>
+      <section class="pane" aria-label={`${all}: the list`}>
         {list}
       </section>
       {isOpen && (
-        <section class="pane" aria-label="The one that is chosen">
+        <section class="pane one" aria-label="The one that is chosen">
           <a class="back" href={linkTo(screen, [], Object.fromEntries(query))}>
-            ← {all}
+            ‹ {all}
           </a>
           {children}
         </section>

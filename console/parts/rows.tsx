@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ROW, windowOf } from '../window.ts'
+import { rowHeight, windowOf } from '../window.ts'
 
 /** A long list of buttons. One of them is chosen, or none. */
 export function ChoiceOfRows({
@@ -29,7 +29,7 @@ export function ChoiceOfRows({
   )
 }
 
-/** A long list in a scrolling box. Only visible rows are rendered. Each has the height `ROW`. */
+/** A long list in a scrolling box. Only visible rows are rendered. Each has the height of a row. */
 function Rows({
   label,
   count,
@@ -42,7 +42,8 @@ function Rows({
   const box = useRef<HTMLElement>(null)
   const list = useRef<HTMLOListElement>(null)
   const [seen, setSeen] = useState({ top: 0, height: 0 })
-  const { from, to } = windowOf(seen, count)
+  const height = rowHeight('--row')
+  const { from, to } = windowOf(seen, count, height)
   const look = () => {
     // The browser may report a size once more after the box is removed.
     if (box.current === null) return
@@ -51,8 +52,8 @@ function Rows({
   }
   useLayoutEffect(() => {
     const { style } = list.current!
-    style.paddingTop = `${from * ROW}px`
-    style.paddingBottom = `${(count - to) * ROW}px`
+    style.paddingTop = `${from * height}px`
+    style.paddingBottom = `${(count - to) * height}px`
     look()
   })
   useEffect(() => {
@@ -66,7 +67,7 @@ function Rows({
       ref={box}
       class="rows"
       aria-label={label}
-      tabIndex={count * ROW > seen.height ? 0 : undefined}
+      tabIndex={count * height > seen.height ? 0 : undefined}
       onScroll={look}
     >
       <ol ref={list}>

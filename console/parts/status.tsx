@@ -1,22 +1,52 @@
 import type { RunSummary } from '../../src/client/index.ts'
 
-const SIGNS: Readonly<Record<string, string>> = {
-  running: '●',
-  completed: '✓',
-  input_required: '?',
-  answered: '↷',
-  failed: '✗',
-  cancelled: '■',
+/** A status: its shape, its word, and its colour. */
+export interface Look {
+  readonly shape: 'good' | 'bad' | 'wait' | 'live' | 'queue' | 'off' | 'on'
+  readonly word: string
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  completed: { shape: 'good', word: 'Done' },
+  failed: { shape: 'bad', word: 'Failed' },
+  input_required: { shape: 'wait', word: 'Waiting' },
+  answered: { shape: 'good', word: 'Answered' },
+  running: { shape: 'live', word: 'Running' },
+  queued: { shape: 'queue', word: 'Queued' },
+  cancelled: { shape: 'off', word: 'Stopped' },
+  connected: { shape: 'good', word: 'Connected' },
+  connecting: { shape: 'live', word: 'Connecting' },
+  disconnected: { shape: 'off', word: 'Disconnected' },
+  error: { shape: 'bad', word: 'Error' },
+  delivered: { shape: 'good', word: 'Delivered' },
+  pending: { shape: 'live', word: 'Pending' },
 }
 
 type Answerable = Pick<RunSummary, 'status' | 'continuedBy' | 'resumable'>
 
-/** The status of a run: a symbol and a word, so that it does not depend on colour. */
-export function Status({ run: { status, continuedBy, resumable } }: { run: Answerable }) {
-  const shown = status === 'input_required' && (continuedBy || resumable) ? 'answered' : status
+/** The status of a run as people see it: one that was answered waits no longer. */
+export function shownStatus({ status, continuedBy, resumable }: Answerable): string {
+  return status === 'input_required' && (continuedBy || resumable) ? 'answered' : status
+}
+
+/** How a status looks. */
+export function lookOf(status: string): Look {
+  return LOOKS[status] ?? { shape: 'off', word: status }
+}
+
+/** The shape of a status. A word must be beside it. */
+export function Shape({ status }: { status: string }) {
+  const { shape } = lookOf(status)
+  return <i class={`i ${shape}`} />
+}
+
+/** A status: a shape and a word, so that it does not depend on colour. */
+export function Status({ run, status = run ? shownStatus(run) : '' }: { run?: Answerable; status?: string }) {
+  const { shape, word } = lookOf(status)
   return (
-    <span class={`status ${shown}`}>
-      <span aria-hidden="true">{SIGNS[shown]}</span> {shown === 'input_required' ? 'waits' : shown}
+    <span class={`s ${shape} status ${status}`}>
+      <i class={`i ${shape}`} />
+      {word}
     </span>
   )
 }

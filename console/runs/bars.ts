@@ -1,29 +1,38 @@
 /**
- * Folds the events of a run into bars: one for each tool call, step and model call, and for the text in between.
+ * Folds the events of a run into bars: one for each tool call, step and model call. Text and thinking are part of the model call that
+ * said them, or one bar where no model call is told.
  *
  * @module
  */
 
-import type { RunEvent } from '../../src/agents/contract.ts'
+import type { RunEvent, Usage } from '../../src/agents/contract.ts'
 
 /** A timed part of a run. */
 export interface Bar {
-  readonly kind: 'tool' | 'step' | 'model' | 'text' | 'thinking' | 'artifact'
+  readonly kind: 'tool' | 'step' | 'model' | 'text' | 'artifact'
   readonly label: string
   /** The agent, if it is not the run's own. */
   readonly agent: string | undefined
+  /** The bar in which it happens. */
+  readonly parent: Bar | undefined
   /** Its nesting depth. */
   readonly depth: number
   readonly from: number
+  /** When a model call said its first text or thought. */
+  readonly first?: number | undefined
   /** The end. For an open bar, the latest time of the run. */
   readonly to: number
   /** `cut`: the run ended, or its process crashed, before this did. */
   readonly state: 'open' | 'done' | 'failed' | 'cut'
   /** Its details: arguments and result, or the text. */
   readonly shows: unknown
+  /** What it used, where it tells. */
+  readonly usage?: Usage | undefined
+  /** Why it failed. */
+  readonly error?: string | undefined
 }
 
-type Open = { -readonly [Name in keyof Bar]: Bar[Name] }
+type Open = { -readonly [Name in keyof Bar]: Bar[Name] } & { isFolded?: boolean }
 
 /** Deepest level that is shown. */
 const MAX_DEPTH = 8
@@ -34,15 +43,18 @@ export class Bars {
   /** Tool calls and steps by id. */
   readonly #byId = new Map<string, Open>()
   readonly #open = new Set<Open>()
-  /** Open texts, by their agent and container. */
-  readonly #texts = new Map<string, Open>()
+  /** Texts that the next model call has said, by their agent and container. */
+  readonly #texts = new Map<string, readonly Open[]>()
+  readonly #isInterrupted = new Set<string>()
+  #rows: { readonly count: number; readonly bars: readonly Bar[] } | undefined
   #isTimed: boolean | undefined
   #count = 0
   #now = 0
 
-  /** In the order of their begin. */
+  /** Each below the one in which it happens, in the order of their begin. */
   get all(): readonly Bar[] {
-    return this.#bars
+    if (this.#rows?.count !== this.#count) this.#rows = { count: this.#count, bars: treeOf(this.#bars) }
+    return this.#rows.bars
   }
 
   /** The latest position of the run: in milliseconds, or in events if times are unknown. */
@@ -94,18 +106,20 @@ export class Bars {
 
   /** Text continues the last bar, unless another event has happened in its container. */
   #addText(event: RunEvent & { readonly type: 'text' | 'thinking'; readonly text: string }): void {
-    const [key, other] = [keyOf(event, event.type), keyOf(event, event.type === 'text' ? 'thinking' : 'text')]
-    this.#texts.delete(other)
-    let bar = this.#texts.get(key)
+    const key = keyOf(event)
+    const texts = this.#texts.get(key) ?? []
+    let bar = this.#isInterrupted.has(key) ? undefined : texts.at(-1)
     if (bar === undefined) {
-      bar = this.#begin(event, event.type, event.type, '', false).bar
-      this.#texts.set(key, bar)
+      bar = this.#begin(event, 'text', 'text', {}, false).bar
+      this.#texts.set(key, [...texts, bar])
+      this.#isInterrupted.delete(key)
     }
     // Pieces that were joined came until then.
     if (this.#isTimed) this.#now = Math.max(this.#now, event.until ?? 0)
     bar.to = this.#now
     bar.state = 'done'
-    bar.shows = bar.shows + event.text
+    const said = bar.shows as Record<string, string>
+    bar.shows = { ...said, [event.type]: (said[event.type] ?? '') + event.text }
   }
 
   #start(event: RunEvent, id: string, kind: 'tool' | 'step', label: string): void {
@@ -123,6 +137,7 @@ export class Bars {
     const { toolCallId, result, error, code } = event
     if (!this.#byId.has(toolCallId)) this.#start(event, toolCallId, 'tool', toolCallId)
     this.#know(toolCallId, error === undefined ? { result } : { error, code })
+    this.#byId.get(toolCallId)!.error = error
     this.#close(this.#byId.get(toolCallId)!, error === undefined ? 'done' : 'failed')
   }
 
@@ -135,23 +150,38 @@ export class Bars {
     if (this.isTimed && durationMs !== undefined)
       bar.from = Math.min(bar.from, Math.max(0, bar.to - durationMs))
     this.#know(id, { durationMs, error })
+    bar.error = error
     this.#close(bar, status === 'completed' ? 'done' : 'failed')
   }
 
-  /** The event arrives when the call has ended. */
+  /** The event arrives when the call has ended. Its text came before. */
   #model(event: Extract<RunEvent, { type: 'model_call' }>): void {
-    const { bar, close } = this.#begin(event, 'model', event.model ?? 'model', event)
+    const { type: _, at: __, agent: ___, parentId: ____, usage, ...facts } = event
+    const texts = this.#texts.get(keyOf(event)) ?? []
+    const { bar, close } = this.#begin(event, 'model', event.model ?? 'model', facts)
+    bar.usage = usage
     if (this.isTimed) bar.from = Math.max(0, this.#now - (event.durationMs ?? 0))
+    const said = texts.filter(({ from }) => !this.isTimed || from >= bar.from - 1)
+    for (const text of said) {
+      text.isFolded = true
+      bar.shows = { ...joinedShows(Object(text.shows), Object(bar.shows)) }
+    }
+    const [first] = said
+    if (first) {
+      bar.from = Math.min(bar.from, first.from)
+      bar.first = first.from
+    }
+    this.#texts.delete(keyOf(event))
     close('done')
   }
 
   #begin(event: RunEvent, kind: Bar['kind'], label: string, shows: unknown, interrupts = true) {
-    if (interrupts) for (const type of ['text', 'thinking'] as const) this.#texts.delete(keyOf(event, type))
+    if (interrupts) this.#isInterrupted.add(keyOf(event))
     const { agent, parentId } = event
     const parent = parentId === undefined ? undefined : this.#byId.get(parentId)
     const depth = parent === undefined ? 0 : Math.min(MAX_DEPTH, parent.depth + 1)
     const from = this.#now
-    const bar: Open = { kind, label, agent, depth, from, to: from, state: 'open', shows }
+    const bar: Open = { kind, label, agent, parent, depth, from, to: from, state: 'open', shows }
     this.#bars.push(bar)
     if (interrupts) this.#open.add(bar)
     return { bar, close: (state: Bar['state']) => this.#close(bar, state) }
@@ -167,6 +197,37 @@ export class Bars {
   }
 }
 
-function keyOf({ agent, parentId }: RunEvent, type: string): string {
-  return JSON.stringify([type, agent, parentId])
+function keyOf({ agent, parentId }: RunEvent): string {
+  return JSON.stringify([agent, parentId])
+}
+
+/** The facts of a model call, with what it said before them. */
+function joinedShows(said: Record<string, string>, facts: Record<string, unknown>): Record<string, unknown> {
+  const { text = '', thinking = '', ...more } = facts
+  const all = { thinking: `${said.thinking ?? ''}`, text: `${said.text ?? ''}` }
+  const words = { thinking: `${thinking}${all.thinking}`, text: `${text}${all.text}` }
+  return {
+    ...(words.thinking && { thinking: words.thinking }),
+    ...(words.text && { text: words.text }),
+    ...more,
+  }
+}
+
+/** Bars in the order of a tree: each parent before what happens in it. */
+function treeOf(bars: readonly Open[]): readonly Bar[] {
+  const inside = new Map<Bar | undefined, Bar[]>()
+  for (const bar of bars) {
+    if (bar.isFolded) continue
+    const all = inside.get(bar.parent)
+    if (all) all.push(bar)
+    else inside.set(bar.parent, [bar])
+  }
+  const rows: Bar[] = []
+  // A stack and no recursion: an agent may nest as deep as it likes.
+  const stack = [...(inside.get(undefined) ?? [])].sort((a, b) => b.from - a.from)
+  for (let bar = stack.pop(); bar !== undefined; bar = stack.pop()) {
+    rows.push(bar)
+    stack.push(...(inside.get(bar) ?? []).sort((a, b) => b.from - a.from))
+  }
+  return rows
 }

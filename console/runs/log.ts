@@ -5,7 +5,7 @@
  */
 
 import type { RunEvent } from '../../src/agents/contract.ts'
-import type { RunRecord } from '../../src/client/index.ts'
+import type { RunInput, RunRecord } from '../../src/client/index.ts'
 import { client, codeOf } from '../service.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
@@ -19,6 +19,10 @@ export class RunLog {
   readonly events: RunEvent[] = []
   readonly bars: Bars = new Bars()
   record: RunRecord | undefined
+  /** What was asked, if the service keeps it and the user may read it. */
+  input: RunInput | undefined
+  /** The text of the answer so far. */
+  text = ''
   error: unknown
   /** Whether the connection is lost, and will be retried. */
   isLost = false
@@ -49,7 +53,12 @@ export class RunLog {
   }
 
   async #readRecord(signal: AbortSignal): Promise<void> {
-    this.record = await client.runs.get(this.id, { signal })
+    const { input, ...record } = await client.runs
+      .get(this.id, { signal, include: 'input' })
+      // A role may read a run without its input.
+      .catch(() => client.runs.get(this.id, { signal }))
+    this.record = record
+    this.input = input ?? this.input
     this.#draw()
   }
 
@@ -61,6 +70,8 @@ export class RunLog {
       for await (const event of client.runs.stream(this.id, { signal, after: events.length })) {
         this.isLost = false
         events.push(event)
+        if (event.type === 'text' && event.parentId === undefined) this.text += event.text
+        if (event.type === 'resumed') this.text = ''
         bars.add(event, isLive ? Math.max(0, Date.now() - startedAt) : undefined)
         this.#timer ??= setTimeout(() => this.#draw(), DRAW_MS)
       }

@@ -8,17 +8,20 @@ import { Facts } from '../parts/facts.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { Loading } from '../parts/page.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
-import { client, config, providerKeys } from '../service.ts'
+import { client, config, may, providerKeys } from '../service.ts'
+import { duration, money, number, visible } from '../text.ts'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
 import { RunLog } from './log.ts'
-import { COLUMNS } from './numbers.ts'
+import { costOf, headlineOf, tookMs } from './numbers.ts'
+import { Story } from './story.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** One run: its facts, its actions, and its events. */
+/** One run: what was asked, what came of it, and how. */
 export function Run({ id }: { id: string }) {
   const [turn, again] = useReducer<number, void>(count => count + 1, 0)
   const [version, draw] = useReducer<number, void>(count => count + 1, 0)
@@ -31,86 +34,147 @@ export function Run({ id }: { id: string }) {
     return () => controller.abort()
   }, [turn])
   const { record, error } = log ?? {}
+  const owner = route.value.query.get('of') ?? undefined
   return (
     <>
-      <Heading>{record ? `${record.kind} ${record.name}` : 'Run'}</Heading>
       {error !== undefined && <Failure error={error} />}
       {log?.isLost && <Notice>The connection is lost. The console tries again.</Notice>}
-      {!record && error === undefined && <p aria-busy="true">Loading…</p>}
+      {!record && error === undefined && <Loading />}
       {record && (
         <>
-          <Summary record={record} />
-          <Actions record={record} reload={again} />
+          <Title record={record} owner={owner} />
+          <Actions record={record} owner={owner} reload={again} />
+          <Numbers record={record} log={log!} version={version} />
           {record.requests?.map(request => (
             <Approval
               key={request.digest}
               waiting={{ request, run: record, createdAt: record.updatedAt }}
+              isOpen={may('answer', owner)}
               onChanged={async () => again()}
               onDecided={next => (next === undefined ? again() : goTo('runs', [next]))}
             />
           ))}
+          <Story record={record} log={log!} version={version} />
           <Views log={log!} record={record} version={version} />
           {record.status !== 'queued' &&
             record.status !== 'running' &&
-            config.value.plugins.includes('sessions') && <FeedbackForm key={id} id={id} />}
+            config.value.plugins.includes('sessions') &&
+            may('feedback', owner) && (
+              <FeedbackForm key={id} id={id} query={owner === undefined ? {} : { owner }} />
+            )}
         </>
       )}
     </>
   )
 }
 
-function Summary({ record }: { record: RunRecord }) {
-  const { id, kind, name, createdAt, sessionId, userId, finishReason, error } = record
-  const { continuedFrom, continuedBy, model, transport, taskId } = record
-  const numbers = Object.fromEntries(COLUMNS.map(({ title, of }) => [title, of(record)]))
-  const of = route.value.query.get('of')
-  const query = of ? { of } : {}
-  const run = (other: string | undefined) => other && <a href={linkTo('runs', [other], query)}>{other}</a>
+/** The state, where it belongs, and what it is about. */
+function Title({ record, owner }: { record: RunRecord; owner: string | undefined }) {
+  const { id, kind, name, createdAt, sessionId, userId } = record
+  const hasSession = sessionId !== undefined && config.value.plugins.includes('sessions')
   return (
-    <Facts
-      facts={{
-        Status: <Status run={record} />,
-        Error: error && `${error.message} (${error.code})`,
-        'Finish reason': finishReason,
-        Position: record.position,
-        Started: <Time at={createdAt} />,
-        ...numbers,
-        Model: model,
-        Transport: transport,
-        'A2A task': taskId && <code>{taskId}</code>,
-        User: userId,
-        Owner: of,
-        Session: sessionId && <a href={linkTo('sessions', [kind, name, sessionId])}>{sessionId}</a>,
-        'Goes on from': run(continuedFrom),
-        'Goes on in': run(continuedBy),
-        Run: (
-          <>
-            <code>{id}</code> <CopyButton text={id} label="run id" />
-          </>
-        ),
-      }}
-    />
+    <div class="title">
+      <p class="actions soft">
+        <Status run={record} />
+        <a class="inline" href={linkTo('runs', [], { kind, name })}>
+          {visible(name)}
+        </a>
+        <Time at={createdAt} />
+        {hasSession && (
+          <a class="inline" href={linkTo('sessions', [kind, name, sessionId])}>
+            session
+          </a>
+        )}
+        {(owner ?? userId) !== undefined && <span>{visible(owner ?? userId ?? '')}</span>}
+        <code class="push small">{id.slice(0, 8)}</code>
+        <CopyButton text={id} label="run id" />
+      </p>
+      <Heading>{visible(headlineOf(record))}</Heading>
+    </div>
   )
 }
 
-function Actions({ record, reload }: { record: RunRecord; reload: () => void }) {
+/** The six facts that count. The rest is behind "More". */
+function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: number }) {
+  const { firstTextMs, usage, toolCalls, model, transport, taskId, finishReason, position } = record
+  const { continuedFrom, continuedBy, retryOf, sessionId, userId } = record
+  const took = tookMs(record)
+  const cost = costOf(record)
+  const calls = log.bars.all.filter(({ kind }) => kind === 'model').length
+  const failed = log.bars.all.filter(({ kind, state }) => kind === 'tool' && state === 'failed').length
+  const tools = toolCalls ?? log.bars.all.filter(({ kind }) => kind === 'tool').length
+  const query = Object.fromEntries(route.value.query)
+  const run = (other: string | undefined) =>
+    other && <a href={linkTo('runs', [other], query)}>{other.slice(0, 8)}</a>
+  return (
+    <div class="numbers">
+      <Facts
+        facts={{
+          Took: took !== undefined && duration(took),
+          'First text': firstTextMs !== undefined && duration(firstTextMs),
+          Cost: cost !== undefined && money(cost),
+          Tokens: usage && number(usage.totalTokens),
+          'Model calls': calls > 0 && number(calls),
+          'Tool calls': tools > 0 && (
+            <>
+              {number(tools)}
+              {failed > 0 && <span class="bad">, {number(failed)} failed</span>}
+            </>
+          ),
+          Position: position,
+          'Goes on from': run(continuedFrom),
+          'Goes on in': run(continuedBy),
+          'Run again from': run(retryOf),
+        }}
+      />
+      <details>
+        <summary>More</summary>
+        <Facts
+          facts={{
+            Agent: `${record.kind} ${visible(record.name)}`,
+            Model: model && visible(model),
+            Transport: transport,
+            'Finish reason': finishReason,
+            'A2A task': taskId && <code>{taskId}</code>,
+            User: userId && visible(userId),
+            Session: sessionId && visible(sessionId),
+            'Last changed': <Time at={record.updatedAt} />,
+            Run: <code>{record.id}</code>,
+          }}
+        />
+      </details>
+    </div>
+  )
+}
+
+function Actions({
+  record,
+  owner,
+  reload,
+}: {
+  record: RunRecord
+  owner: string | undefined
+  reload: () => void
+}) {
   const acting = useActing()
-  const { id, status, resumable, taskId } = record
+  const { id, kind, name, sessionId, status, resumable, taskId } = record
   const options = { keys: providerKeys.value }
   const query = Object.fromEntries(route.value.query)
   // A task continues over A2A.
   if (taskId !== undefined) return null
   const isOpen =
     status === 'queued' || status === 'running' || (status === 'input_required' && !record.continuedBy)
+  const isOver = status !== 'queued' && status !== 'running'
+  const isOwn = owner === undefined || owner === config.value.identity?.id
   return (
     <>
       <p class="actions">
-        {isOpen && (
+        {isOpen && may('cancel', owner) && (
           <Action acting={acting} work={async () => client.runs.cancel(id).then(reload)}>
-            Cancel
+            Stop
           </Action>
         )}
-        {resumable && (
+        {resumable && may('retry', owner) && (
           <Action
             kind="main"
             acting={acting}
@@ -119,13 +183,25 @@ function Actions({ record, reload }: { record: RunRecord; reload: () => void }) 
             Resume
           </Action>
         )}
-        {status !== 'queued' && status !== 'running' && config.value.keepsInput && (
+        {isOver && config.value.keepsInput && may('retry', owner) && (
           <Action
             acting={acting}
             work={async () => goTo('runs', [(await client.runs.retry(id, options)).id], query)}
           >
-            Retry
+            Run again
           </Action>
+        )}
+        {isOwn && (
+          <a
+            class="button"
+            href={linkTo(
+              'chat',
+              [kind, name],
+              sessionId === undefined ? { run: id } : { session: sessionId },
+            )}
+          >
+            Open in chat
+          </a>
         )}
       </p>
       {acting.error !== undefined && <Failure error={acting.error} />}
@@ -152,7 +228,7 @@ function Views({ log, record, version }: { log: RunLog; record: RunRecord; versi
   const queryWith = (id: string) => ({ ...Object.fromEntries(query), view: id })
   return (
     <>
-      <nav class="views" aria-label="Views of the run">
+      <nav class="seg views" aria-label="Views of the run">
         {Object.entries(VIEWS).map(([id, each]) => (
           <a
             key={id}

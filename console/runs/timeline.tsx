@@ -1,69 +1,284 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { JsonView } from '../parts/json-view.tsx'
-import { ChoiceOfRows } from '../parts/rows.tsx'
-import { duration } from '../text.ts'
+import { Section } from '../parts/page.tsx'
+import { duration, money, number, visible } from '../text.ts'
+import { rowHeight, useWindow } from '../window.ts'
 import type { Bar } from './bars.ts'
 import type { RunLog } from './log.ts'
 
-const STATES: Readonly<Record<Bar['state'], string>> = {
-  open: 'at work',
-  done: '',
-  failed: '✗ failed',
-  cut: 'cut off',
+/** Which bars are shown. */
+const CHOICES = {
+  All: () => true,
+  Tools: ({ kind }: Bar) => kind === 'tool',
+  Models: ({ kind }: Bar) => kind === 'model',
+  Failed: ({ state }: Bar) => state === 'failed' || state === 'cut',
+} as const
+type Choice = keyof typeof CHOICES
+
+/** The span of the run that the axis shows, in milliseconds or events. */
+interface Span {
+  readonly from: number
+  readonly to: number
 }
 
-/** A timeline: a bar for each tool call, step, model call, and text. */
-export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: number }) {
-  const [chosen, choose] = useState<number>()
+/** The height of opened details, until they are measured. */
+const OPEN = 400
+
+/** A timeline: a bar for each step, model call and tool call, below the one in which it happened. */
+export function Timeline({ log: { bars, isWhole, record } }: { log: RunLog; version: number }) {
+  const [choice, choose] = useState<Choice>('All')
+  const [find, setFind] = useState('')
+  const [zoom, setZoom] = useState<Span>()
   const { all, end, isTimed } = bars
-  const bar = chosen === undefined ? undefined : all[chosen]
+  const firstFailure = all.find(({ state }) => state === 'failed')
+  const [picked, pick] = useState<Bar | null>()
+  const open = picked === undefined ? firstFailure : picked
+  const list = useRef<HTMLOListElement>(null)
+  const words = find.trim().toLowerCase()
+  const shown = all.filter(
+    bar =>
+      CHOICES[choice](bar) &&
+      (words === '' || `${bar.label} ${bar.agent ?? ''}`.toLowerCase().includes(words)),
+  )
+  const height = rowHeight('--bar')
+  const { from, to } = useWindow(list, shown.length, height)
+  const first = Math.max(0, from - Math.ceil(OPEN / height))
   if (all.length === 0)
     return (
-      <p aria-busy={!isWhole}>
+      <p class="soft" aria-busy={!isWhole}>
         {isWhole ? 'Nothing that took time is known of this run.' : 'No events yet…'}
       </p>
     )
+  const span = zoom ?? { from: 0, to: Math.max(end, 1) }
+  return (
+    <Section
+      id="timeline"
+      title="Timeline"
+      aside={
+        <>
+          <span class="actions push">
+            <input
+              type="search"
+              class="narrow"
+              aria-label="Find in the timeline"
+              placeholder="Find"
+              value={find}
+              onInput={({ currentTarget }) => setFind(currentTarget.value)}
+            />
+            <Zoom span={span} end={end} around={open ?? undefined} zoom={setZoom} />
+          </span>
+          <fieldset class="seg" aria-label="Which bars">
+            {(Object.keys(CHOICES) as Choice[]).map(each => (
+              <button key={each} type="button" aria-pressed={each === choice} onClick={() => choose(each)}>
+                {each}
+              </button>
+            ))}
+          </fieldset>
+        </>
+      }
+    >
+      <div class="timeline">
+        <Axis span={span} isTimed={isTimed} />
+        {shown.length === 0 && <p class="soft">Nothing fits.</p>}
+        <ol ref={list} class="flow" aria-label="Timeline">
+          {first > 0 && <li class="gap" aria-hidden="true" style={{ height: `${first * height}px` }} />}
+          {shown.slice(first, to).map((bar, index) => (
+            <BarRow
+              key={first + index}
+              bar={bar}
+              span={span}
+              isTimed={isTimed}
+              isOpen={bar === open}
+              toggle={() => pick(bar === open ? null : bar)}
+              at={first + index + 1}
+              count={shown.length}
+            />
+          ))}
+          {to < shown.length && (
+            <li class="gap" aria-hidden="true" style={{ height: `${(shown.length - to) * height}px` }} />
+          )}
+        </ol>
+        {!isTimed && <p class="soft small">The events have no times: this is their order.</p>}
+        {record?.status === 'running' && <p class="soft small">The run goes on.</p>}
+      </div>
+    </Section>
+  )
+}
+
+function Zoom({
+  span: { from, to },
+  end,
+  around,
+  zoom,
+}: {
+  span: Span
+  end: number
+  /** What is opened stays in sight. */
+  around: Bar | undefined
+  zoom: (span: Span | undefined) => void
+}) {
+  const scale = (by: number) => {
+    const middle = around ? (around.from + around.to) / 2 : (from + to) / 2
+    const half = ((to - from) * by) / 2
+    const next = { from: Math.max(0, middle - half), to: Math.min(end, middle + half) }
+    zoom(next.from <= 0 && next.to >= end ? undefined : next)
+  }
   return (
     <>
-      <h3>Timeline</h3>
-      <p class="soft">
-        {isTimed ? `${duration(end)} in all` : 'The events have no times: this is their order.'}
-      </p>
-      <ChoiceOfRows
-        label="Timeline"
-        count={all.length}
-        chosen={chosen}
-        choose={choose}
-        row={index => barRow(all[index]!, end, isTimed)}
-      />
-      {bar && (
-        <section aria-label="The bar that is chosen">
-          <h3>
-            {bar.label} {bar.agent && <span class="soft">of {bar.agent}</span>}
-          </h3>
-          <JsonView key={chosen} value={bar.shows ?? {}} label={bar.label} />
-        </section>
-      )}
+      <button type="button" aria-label="Zoom in" disabled={to - from <= 1} onClick={() => scale(0.5)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" disabled={from <= 0 && to >= end} onClick={() => scale(2)}>
+        −
+      </button>
     </>
   )
 }
 
-function barRow({ kind, label, depth, from, to, state }: Bar, end: number, isTimed: boolean) {
-  const percent = (position: number) => `${end === 0 ? 0 : (position / end) * 100}%`
+/** Marks of the axis. */
+const TICKS = [0, 0.25, 0.5, 0.75, 1]
+
+function Axis({ span: { from, to }, isTimed }: { span: Span; isTimed: boolean }) {
   return (
-    <>
-      <span class="label">
-        {'\u2003'.repeat(depth)}
-        {label}
+    <p class="axis">
+      <span class="actions">
+        <span class="s">
+          <i class="k agent" /> agent
+        </span>
+        <span class="s">
+          <i class="k model" /> model
+        </span>
+        <span class="s">
+          <i class="k tool" /> tool
+        </span>
       </span>
-      <svg class="bar" aria-hidden="true">
-        <rect class={`${kind} ${state}`} x={percent(from)} width={percent(to - from)} height="100%" rx="2" />
-        {/* A bar of no length is a line, also at the end. */}
-        <rect class={`${kind} ${state}`} x={percent(Math.min(from, end * 0.99))} width="3" height="100%" />
-      </svg>
-      <span class="took">
-        {isTimed && duration(to - from)} {STATES[state]}
+      <span class="ticks">
+        {TICKS.map(part => {
+          const at = from + (to - from) * part
+          return <span key={part}>{isTimed ? duration(at) : Math.round(at)}</span>
+        })}
       </span>
-    </>
+      <span class="number">Took</span>
+      <span class="number tokens">Tokens</span>
+      <span class="number cost">Cost</span>
+    </p>
+  )
+}
+
+/** What the key of a bar looks like, and what it is called. */
+const KEYS: Readonly<Record<Bar['kind'], readonly [mark: string, name: string]>> = {
+  step: ['agent', 'step'],
+  model: ['model', 'model'],
+  text: ['model', 'text'],
+  tool: ['tool', 'tool'],
+  artifact: ['tool', 'file'],
+}
+
+function BarRow({
+  bar,
+  span,
+  isTimed,
+  isOpen,
+  toggle,
+  at,
+  count,
+}: {
+  bar: Bar
+  span: Span
+  isTimed: boolean
+  isOpen: boolean
+  toggle: () => void
+  at: number
+  count: number
+}) {
+  const { kind, label, agent, depth, from, to, state, usage, error } = bar
+  const [mark, name] = KEYS[kind]
+  const tokens = usage?.totalTokens
+  const isNamed =
+    agent !== undefined && agent !== label && agent !== bar.parent?.label && agent !== bar.parent?.agent
+  return (
+    <li aria-setsize={count} aria-posinset={at}>
+      <button type="button" class="bar-row" aria-expanded={isOpen} onClick={toggle}>
+        <span class="label" style={{ paddingInlineStart: `${depth * 16}px` }}>
+          {state === 'failed' ? (
+            <>
+              <i class="i bad" />
+              <span class="unseen">failed</span>
+            </>
+          ) : (
+            <>
+              <i class={`k ${mark} ${state}`} />
+              <span class="unseen">{name}</span>
+            </>
+          )}
+          <span class={`cut ${kind === 'step' ? 'lead' : ''}`}>
+            {visible(label)} {isNamed && <span class="soft">{visible(agent)}</span>}{' '}
+            {error !== undefined && <span class="bad">{visible(error)}</span>}
+            {state === 'open' && <span class="live">at work</span>}
+            {state === 'cut' && <span class="soft">cut off</span>}
+          </span>
+        </span>
+        <Track bar={bar} span={span} mark={state === 'failed' ? 'bad' : mark} />
+        <span class="number">{isTimed && duration(to - from)}</span>
+        <span class="number tokens">{tokens !== undefined && number(tokens)}</span>
+        <span class="number cost">{usage?.cost !== undefined && money(usage.cost)}</span>
+      </button>
+      {isOpen && <Details bar={bar} />}
+    </li>
+  )
+}
+
+/** The bar itself, as far as it lies in the span. A model call is pale until its first text. */
+function Track({ bar: { from, to, first }, span, mark }: { bar: Bar; span: Span; mark: string }) {
+  const length = span.to - span.from
+  const place = (position: number) => Math.min(1, Math.max(0, (position - span.from) / length)) * 100
+  const isSeen = to >= span.from && from <= span.to
+  const rect = (name: string, start: number, end: number) => (
+    // A bar of no length is a line, also at the end.
+    <rect
+      class={`k-${name}`}
+      x={`${Math.min(place(start), 99.3)}%`}
+      width={`${Math.max(0.7, place(end) - place(start))}%`}
+    />
+  )
+  return (
+    <svg class="track" aria-hidden="true">
+      {isSeen && first !== undefined && rect('first', from, first)}
+      {isSeen && rect(mark, first ?? from, to)}
+    </svg>
+  )
+}
+
+function Details({ bar: { label, kind, agent, shows, error, state } }: { bar: Bar }) {
+  const { args, result, text, thinking, prompt, reply, error: _, code, ...more } = Object(shows)
+  const parts: Readonly<Record<string, unknown>> = {
+    Arguments: args,
+    Result: result,
+    Thinking: thinking,
+    Text: text,
+    Prompt: prompt,
+    Reply: reply,
+    Details: Object.values(more).some(each => each !== undefined) ? more : undefined,
+  }
+  const known = Object.entries(parts).filter(([, value]) => value !== undefined)
+  return (
+    <section class={`details ${state === 'failed' ? 'failed' : ''}`} aria-label={`Details of ${label}`}>
+      <p class="soft small">
+        {kind}
+        {agent !== undefined && ` of ${visible(agent)}`}
+      </p>
+      {error !== undefined && (
+        <p>
+          {visible(error)} {code && <code>{code}</code>}
+        </p>
+      )}
+      {known.map(([title, value]) => (
+        <div key={title}>
+          <h3>{title}</h3>
+          <JsonView value={value} label={`${title.toLowerCase()} of ${label}`} />
+        </div>
+      ))}
+      {known.length === 0 && error === undefined && <p class="soft">Nothing more is known.</p>}
+    </section>
   )
 }

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { Approval } from '../approvals/approval.tsx'
 import { inStableOrder } from '../approvals/inbox.ts'
-import { hasInbox, inboxError, inboxes, lookAgain } from '../approvals/live.ts'
+import { hasInbox, inboxError, inboxes } from '../approvals/live.ts'
+import { lookAgain } from '../live.ts'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { config } from '../service.ts'
 
@@ -21,7 +22,6 @@ export function Approvals() {
       {inboxError.value !== undefined && <Failure error={inboxError.value} />}
       {hasInbox.value && !isKnown && inboxError.value === undefined && <p aria-busy="true">Loading…</p>}
       {isKnown && shown.length === 0 && <p>Nothing waits.</p>}
-      {isKnown && shown.length > 0 && <h2>What waits</h2>}
       <div class="cards">
         {shown.map(waiting => {
           const { id, digest } = waiting.request

@@ -24,7 +24,7 @@ export function Budgets() {
 
 function Shown() {
   if (!config.value.plugins.includes('budgets')) return <Notice>{ABSENT}</Notice>
-  return ofAdmin.value.value === undefined ? <TokenForm what="Budgets" label="Administration" /> : <List />
+  return !ofAdmin.isOpen('budgets') ? <TokenForm what="Budgets" label="Administration" /> : <List />
 }
 
 function List() {

@@ -1,10 +1,14 @@
+import { useEffect } from 'preact/hooks'
+import type { Target } from '../catalog.ts'
+import { catalog } from '../catalog.ts'
 import { chatOf, type Chat as OpenChat } from '../chat/chats.ts'
 import { Composer } from '../chat/composer.tsx'
 import { AnswerAnnouncer, Messages } from '../chat/messages.tsx'
 import { Settings } from '../chat/settings.tsx'
-import { isKind, loadTargets, Targets } from '../chat/targets.tsx'
-import { useLoaded } from '../loading.ts'
+import { isKind, Targets } from '../chat/targets.tsx'
+import { Empty } from '../parts/empty.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { Loading } from '../parts/page.tsx'
 import { route } from '../route.ts'
 import { visible } from '../text.ts'
 
@@ -13,43 +17,72 @@ const ABSENT =
 
 /** Chats with agents, teams and workflows. */
 export function Chat() {
-  const { value: targets = [], error, isLoading } = useLoaded('targets', loadTargets)
+  const { targets, error, isLoaded } = catalog.value
   const { path, query } = route.value
   const [first] = targets
   const [kind, name] = path.length > 1 ? path : [first?.kind, first?.name]
   if (!isKind(kind) || name === undefined) {
     return (
-      <>
+      <div class="page">
         <h1 tabIndex={-1}>Chat</h1>
-        {isLoading && <p aria-busy="true">Loading…</p>}
+        {!isLoaded && <Loading />}
         {error !== undefined && <Failure error={error} absent={ABSENT} />}
-        {!isLoading && error === undefined && <Notice>The service has no agents.</Notice>}
-      </>
+        {isLoaded && error === undefined && <Notice>The service has no agents.</Notice>}
+      </div>
     )
   }
   const chat = chatOf(kind, name, query.get('session') ?? undefined)
+  const { paused, description } = targets.find(each => each.kind === kind && each.name === name) ?? {}
   return (
     <div class="columns">
       <Targets targets={targets} kind={kind} name={name} />
-      <Conversation key={`${kind}/${name}`} chat={chat} />
+      <Conversation
+        key={`${kind}/${name}`}
+        chat={chat}
+        paused={paused}
+        description={description ?? undefined}
+        run={query.get('run') ?? undefined}
+      />
     </div>
   )
 }
 
-function Conversation({ chat }: { chat: OpenChat }) {
+function Conversation({
+  chat,
+  paused,
+  description,
+  run,
+}: {
+  chat: OpenChat
+  paused: Target['paused']
+  description: string | undefined
+  /** A run to show, which has no session. */
+  run: string | undefined
+}) {
   const { failure, isLoading, earlier, turns } = chat
+  useEffect(() => {
+    if (run !== undefined) void chat.show(run)
+  }, [run])
   return (
     <div class="conversation">
-      <h1 tabIndex={-1}>Chat with {visible(chat.name)}</h1>
-      <Settings chat={chat} />
-      {failure.value !== undefined && <Failure error={failure.value} />}
-      {earlier.value !== null && (
-        <button type="button" disabled={isLoading.value} onClick={() => void chat.load()}>
-          Show earlier messages
-        </button>
-      )}
-      {isLoading.value && <p aria-busy="true">Loading…</p>}
-      {turns.value.length > 0 && <Messages chat={chat} />}
+      <header class="bar2">
+        <h1 tabIndex={-1}>Chat with {visible(chat.name)}</h1>
+        <Settings chat={chat} />
+      </header>
+      <div class="turns">
+        {paused && <Notice>New runs are refused: it is paused. {visible(paused.reason ?? '')}</Notice>}
+        {failure.value !== undefined && <Failure error={failure.value} />}
+        {earlier.value !== null && (
+          <button type="button" disabled={isLoading.value} onClick={() => void chat.load()}>
+            Show earlier messages
+          </button>
+        )}
+        {isLoading.value && <Loading />}
+        {turns.value.length > 0 && <Messages chat={chat} />}
+        {turns.value.length === 0 && !isLoading.value && failure.value === undefined && (
+          <Empty>{description ? visible(description) : `Say something to ${visible(chat.name)}.`}</Empty>
+        )}
+      </div>
       <AnswerAnnouncer chat={chat} />
       <Composer chat={chat} />
     </div>

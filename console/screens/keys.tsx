@@ -23,8 +23,8 @@ export function Keys() {
     <>
       <h1 tabIndex={-1}>Keys</h1>
       {!hasKeys && <Notice>{ABSENT}</Notice>}
-      {hasKeys && ofAdmin.value.value === undefined && <TokenForm what="Keys" label="Administration" />}
-      {hasKeys && ofAdmin.value.value !== undefined && <Opened />}
+      {hasKeys && !ofAdmin.isOpen('keys') && <TokenForm what="Keys" label="Administration" />}
+      {hasKeys && ofAdmin.isOpen('keys') && <Opened />}
     </>
   )
 }

@@ -8,7 +8,7 @@ import { Happenings } from '../metrics/happenings.tsx'
 import { CHARTS, lastMinutes } from '../metrics/series.ts'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { client, codeOf } from '../service.ts'
-import { duration, money } from '../text.ts'
+import { duration, money, number } from '../text.ts'
 
 const REFRESH_MS = 10_000
 const ABSENT = 'The service counts nothing. Give it a `metricsExporter`.'
@@ -48,7 +48,7 @@ export function Metrics() {
       )}
       {history.value && (
         <section aria-label="The last hour">
-          <label class="inline">
+          <label>
             Show{' '}
             <select value={minutes} onChange={event => setMinutes(Number(event.currentTarget.value))}>
               <option value={15}>the last 15 minutes</option>
@@ -68,6 +68,19 @@ export function Metrics() {
   )
 }
 
+const HEADS = [
+  'Name',
+  'Kind',
+  'Runs',
+  'Running',
+  'Errors',
+  'Mean',
+  '95 %',
+  'Tokens',
+  'Cost',
+  'Tool calls',
+] as const
+
 function Totals({ metrics }: { metrics: MetricsJson }) {
   const rows: (readonly [name: string, kind: string, AgentMetrics])[] = [
     ['all', '', metrics.global],
@@ -80,22 +93,11 @@ function Totals({ metrics }: { metrics: MetricsJson }) {
       <h2 id="totals">Since counting began</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone */}
       <section class="scroller" tabIndex={0} aria-label="Counts by name">
-        <table>
+        <table class="totals">
           <thead>
             <tr>
-              {[
-                'Name',
-                'Kind',
-                'Runs',
-                'At work',
-                'Errors',
-                'Mean',
-                '95 %',
-                'Tokens',
-                'Cost',
-                'Tool calls',
-              ].map(title => (
-                <th key={title} scope="col">
+              {HEADS.map((title, index) => (
+                <th key={title} scope="col" class={index < 2 ? undefined : 'number'}>
                   {title}
                 </th>
               ))}
@@ -106,14 +108,14 @@ function Totals({ metrics }: { metrics: MetricsJson }) {
               <tr key={`${kind} ${name}`}>
                 <th scope="row">{name}</th>
                 <td>{kind}</td>
-                <td>{each.runs}</td>
-                <td>{each.activeRuns}</td>
-                <td>{each.errors}</td>
-                <td>{duration(each.avgDurationMs)}</td>
-                <td>{duration(each.p95DurationMs)}</td>
-                <td>{each.totalTokens}</td>
-                <td>{each.totalCost === undefined ? '–' : money(each.totalCost)}</td>
-                <td>{each.toolCallCount}</td>
+                <td class="number">{each.runs}</td>
+                <td class="number">{each.activeRuns}</td>
+                <td class="number">{each.errors}</td>
+                <td class="number">{duration(each.avgDurationMs)}</td>
+                <td class="number">{duration(each.p95DurationMs)}</td>
+                <td class="number">{number(each.totalTokens)}</td>
+                <td class="number">{each.totalCost === undefined ? '–' : money(each.totalCost)}</td>
+                <td class="number">{each.toolCallCount}</td>
               </tr>
             ))}
           </tbody>

@@ -11,22 +11,24 @@ export function Runs() {
   const { path, query } = route.value
   const { notStored, listsRuns } = config.value
   const [id] = path
+  const isListed = notStored === null && listsRuns
+  return (
+    <Panes
+      all="Runs"
+      list={isListed ? <RunList filters={filtersOf(query)} chosen={id} /> : <Unlisted why={notStored} />}
+    >
+      {id && <Run key={id} id={id} />}
+    </Panes>
+  )
+}
+
+function Unlisted({ why }: { why: string | null }) {
   return (
     <>
-      <h1 tabIndex={-1}>Runs</h1>
-      {notStored !== null && <Notice>{notStored}</Notice>}
-      <Panes
-        all="All runs"
-        list={
-          listsRuns ? (
-            <RunList filters={filtersOf(query)} chosen={id} />
-          ) : (
-            <Notice>Runs are listed to known users only. Log in, or set `runs.listAnonymous`.</Notice>
-          )
-        }
-      >
-        {id && <Run key={id} id={id} />}
-      </Panes>
+      <div class="bar">
+        <h1 tabIndex={-1}>Runs</h1>
+      </div>
+      <Notice>{why ?? 'Runs are listed to known users only. Log in, or set `runs.listAnonymous`.'}</Notice>
     </>
   )
 }

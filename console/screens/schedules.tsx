@@ -26,7 +26,7 @@ export function Schedules() {
 
 function Shown() {
   if (!config.value.plugins.includes('schedules')) return <Notice>{ABSENT}</Notice>
-  return ofAdmin.value.value === undefined ? <TokenForm what="Schedules" label="Administration" /> : <List />
+  return !ofAdmin.isOpen('schedules') ? <TokenForm what="Schedules" label="Administration" /> : <List />
 }
 
 function List() {

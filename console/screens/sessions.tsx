@@ -1,11 +1,12 @@
 import type { SessionSummary } from '../../src/client/index.ts'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
+import { Ago } from '../parts/ago.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Panes } from '../parts/panes.tsx'
 import { save } from '../parts/save.ts'
-import { Time } from '../parts/time.tsx'
+import { Status } from '../parts/status.tsx'
 import { linkTo, route } from '../route.ts'
 import { KINDS } from '../runs/filters.ts'
 import { client, config, send } from '../service.ts'
@@ -27,15 +28,11 @@ export function Sessions() {
   })
   const known = KINDS.find(each => each === kind)
   return (
-    <>
-      <h1 tabIndex={-1}>Sessions</h1>
-      <Absent />
-      <Panes all="All sessions" list={<List pages={pages} chosen={chosen} />}>
-        {known && name && id && (
-          <Session key={chosen} of={{ kind: known, name }} id={id} onChanged={pages.reload} />
-        )}
-      </Panes>
-    </>
+    <Panes all="Sessions" list={<List pages={pages} chosen={chosen} />}>
+      {known && name && id && (
+        <Session key={chosen} of={{ kind: known, name }} id={id} onChanged={pages.reload} />
+      )}
+    </Panes>
   )
 }
 
@@ -51,27 +48,35 @@ function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSumm
   const exported = async () => save(await (await send('/sessions/export')).blob(), 'sessions.ndjson')
   return (
     <>
-      <p class="actions">
-        <button type="button" onClick={reload}>
-          Refresh
-        </button>
-        {items.length > 0 && (
-          <Action acting={acting} work={exported}>
-            Export all
-          </Action>
-        )}
-      </p>
+      <div class="bar">
+        <div class="top">
+          <h1 tabIndex={-1}>Sessions</h1>
+          <span class="actions push">
+            <button type="button" onClick={reload}>
+              Refresh
+            </button>
+            {items.length > 0 && (
+              <Action acting={acting} work={exported}>
+                Export all
+              </Action>
+            )}
+          </span>
+        </div>
+      </div>
+      <Absent />
       {acting.error !== undefined && <Failure error={acting.error} />}
       {items.length > 0 && (
-        <table class="list">
+        <table class="list talks">
           <thead>
             <tr>
               <th scope="col">Title</th>
-              <th scope="col">With</th>
+              <th scope="col" class="name">
+                With
+              </th>
               <th scope="col" class="number">
                 Turns
               </th>
-              <th scope="col" class="more">
+              <th scope="col" class="number last">
                 Last
               </th>
             </tr>
@@ -80,17 +85,17 @@ function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSumm
             {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
               const link = linkTo('sessions', [kind, name, id])
               return (
-                <tr key={link} class={link === chosen ? 'chosen' : undefined}>
+                <tr key={link}>
                   <td>
                     <a href={link} aria-current={link === chosen || undefined}>
                       {visible(title ?? id)}
                     </a>
-                    {isRunning && <span class="status running"> ● running</span>}
+                    {isRunning && <Status status="running" />}
                   </td>
-                  <td>{name}</td>
+                  <td class="name soft">{visible(name)}</td>
                   <td class="number">{count}</td>
-                  <td class="more">
-                    <Time at={updatedAt} />
+                  <td class="number last soft">
+                    <Ago at={updatedAt} isBare />
                   </td>
                 </tr>
               )

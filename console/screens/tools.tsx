@@ -11,7 +11,13 @@ const ABSENT = 'The service lists no tools. Give it `toolkits`, a `toolLibrary` 
 
 /** The tools of the service, with their schemas. An administrator calls them, and adds tool servers. */
 export function Tools() {
-  const { value: tools, error, isLoading } = useLoaded('tools', signal => client.tools.list({ signal }))
+  const {
+    value: tools,
+    error,
+    isLoading,
+  } = useLoaded('tools', async signal =>
+    config.value.links.tools === undefined ? [] : client.tools.list({ signal }),
+  )
   return (
     <>
       <h1 tabIndex={-1}>Tools</h1>
@@ -29,7 +35,7 @@ export function Tools() {
                 <summary>Details</summary>
                 <JsonView value={more} label={`details of ${name}`} />
               </details>
-              {ofAdmin.value.value !== undefined && <CallTool tool={tool} />}
+              {ofAdmin.isOpen('admin') && config.value.plugins.includes('admin') && <CallTool tool={tool} />}
             </li>
           )
         })}

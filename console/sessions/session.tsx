@@ -2,12 +2,14 @@ import { useRef } from 'preact/hooks'
 import type { RunTarget, TurnPage } from '../../src/client/index.ts'
 import { forgetChat } from '../chat/chats.ts'
 import { useLoaded } from '../loading.ts'
+import { Markdown } from '../markdown/markdown.tsx'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure } from '../parts/notice.tsx'
+import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../route.ts'
 import { client, codeOf } from '../service.ts'
@@ -96,7 +98,7 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
         absent="There is no such session."
         label="Load older turns"
       />
-      <ol class="turns">
+      <ol class="talk">
         {pages.items.toReversed().map(turn => (
           <TurnItem key={turn.runId} turn={turn} fork={() => void acting.act(() => fork(turn.runId))} />
         ))}
@@ -108,16 +110,19 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
 function TurnItem({ turn, fork }: { turn: Turn; fork: () => void }) {
   const { runId, input, text, toolCalls, status, error, at } = turn
   return (
-    <li class="card">
-      <p class="said">{visible(textOfInput(input))}</p>
+    <li>
+      <p class="said quote plain" dir="auto">
+        {visible(textOfInput(input))}
+      </p>
       {toolCalls !== undefined && toolCalls.length > 0 && (
-        <p class="soft">Tools: {toolCalls.map(({ toolName }) => toolName).join(', ')}</p>
+        <p class="soft small">Tools: {visible(toolCalls.map(({ toolName }) => toolName).join(', '))}</p>
       )}
-      {text !== undefined && <p class="answer">{visible(text)}</p>}
-      <p class="soft">
-        {status}
-        {error && ` (${error})`}, <Time at={new Date(at).toISOString()} />,{' '}
-        <a href={linkTo('runs', [runId])}>see the run</a>
+      {text !== undefined && <Markdown text={text} isWhole />}
+      <p class="actions soft small">
+        <Status status={STATUSES[status] ?? status} />
+        {error && <code>{error}</code>}
+        <Time at={new Date(at).toISOString()} />
+        <a href={linkTo('runs', [runId])}>See the run</a>
         {status !== 'running' && (
           <button type="button" class="quiet" onClick={fork}>
             Fork up to here
@@ -127,3 +132,6 @@ function TurnItem({ turn, fork }: { turn: Turn; fork: () => void }) {
     </li>
   )
 }
+
+/** The status of a turn as that of its run. */
+const STATUSES: Readonly<Record<string, string>> = { cut: 'cancelled', interrupted: 'failed' }

@@ -118,6 +118,10 @@ export interface RunsClient {
    */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
+   * Deletes a run that has ended, with its events, its result and its files. Rejects with `session_busy` for one that is at work.
+   */
+  delete(id: string, options?: CallOptions): Promise<void>
+  /**
    * Stores feedback on an ended run. It replaces earlier feedback. A plain run has no record, so name its session.
    *
    * @example
@@ -181,6 +185,9 @@ export function createRuns(caller: ClientCaller): RunsClient {
     resume: (id, options) => again(runPath(id, '/resume'), options),
     retry: (id, options) => again(runPath(id, '/retry'), options),
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    delete: async (id, options) => {
+      await caller.within(options, call => call.send(runPath(id), { method: 'DELETE' }))
+    },
     feedback: async (id, body, options) =>
       caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),
     events: async (id, query, options) => caller.ask(runPath(id, `/events${queryOf(query)}`), options),

@@ -28,6 +28,12 @@ const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not(
   .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
   .map(each => each.outerHTML.slice(0, 80)).join(' ')`
 
+/** The lines of the list of runs. */
+const LINES = 'table.list tbody tr:not(.gap)'
+
+/** The state of the run that is shown. */
+const STATUS = '.title .status'
+
 let browser: Browser
 beforeAll(async () => {
   if (HAS_BROWSER) browser = await launch()
@@ -70,44 +76,56 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const opened = await open('runs')
     const { page } = opened
     await heading(page, 'Runs').waitFor()
-    await page.getByRole('link', { name: 'failing' }).first().waitFor()
+    await page.locator(LINES, { hasText: 'failing' }).first().waitFor()
+    await page.getByText('More', { exact: true }).first().click()
     await page.getByLabel('Session').fill('filtered')
-    await page.getByLabel('Status').selectOption('failed')
+    await page.getByLabel('Session').press('Enter')
+    await page.getByRole('link', { name: /^Failed/ }).click()
     await expect.poll(() => page.url()).toContain('#/runs?status=failed&sessionId=filtered')
-    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
-    expect(await page.locator('table.list tbody tr').textContent()).toContain('✗ failedfailing')
+    await expect.poll(() => page.locator(LINES).count()).toBe(1)
+    // The input is the headline, and a run that is not done has its state in place of its time.
+    expect(await page.locator(LINES).innerText()).toMatch(/x\s+failing\s+dev\s+Failed/)
     await page.reload()
-    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
+    await expect.poll(() => page.locator(LINES).count()).toBe(1)
+    await page.getByText('More', { exact: true }).first().click()
     expect(await page.getByLabel('Session').inputValue()).toBe('filtered')
     await page.getByLabel('To').fill('2026-01-01T00:00')
     await page.getByLabel('To').press('Enter')
     await page.getByText('No run fits.').waitFor()
     await page.getByLabel('To').fill('')
     await page.getByLabel('To').press('Enter')
-    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
+    await expect.poll(() => page.locator(LINES).count()).toBe(1)
     await page.getByLabel('Session').fill('of nobody')
     await page.getByLabel('Session').press('Enter')
     await page.getByText('No run fits.').waitFor()
+    await page.getByRole('link', { name: 'Clear' }).click()
+    await expect.poll(() => page.url()).toMatch(/#\/runs$/)
     check(opened)
   })
 
-  it('loads the next page', async () => {
-    for (let count = 0; count < 51; count++) await start('chatty', '1', 'many')
+  it('loads the next page, tells how many there are, and draws what is seen', async () => {
+    for (let count = 0; count < 101; count++) await start('chatty', '1', 'many')
     const { page } = await open('runs?sessionId=many')
-    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(50)
+    await page.getByText('101, newest first').waitFor()
+    const rows = page.locator('table.list')
+    await page
+      .locator('.pane')
+      .first()
+      .evaluate(box => box.scrollTo(0, box.scrollHeight))
     await button(page, 'Load more').click()
-    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(51)
     await button(page, 'Load more').waitFor({ state: 'detached' })
+    expect(await rows.getAttribute('aria-rowcount')).toBe('102')
+    expect(await page.locator(LINES).count()).toBeLessThan(101)
   })
 
   it('shows a bar for a tool call, with what was asked and answered', async () => {
     const id = await run('helper', HOSTILE)
     const opened = await open(`runs/${id}`)
     const { page } = opened
-    await heading(page, 'agent helper').waitFor()
-    const bar = page.getByRole('region', { name: 'Timeline' }).getByRole('button', { name: 'forecast' })
+    await heading(page, HOSTILE).waitFor()
+    const bar = page.getByRole('list', { name: 'Timeline' }).getByRole('button', { name: 'forecast' })
     await bar.click()
-    const chosen = page.getByRole('region', { name: 'The bar that is chosen' })
+    const chosen = page.getByRole('region', { name: 'Details of forecast' })
     await chosen.getByText('"sky": "clear"').waitFor()
     expect(await chosen.textContent()).toContain('onerror')
     expect(await bar.locator('rect').first().getAttribute('width')).toMatch(/%$/)
@@ -124,13 +142,13 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const id = await start('slow', '600')
     const opened = await open(`runs/${id}`)
     const { page } = opened
-    await page.locator('.facts .status.running').waitFor()
-    await page.getByText('live, 1 running').waitFor()
-    await button(page, 'Cancel').click()
-    await page.locator('.facts .status.cancelled').waitFor()
+    await page.locator(`${STATUS}.running`).waitFor()
+    await page.locator('table.list tr.running').first().waitFor()
+    await button(page, 'Stop').click()
+    await page.locator(`${STATUS}.cancelled`).waitFor()
     expect(await client.runs.get(id)).toMatchObject({ status: 'cancelled' })
-    // The list looks while something runs.
-    await page.locator('table.list .chosen .status.cancelled').waitFor()
+    // The list follows.
+    await page.locator('table.list tr.cancelled [aria-current]').waitFor()
     check(opened)
   })
 
@@ -148,7 +166,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.getByText('The connection is lost.').waitFor({ state: 'detached' })
     await expect.poll(events).toBeGreaterThan(before)
     await client.runs.cancel(id)
-    await page.locator('.facts .status.cancelled').waitFor()
+    await page.locator(`${STATUS}.cancelled`).waitFor()
     // Nothing is missing, and nothing is there twice.
     let count = 0
     for await (const _ of client.runs.stream(id)) count++
@@ -159,11 +177,15 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const id = await run('helper', 'Bergen')
     const opened = await open(`runs/${id}`)
     const { page } = opened
-    await button(page, 'Retry').click()
+    await button(page, 'Run again').click()
     await expect.poll(() => page.url()).not.toContain(id)
-    await page.locator('.facts .status.completed').waitFor()
+    await page.locator(`${STATUS}.completed`).waitFor()
     const next = /runs\/([^?]+)/.exec(page.url())?.[1] ?? ''
     expect((await client.runs.result(next)).text).toContain('Bergen')
+    expect(await client.runs.get(next)).toMatchObject({ retryOf: id, title: 'Bergen' })
+    await page.getByText('Run again from').waitFor()
+    await page.locator(`.numbers a[href*="${id}"]`).click()
+    await expect.poll(() => page.url()).toContain(id)
     check(opened)
   })
 
@@ -193,9 +215,11 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const { page } = await open(`runs/${id}`)
     await page.getByLabel('What you say of this run').fill('too short')
     await page.getByRole('button', { name: 'Bad' }).click()
-    await page.getByText('The service keeps it: bad.').waitFor()
+    await page.getByRole('status').getByText('▼ Bad: too short').waitFor()
     const kept = await fetch(`${server().url}/api/runs/${id}/feedback`)
     expect(await kept.json()).toMatchObject({ score: -1, text: 'too short' })
+    await page.reload()
+    await page.getByText('▼ Bad: too short').waitFor()
   })
 
   it('renames, forks and deletes a session', async () => {
@@ -206,7 +230,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.locator('a[href="#/sessions/agent/helper/talk"]').click()
     await heading(page, 'Oslo').waitFor()
     expect(await page.locator('table.list [aria-current]').count()).toBe(1)
-    expect(await page.locator('.turns .said').allInnerTexts()).toEqual(['Oslo', 'Bergen'])
+    expect(await page.locator('.talk .quote').allInnerTexts()).toEqual(['Oslo', 'Bergen'])
     expect(await page.getByRole('link', { name: 'Open in chat' }).getAttribute('href')).toBe(
       '#/chat/agent/helper/talk',
     )
@@ -216,7 +240,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await heading(page, HOSTILE).waitFor()
     await button(page, 'Fork up to here').first().click()
     await expect.poll(() => page.url()).not.toContain('/talk')
-    await expect.poll(() => page.locator('.turns .said').allInnerTexts()).toEqual(['Oslo'])
+    await expect.poll(() => page.locator('.talk .quote').allInnerTexts()).toEqual(['Oslo'])
     const fork = page.url().split('/').at(-1) ?? ''
     await button(page, 'Delete').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
@@ -264,7 +288,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const id = await run('payer', '50')
     await page.getByRole('status').getByText('New approval: payer wants pay').waitFor({ state: 'attached' })
     await expect.poll(() => page.title()).toContain('(1) Approvals')
-    expect(await page.locator('nav .badge').textContent()).toContain('1')
+    expect(await page.locator('.side .badge').textContent()).toContain('1')
     const card = page.getByRole('article')
     // What changes the order of characters is seen.
     expect(await card.locator('pre').textContent()).toContain('abc\\u202edcb')
@@ -275,10 +299,10 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await card.getByLabel('Arguments, as JSON').fill('{"amount": 7}')
     await button(page, 'Approve').click()
     await page.getByText('✓ Approved.').waitFor()
-    await page.locator('nav .badge').waitFor({ state: 'detached' })
+    await page.locator('.side .badge').waitFor({ state: 'detached' })
     await expect.poll(() => page.title()).not.toContain('(1)')
     await page.getByRole('link', { name: 'See how the run goes on' }).click()
-    await page.locator('.facts .status.completed').waitFor()
+    await page.locator(`${STATUS}.completed`).waitFor()
     const { continuedBy = '' } = await client.runs.get(id)
     expect((await client.runs.result(continuedBy)).text).toBe('paid 7')
     check(opened)
@@ -323,8 +347,8 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const { page } = opened
     await button(page, 'Approve').click()
     await expect.poll(() => page.url()).not.toContain(id)
-    await page.locator('.facts .status.completed').waitFor()
-    expect(await page.locator('.facts').textContent()).toContain(id)
+    await page.locator(`${STATUS}.completed`).waitFor()
+    expect(await page.locator('.numbers').textContent()).toContain(`Goes on from${id.slice(0, 8)}`)
     check(opened)
   })
 
@@ -363,17 +387,15 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
       const { runs, nextCursor } = await (await route.fetch()).json()
       await route.fulfill({ json: { runs: [{ ...runs[0], ...numbers }], nextCursor } })
     })
-    await page.getByRole('link', { name: 'Runs' }).click()
-    const row = page.locator('table.list tbody tr')
+    await page.locator('.side').getByRole('link', { name: 'Runs' }).click()
+    const row = page.locator(LINES)
     await row.waitFor()
-    const heads = await page.locator('table.list th').allTextContents()
-    expect(heads.slice(3, 8)).toEqual(['Took', 'First text', 'Tokens', 'Cost', 'Tools'])
-    expect((await row.locator('td').allTextContents()).slice(3, 8)).toEqual([
-      '158 ms',
-      '20 ms',
+    const heads = await page.locator('table.list th').allInnerTexts()
+    expect(heads.slice(1, 7)).toEqual(['Input', 'Agent', 'User', 'Took', 'Tokens', 'Cost'])
+    expect((await row.locator('td').allTextContents()).slice(4, 7)).toEqual([
+      'Done 158 ms',
       '1,003',
       '$0.0123',
-      '2',
     ])
   })
 
@@ -435,11 +457,11 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.getByText('address_refused').waitFor()
     await add(`${tools.url}/mcp`)
     const server = page.getByRole('region', { name: 'Tool servers' }).getByRole('listitem')
-    await server.getByText('✓ connected').waitFor()
+    await server.getByText('Connected', { exact: true }).first().waitFor()
     await server.getByRole('button', { name: 'Disconnect' }).click()
-    await server.getByText('■ disconnected').waitFor()
+    await server.getByText('Disconnected', { exact: true }).waitFor()
     await server.getByRole('button', { name: 'Connect', exact: true }).click()
-    await server.getByText('✓ connected').waitFor()
+    await server.getByText('Connected', { exact: true }).first().waitFor()
     await server.getByRole('button', { name: 'Remove' }).click()
     await page.getByText('There are no tool servers.').waitFor()
     const kept = await page.evaluate(() =>
@@ -450,7 +472,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
   })
 
   it('shows an administrator webhooks, and sends deliveries again', async () => {
-    const opened = await open('tools')
+    const opened = await open('webhooks')
     const { page } = opened
     await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
     await button(page, 'Open').click()
@@ -460,18 +482,23 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await card.getByText('There are no deliveries.').waitFor()
     await card.getByRole('button', { name: 'Send a test' }).click()
     const delivery = card.getByRole('listitem')
+    const choices = card.getByRole('group', { name: 'Which deliveries' })
     const failed = async (tries: string) => {
       await expect
         .poll(async () => {
           await card.getByRole('button', { name: 'Look again' }).click()
           return delivery.textContent()
         })
-        .toMatch(new RegExp(`webhook\\.test.*failed.*Tries${tries}`))
+        .toMatch(new RegExp(`webhook\\.test.*Failed.*Tries${tries}`))
     }
     await failed('1')
     expect(await violationsOf(page)).toEqual([])
     await delivery.getByRole('button', { name: 'Send again' }).click()
     await failed('2')
+    await choices.getByRole('button', { name: 'Delivered 0' }).click()
+    expect(await delivery.count()).toBe(0)
+    await choices.getByRole('button', { name: 'Failed 1' }).click()
+    expect(await delivery.count()).toBe(1)
     check(opened)
   })
 
@@ -555,18 +582,23 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const id = await run('helper', 'Oslo')
     const { page } = await open('tools')
     await heading(page, 'Tools').waitFor()
-    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByRole('link', { name: 'Runs', exact: true }).first().click()
     const focused = () => page.locator(':focus').textContent()
     await expect.poll(focused).toBe('Runs')
     await page.locator(`a[href*="${id}"]`).click()
-    await expect.poll(focused).toBe('agent helper')
+    await expect.poll(focused).toBe('Oslo')
   })
 
   it('has no violation on any screen, in light, dark and on a phone', { timeout: 300_000 }, async () => {
     const ended = await run('helper', 'Oslo', 'axe')
     const waits = await run('payer', '5', 'axe')
     const screens = {
+      home: 'Newest failures',
       runs: 'Filters',
+      'runs?sort=took': 'longest first',
+      agents: 'Tells the weather of a city',
+      webhooks: 'Admin token',
+      metrics: 'Since counting began',
       [`runs/${ended}`]: 'forecast',
       [`runs/${ended}?view=events`]: 'tool_call_end',
       [`runs/${waits}?view=json`]: 'Approve',
@@ -627,9 +659,9 @@ needing('chromium-headless-shell').describe.each(CONSOLES)(
       await button(hers, 'Approve').waitFor()
       const his = await logIn('bob', 'approvals')
       await his.getByText('Nothing waits.').waitFor()
-      await his.getByRole('link', { name: 'Runs' }).click()
-      await his.getByText('No run fits.').waitFor()
-      await his.getByRole('link', { name: 'Sessions' }).click()
+      await his.locator('.side').getByRole('link', { name: 'Runs' }).click()
+      await his.getByText('There are no runs yet.').waitFor()
+      await his.locator('.side').getByRole('link', { name: 'Sessions' }).click()
       await his.getByText('There are no sessions.').waitFor()
       await his.goto(`${server().url}/api/console#/runs/${id}`)
       await his.getByText('run_not_found').waitFor()
@@ -707,8 +739,10 @@ needing('chromium-headless-shell').describe('the console of a service that has l
       Cards: 'Set `a2a: true`',
     }
     for (const [screen, option] of Object.entries(said)) {
-      await page.getByRole('link', { name: screen }).click()
+      await page.goto(`${server().url}/api/console#/${screen.toLowerCase()}`)
       await page.getByText(option).waitFor()
+      // What is off is not offered.
+      expect(await page.locator('.side').getByRole('link', { name: screen }).count()).toBe(0)
     }
     expect(opened.complaints).toEqual([])
   })

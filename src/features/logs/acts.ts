@@ -30,6 +30,7 @@ const RUNS: Acts = [
   ['POST', /\/runs\/[^/]+\/resume$/, 'run.resumed'],
   ['POST', /\/runs\/[^/]+\/retry$/, 'run.retried'],
   ['POST', /\/runs\/[^/]+\/cancel$/, 'run.cancelled'],
+  ['DELETE', /\/runs\/[^/]+$/, 'run.deleted'],
   ['POST', /\/runs\/[^/]+\/feedback$/, 'feedback.given'],
   ['POST', /\/corrections$/, 'correction.added'],
   ['POST', /\/sessions$/, 'session.created'],

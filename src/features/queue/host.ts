@@ -235,7 +235,7 @@ export class QueueHost implements RunHost {
       async () => {
         const kept = await this.#line.asked(LINE, id)
         if (kept === undefined) return this.#host.asked(id, viewer)
-        const { keepsInput, transport: _, webhook: __, ...asked } = kept
+        const { keepsInput, transport: _, webhook: __, retryOf: ___, ...asked } = kept
         if (keepsInput || keepInput === true) return { ...asked, isBackground: true, isKept: true }
         throw inputNotKept()
       },
@@ -252,7 +252,7 @@ export class QueueHost implements RunHost {
     request: StartRequest,
     why: unknown = tooManyRuns('this one is too large to wait'),
   ): Promise<RunRecord> {
-    const { target, options, owner, transport, webhook, client = partitionOf(owner) } = request
+    const { target, options, owner, transport, webhook, retryOf, client = partitionOf(owner) } = request
     const { settings, runs } = this.#parts
     const asked = toStoredRequest({ ...request, client }, false, false)
     // A run that cannot be stored cannot be queued.
@@ -273,6 +273,7 @@ export class QueueHost implements RunHost {
         transport,
         keepsInput: keepsInput(request, runs),
         webhook,
+        retryOf,
       },
       ...{ owner, client, priority },
     }

@@ -63,6 +63,7 @@ export interface QueuedInput extends Pick<StoredRequest, 'target' | 'input' | 'o
   readonly transport?: string | undefined
   readonly keepsInput?: boolean | undefined
   readonly webhook?: RunWebhook | undefined
+  readonly retryOf?: string | undefined
 }
 
 /** A run to queue. */

@@ -127,9 +127,9 @@ function beginningOf(
       const target = runs.targetOf?.(asked.target)
       if (target === undefined)
         throw new ServableError('agent_not_found', 'The run cannot start: nobody runs it')
-      const { input, options, continues, transport, keepsInput, webhook } = asked
+      const { input, options, continues, transport, keepsInput, webhook, retryOf } = asked
       const request = { target, input, options: { ...options, runId: id }, owner, client, isBackground: true }
-      await host.start({ ...request, continues, transport, keepsInput, webhook })
+      await host.start({ ...request, continues, transport, keepsInput, webhook, retryOf })
       await done(id)
       return true
     } catch (error) {

@@ -85,8 +85,9 @@ function feedbackOf(build: Builders): Operations {
         parameter('query', 'sessionId', 'The session of a plain run', text),
         parameter('query', 'kind', 'Whose session it is', { ...choice(...KINDS), default: 'agent' }),
         parameter('query', 'name', 'Its name', text),
+        parameter('query', 'none', 'Answers 204 instead of 404 if nobody has said anything', choice('empty')),
       ],
-      responses: feedback,
+      responses: { ...feedback, 204: { description: 'Nobody has said anything' } },
       problems: [400, 401, 404, 409, 503],
     }),
   }

@@ -71,7 +71,10 @@ export const FeedbackSchema: v.GenericSchema<unknown, FeedbackInput & InSession>
   ),
 )
 
-const QuerySchema: v.GenericSchema<unknown, InSession> = v.pipe(v.object(session), v.check(hasSession, BOTH))
+const QuerySchema: v.GenericSchema<unknown, InSession & { readonly none?: 'empty' | undefined }> = v.pipe(
+  v.object({ ...session, none: v.optional(v.literal('empty', 'must be empty')) }),
+  v.check(hasSession, BOTH),
+)
 
 /** Feedback in responses. */
 export interface StoredFeedback extends FeedbackInput {
@@ -144,13 +147,15 @@ export function feedbackRoutes({
       return respond(state.runId, feedback as Feedback)
     }),
     route('GET', async (request, state) => {
-      const query = Object.fromEntries(queryOf(request.url))
+      const asked = Object.fromEntries(queryOf(request.url))
+      const { none, ...query } = validate(QuerySchema, asked, 'invalid_query', 'query')
       const feedback = await find(
         state,
-        validate(QuerySchema, query, 'invalid_query', 'query'),
+        query,
         (key, runId) => calls.feedback(sessionAddressOf(key), key, runId),
         runId => host.feedback(runId, state.owner),
       )
+      if (feedback === null && none === 'empty') return new Response(null, { status: 204 })
       if (feedback === null) throw new ServableError('not_found', 'Nobody has said anything of the run')
       return respond(state.runId, feedback)
     }),

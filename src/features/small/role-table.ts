@@ -38,6 +38,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'POST /runs/:id/resume': 'retry',
   'POST /runs/:id/retry': 'retry',
   'POST /runs/:id/answers': 'answer',
+  'DELETE /runs/:id': 'delete',
   'GET /runs/:id/feedback': 'feedback',
   'POST /runs/:id/feedback': 'feedback',
   // The title of a session is the beginning of what its user has said.

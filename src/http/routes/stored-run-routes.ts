@@ -1,5 +1,6 @@
 /**
- * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream`, `GET /runs/:id/events` and `POST /runs/:id/cancel`.
+ * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream`, `GET /runs/:id/events`, `POST /runs/:id/cancel` and
+ * `DELETE /runs/:id`.
  *
  * @module
  */
@@ -74,6 +75,12 @@ export function storedRunRoutes({
       const page = await host.events(id, state.owner, query)
       const headers = { 'content-type': 'application/json', ...NO_STORE, 'x-run-id': id }
       return new Reply(pageToJson(page, query), { headers })
+    }),
+    route('DELETE', '/:id', async (_, state) => {
+      const id = runIdOf(state)
+      await checkPermitOf(permit, state, () => host.get(id, state.owner))
+      await host.delete(id, state.owner)
+      return new Response(null, { status: 204 })
     }),
     route('POST', '/:id/cancel', async (_, state) => {
       const id = runIdOf(state)

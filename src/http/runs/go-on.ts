@@ -257,7 +257,7 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
         {
           ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
           ...(history && { history, memory: 'client' as const }),
-          ...{ apiKey, isBackground },
+          ...{ apiKey, isBackground, retryOf: id },
           ...(key !== undefined && { key: { key, body: { retry: id } } }),
         },
         asker,

@@ -60,6 +60,8 @@ export interface AskedRun extends Conversation {
   readonly leavesNothing?: boolean
   /** The webhook that gets its end, beside subscribers. It makes the run a background run. */
   readonly webhook?: RunWebhook | undefined
+  /** The run whose input it is. */
+  readonly retryOf?: string | undefined
   /** An idempotency key, and the body that it belongs to. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
   /** Called once the input is no longer needed. */
@@ -213,7 +215,7 @@ export function answererOf({ identity, transport }: Asker): AnsweredBy {
 }
 
 async function startStored(
-  { target, input, isBackground = false, keepsInput, key, webhook }: AskedRun,
+  { target, input, isBackground = false, keepsInput, key, webhook, retryOf }: AskedRun,
   options: RunOptions,
   { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
 ): Promise<StartedRun> {
@@ -230,6 +232,7 @@ async function startStored(
     isBackground,
     keepsInput,
     webhook,
+    retryOf,
     transport: transportOf(asker, parts),
     key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
     secrets: asker.secrets(),

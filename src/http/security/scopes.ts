@@ -28,7 +28,7 @@ const ADMINISTERS: ByMethod = { GET: 'all', POST: 'all', PATCH: 'all', DELETE: '
 /** The scopes of a part's routes, by their method. */
 export const SCOPES: Readonly<Record<string, ByMethod>> = {
   router: CHANGES,
-  runs: RUNS,
+  runs: { ...RUNS, DELETE: 'all' },
   sessions: CHANGES,
   approvals: READS,
   webhooks: CHANGES,

@@ -171,6 +171,16 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
         responses: { 200: record },
         problems: [400, 401, 404, 503],
       }),
+      delete: operation(
+        'runs',
+        'deleteRun',
+        'Delete a stored run that has ended, with its events and files',
+        {
+          parameters: [runId],
+          responses: { 204: { description: 'It is gone' } },
+          problems: [401, 403, 404, 409, 503],
+        },
+      ),
     },
     [at('runs/{id}/stream')]: {
       get: operation('runs', 'followRun', 'Read the events of a stored run, from any event on', {

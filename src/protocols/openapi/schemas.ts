@@ -151,6 +151,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
       'waiting?': { ...flag, description: 'It waits for answers' },
       'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
+      'retryOf?': { ...text, description: 'The run whose input this one runs again' },
       'answered?': { ...list({ type: 'object' }), description: 'Who answered which requests' },
       'continuedBy?': { ...text, description: 'The run that goes on from this one' },
       'resumable?': { ...flag, description: 'Its owner can let it go on' },

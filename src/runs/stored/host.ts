@@ -129,6 +129,8 @@ export interface StartRequest {
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
+  /** The run whose input it runs again. */
+  readonly retryOf?: string | undefined
   /** When it began, if it is listed already. Default: now. */
   readonly at?: number | undefined
 }

@@ -14,8 +14,9 @@ export function newRun(
     transport,
     taskId,
     webhook,
+    retryOf,
     title,
-  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport' | 'webhook'> & {
+  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport' | 'webhook' | 'retryOf'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
     readonly taskId?: string | undefined
     readonly title?: string | undefined
@@ -36,6 +37,7 @@ export function newRun(
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
       ...(continues && { continuedFrom: continues.from }),
+      ...(retryOf !== undefined && { retryOf }),
       ...(transport !== undefined && { transport }),
       ...(taskId !== undefined && { taskId }),
     },

@@ -74,6 +74,8 @@ export interface RunRecord extends RunNumbers {
   readonly waiting?: true | undefined
   /** The run whose requests were answered for this one. */
   readonly continuedFrom?: string | undefined
+  /** The run whose input this one runs again. */
+  readonly retryOf?: string | undefined
   /** The run that goes on with the answers. */
   readonly continuedBy?: string | undefined
   /**

@@ -72,6 +72,7 @@ export interface StartMessage {
   readonly secrets?: readonly string[] | undefined
   readonly continues?: Continued | undefined
   readonly webhook?: RunWebhook | undefined
+  readonly retryOf?: string | undefined
   /** The object stores the key's id, and frees the key when the run is deleted. */
   readonly key?: IdempotencyKey | undefined
 }
@@ -213,7 +214,7 @@ async function start(
   const begin = async () => {
     const at = Date.now()
     if (kept.document() === undefined) {
-      const { owner, listedBy, continues, transport } = message
+      const { owner, listedBy, continues, transport, retryOf } = message
       const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
       const session = sessionOf(settings.memory, target, message.options)
       const run = newRun(
@@ -225,6 +226,7 @@ async function start(
           key: undefined,
           continues,
           transport,
+          retryOf,
           title: titleFor(message, settings),
         },
       )

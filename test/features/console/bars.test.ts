@@ -69,21 +69,25 @@ describe('the bars of a run', () => {
       { type: 'tool_call_ready', toolCallId: '1', args: { q: 'x' }, at: 12 },
       { type: 'tool_call_end', toolCallId: '1', result: 'found', parentId: 'search', at: 40 },
       { type: 'step', name: 'search', status: 'completed', durationMs: 45, at: 50 },
+      { type: 'thinking', text: 'Hm', at: 65 },
+      { type: 'text', text: 'It ', at: 71 },
+      { type: 'text', text: 'is', at: 75 },
       { type: 'model_call', model: 'openai/gpt', durationMs: 30, at: 90 },
-      { type: 'text', text: 'It ', at: 91 },
-      { type: 'text', text: 'is', at: 95 },
+      { type: 'text', text: '.', at: 95 },
       { type: 'finish', finishReason: 'stop', at: 100 },
     ])
     expect(shown(bars)).toEqual([
       'step search 5-50 done',
       'tool find 10-40 done',
       'model openai/gpt 60-90 done',
-      'text text 91-95 done',
+      'text text 95-95 done',
     ])
-    const [step, tool, , text] = bars.all
+    const [step, tool, model, text] = bars.all
     expect([step?.depth, tool?.depth]).toEqual([0, 1])
     expect(tool?.shows).toEqual({ args: { q: 'x' }, result: 'found' })
-    expect(text?.shows).toBe('It is')
+    expect(model?.first).toBe(65)
+    expect(model?.shows).toMatchObject({ thinking: 'Hm', text: 'It is' })
+    expect(text?.shows).toEqual({ text: '.' })
     expect(bars.end).toBe(100)
     expect(bars.isTimed).toBe(true)
   })
@@ -103,6 +107,23 @@ describe('the bars of a run', () => {
     bars.add({ type: 'tool_call_start', toolCall: { id: '1', name: 'find' } }, 20)
     bars.add({ type: 'tool_call_end', toolCallId: '1' }, 50)
     expect(shown(bars)).toEqual(['tool find 20-50 done'])
+  })
+
+  it('stand below the one in which they happen, in the order of their begin', () => {
+    const bars = fold([
+      { type: 'step', id: 'a', name: 'a', status: 'started', at: 0 },
+      { type: 'step', id: 'b', name: 'b', status: 'started', at: 1 },
+      { type: 'tool_call_start', toolCall: { id: '1', name: 'find' }, parentId: 'a', agent: 'ann', at: 2 },
+      { type: 'tool_call_start', toolCall: { id: '2', name: 'inner' }, parentId: '1', at: 3 },
+      { type: 'model_call', model: 'm', durationMs: 3, parentId: 'b', agent: 'bob', at: 4 },
+    ])
+    expect(bars.all.map(({ label, depth }) => `${depth} ${label}`)).toEqual([
+      '0 a',
+      '1 find',
+      '2 inner',
+      '0 b',
+      '1 m',
+    ])
   })
 
   it('are cut where the run ends, or goes on in another process', () => {
@@ -125,10 +146,10 @@ describe('the bars of a run', () => {
       { type: 'text', text: 'a3', agent: 'ann', at: 6 },
     ])
     expect(bars.all.map(({ agent, shows }) => [agent, shows])).toEqual([
-      ['ann', 'a1a2'],
-      ['bob', 'b1b2'],
+      ['ann', { text: 'a1a2' }],
+      ['bob', { text: 'b1b2' }],
       ['ann', undefined],
-      ['ann', 'a3'],
+      ['ann', { text: 'a3' }],
     ])
   })
 
@@ -151,7 +172,9 @@ describe('the bars of a run', () => {
       fc.property(runs, events => {
         const said = (all: readonly string[]) => all.join('').length
         const texts = events.flatMap(each => (each.type === 'text' ? [each.text] : []))
-        const kept = fold(events).all.flatMap(bar => (bar.kind === 'text' ? [String(bar.shows)] : []))
+        const kept = fold(events).all.flatMap(bar =>
+          bar.kind === 'text' || bar.kind === 'model' ? [String(Object(bar.shows).text ?? '')] : [],
+        )
         expect(said(kept)).toBe(said(texts))
       }),
     )

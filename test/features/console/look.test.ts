@@ -3,31 +3,49 @@ import { describe, expect, it } from 'vitest'
 import { definitionOf, type Typed } from '../../../console/admin/definition.ts'
 import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
-import { askedOf, filtersOf, queryOf } from '../../../console/runs/filters.ts'
-import { columnsOf, merged, tookMs } from '../../../console/runs/numbers.ts'
+import { askedOf, filtersOf, fits, queryOf } from '../../../console/runs/filters.ts'
+import {
+  costOf,
+  countsOf,
+  headlineOf,
+  type Listed,
+  merged,
+  outliers,
+  quantile,
+  sorted,
+  tookMs,
+} from '../../../console/runs/numbers.ts'
 import { textOfInput } from '../../../console/sessions/input-text.ts'
 import { age, typedValue, visible } from '../../../console/text.ts'
-import { ROW, windowOf } from '../../../console/window.ts'
+import { windowOf } from '../../../console/window.ts'
 import type { RunSummary } from '../../../src/client/index.ts'
 import type { WaitingRequest } from '../../../src/features/approvals/inbox.ts'
 import { Agent, agentCard } from '../../../src/index.ts'
 import { codePoint } from '../../code-point.ts'
 
+const row = fc.constantFrom(28, 36, 44)
+
 describe('the window of a long list', () => {
   it('has all rows that are seen, and few others', () => {
     fc.assert(
-      fc.property(fc.nat(1_000_000), fc.nat(5000), fc.nat(20_000), (top, height, count) => {
-        const { from, to } = windowOf({ top, height }, count)
-        expect(from).toBeGreaterThanOrEqual(0)
-        expect(to).toBeLessThanOrEqual(count)
-        expect(to).toBeGreaterThanOrEqual(from)
-        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / ROW) + 18)
-        const first = Math.floor(top / ROW)
-        const last = Math.ceil((top + height) / ROW) - 1
-        for (const row of [first, last]) {
-          if (row < count && row >= first) expect(row >= from && row < to).toBe(true)
-        }
-      }),
+      fc.property(
+        fc.integer({ min: -5000, max: 1_000_000 }),
+        fc.nat(5000),
+        fc.nat(20_000),
+        row,
+        (top, height, count, rowHeight) => {
+          const { from, to } = windowOf({ top, height }, count, rowHeight)
+          expect(from).toBeGreaterThanOrEqual(0)
+          expect(to).toBeLessThanOrEqual(count)
+          expect(to).toBeGreaterThanOrEqual(from)
+          expect(to - from).toBeLessThanOrEqual(Math.ceil(height / rowHeight) + 18)
+          const first = Math.floor(top / rowHeight)
+          const last = Math.ceil((top + height) / rowHeight) - 1
+          for (const seen of [first, last]) {
+            if (seen >= 0 && seen < count && seen >= first) expect(seen >= from && seen < to).toBe(true)
+          }
+        },
+      ),
     )
   })
 })
@@ -50,6 +68,10 @@ describe('filters of runs', () => {
     const filter = fc.record(
       {
         kind: fc.constantFrom('agent' as const, 'team' as const, 'workflow' as const),
+        search: fc.constantFrom('lamp', 'a % b'),
+        last: fc.constantFrom('hour', 'week'),
+        sort: fc.constantFrom('took' as const, 'cost' as const),
+        quick: fc.constantFrom('slow' as const),
         status: fc.constantFrom('running' as const, 'failed' as const),
         name: fc.string({ minLength: 1 }),
         sessionId: fc.string({ minLength: 1 }),
@@ -65,6 +87,20 @@ describe('filters of runs', () => {
   })
 })
 
+describe('a run and the filters', () => {
+  it('fits those that it meets, and only the service knows of a search', () => {
+    const now = new Date().toISOString()
+    const fresh = run('a', { createdAt: now, sessionId: 's', waiting: true })
+    expect(fits(fresh, { kind: 'agent', name: 'helper', sessionId: 's', last: 'hour' })).toBe(true)
+    expect(fits(fresh, { status: 'waiting' })).toBe(true)
+    expect(fits(fresh, { status: 'failed' })).toBe(false)
+    expect(fits(run('a'), { last: 'hour' })).toBe(false)
+    expect(fits(fresh, { until: '2026-01-01T12:30' })).toBe(false)
+    expect(fits(fresh, { search: 'lamp' })).toBeUndefined()
+    expect(fits(fresh, { search: 'lamp', kind: 'team' })).toBe(false)
+  })
+})
+
 const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
   id,
   kind: 'agent',
@@ -76,15 +112,57 @@ const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
 })
 
 describe('numbers of runs', () => {
-  it('are shown where a run has them', () => {
-    const titles = (runs: readonly RunSummary[]) => columnsOf(runs).map(({ title }) => title)
-    expect(titles([])).toEqual([])
-    expect(titles([run('a', { status: 'running' })])).toEqual([])
-    expect(titles([run('a')])).toEqual(['Took'])
-    const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 1003 }
-    const measured = run('b', { durationMs: 158, firstTextMs: 20, usage, cost: 0.0123, toolCalls: 0 })
-    const columns = columnsOf([run('a'), measured])
-    expect(columns.map(({ of }) => of(measured))).toEqual(['158 ms', '20 ms', '1,003', '$0.0123', '0'])
+  it('tell what a run is about: its input, or its error, or its name', () => {
+    const error = { code: 'agent_failed', message: '\n  The model is away.\nat once' }
+    expect(headlineOf(run('a', { title: 'Where is it?', error }))).toBe('Where is it?')
+    expect(headlineOf(run('a', { error }))).toBe('The model is away.')
+    expect(headlineOf(run('a'))).toBe('helper')
+  })
+
+  it('tell the cost that the service counts, or that the run tells', () => {
+    const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3, cost: 0.5 }
+    expect([costOf(run('a')), costOf(run('a', { usage })), costOf(run('a', { usage, cost: 0.25 }))]).toEqual([
+      undefined,
+      0.5,
+      0.25,
+    ])
+  })
+
+  it('sort runs by what they took, the greatest first and unknown ones last', () => {
+    const runs = [run('a', { durationMs: 1 }), run('b', { status: 'running' }), run('c', { durationMs: 9 })]
+    const ids = (all: readonly Listed[]) => all.map(({ id }) => id).join('')
+    expect(ids(sorted(runs, 'took'))).toBe('cab')
+    expect(ids(sorted(runs, undefined))).toBe('abc')
+  })
+
+  it('find the runs far above the middle', () => {
+    const times = [10, 10, 12, 11, 100, 31, 37]
+    const runs = times.map((durationMs, index) => run(`${index}`, { durationMs }))
+    expect(outliers(runs, 'slow').map(({ durationMs }) => durationMs)).toEqual([100, 37])
+    expect(outliers(runs, 'costly')).toEqual([])
+    expect(outliers([], 'slow')).toEqual([])
+    fc.assert(
+      fc.property(fc.array(fc.nat(1000)), all => {
+        const found = outliers(
+          all.map((durationMs, index) => run(`${index}`, { durationMs })),
+          'slow',
+        )
+        expect(found.length).toBeLessThanOrEqual(Math.ceil(all.length / 2))
+      }),
+    )
+  })
+
+  it('count runs by the status that people see', () => {
+    const runs = [
+      run('a'),
+      run('b', { status: 'input_required' }),
+      run('c', { status: 'input_required', continuedBy: 'd' }),
+    ]
+    expect(countsOf(runs)).toEqual({ completed: 1, input_required: 1, answered: 1 })
+  })
+
+  it('have quantiles', () => {
+    expect([quantile([], 0.5), quantile([3], 0.95), quantile([1, 2, 3, 4], 0.5)]).toEqual([undefined, 3, 3])
   })
 
   it('derive how long a run took from its record', () => {

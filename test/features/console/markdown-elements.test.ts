@@ -21,7 +21,7 @@ function shown(markdown: string): string {
 const LINK = ' rel="noopener noreferrer nofollow" target="_blank"'
 
 it.each([
-  ['# one\n###### six', '<h3>one</h3><h6>six</h6>'],
+  ['# one\n###### six', '<h3 class="depth1">one</h3><h3 class="depth6">six</h3>'],
   ['**a** *b* ~~c~~ `d`', '<p><strong>a</strong> <em>b</em> <del>c</del> <code>d</code></p>'],
   ['- [x] a\n- [ ] b', '<ul><li>☑ a</li><li>☐ b</li></ul>'],
   ['3. a\n4. b', '<ol start=3><li>a</li><li>b</li></ol>'],

@@ -1,0 +1,69 @@
+/**
+ * Whether the service answers. Each request tells; while the page is visible it asks again when nothing else has told for a while.
+ *
+ * @module
+ */
+
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { answered } from './service.ts'
+import { pause } from './waiting.ts'
+
+/** Milliseconds after which the service is asked again, and for which an answer may take. */
+const BEAT_MS = 2000
+const PATIENCE_MS = 2500
+
+const ICON = document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href ?? '/'
+
+/** Since when the service does not answer, in milliseconds since 1970. Undefined while it does. */
+export const lostSince = signal<number | undefined>(undefined)
+
+/** When the service answered last. */
+let answeredAt = Date.now()
+
+answered.subscribe(({ at, isAnswer }) => {
+  if (isAnswer) {
+    answeredAt = Math.max(answeredAt, at)
+    lostSince.value = undefined
+  } else lostSince.value ??= at
+})
+
+/** Asks whether the service answers. */
+export async function check(signal?: AbortSignal): Promise<void> {
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const tell = (isAnswer: boolean) => {
+    if (!signal?.aborted) answered.value = { at: Date.now(), isAnswer }
+  }
+  try {
+    // A file of the page, which the service gives to everyone.
+    const { ok } = await fetch(ICON, {
+      method: 'HEAD',
+      cache: 'no-store',
+      credentials: 'omit',
+      signal: signal ? AbortSignal.any([signal, patience]) : patience,
+    })
+    tell(ok)
+  } catch {
+    tell(false)
+  }
+}
+
+/** Watches the connection while the component is mounted. */
+export function useConnection(): void {
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const beat = async () => {
+      while (!signal.aborted) {
+        const isQuiet = Date.now() - answeredAt >= BEAT_MS
+        if (!document.hidden && (isQuiet || lostSince.value !== undefined)) await check(signal)
+        await pause(BEAT_MS, signal)
+      }
+    }
+    void beat()
+    const look = () => void check(signal)
+    addEventListener('online', look, { signal })
+    addEventListener('offline', look, { signal })
+    return () => controller.abort()
+  }, [])
+}

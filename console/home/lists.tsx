@@ -1,0 +1,179 @@
+import { inboxes } from '../approvals/live.ts'
+import { catalog, firstRun } from '../catalog.ts'
+import { Ago } from '../parts/ago.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Section } from '../parts/page.tsx'
+import { Shape } from '../parts/status.tsx'
+import { linkTo } from '../route.ts'
+import { headlineOf } from '../runs/numbers.ts'
+import { config } from '../service.ts'
+import { age, firstLine, money, number, visible } from '../text.ts'
+import { Spark } from './chart.tsx'
+import { ofWhom, runsLink } from './links.ts'
+import type { Stats } from './stats.ts'
+
+/** Lines of each list. */
+const LINES = 6
+
+/** What waits for the user. */
+export function Waiting() {
+  const { mine, others } = inboxes.value
+  const all = [...(mine?.values() ?? []), ...(others?.values() ?? [])]
+  if (!config.value.plugins.includes('approvals')) return <section />
+  return (
+    <Section
+      id="h-wait"
+      title="Waits for you"
+      aside={
+        <a class="push" href={linkTo('approvals')}>
+          All {number(all.length)}
+        </a>
+      }
+    >
+      {all.length === 0 && <p class="soft">Nothing waits.</p>}
+      <ul>
+        {all.slice(0, LINES - 1).map(({ request, run, createdAt, expiresAt }) => (
+          <li key={request.id} class="item">
+            <i class="i wait" />
+            <span>
+              <a href={linkTo('approvals')}>
+                {visible(summaryOf(request.args) || request.message || run.name)}
+              </a>
+              <br />
+              <span class="soft">
+                {`${visible(run.name)} ${request.kind === 'question' ? 'asks' : `wants ${visible(request.toolName ?? '')}`}`}
+              </span>
+            </span>
+            <span class="soft">
+              {expiresAt ? `${age(Date.parse(expiresAt) - Date.now())} left` : <Ago at={createdAt} />}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+/** The first values of arguments, in a line. */
+function summaryOf(args: unknown): string {
+  if (typeof args !== 'object' || args === null) return ''
+  const values = Object.values(args).filter(each => typeof each === 'string' || typeof each === 'number')
+  return values.slice(0, 3).join(', ').slice(0, 120)
+}
+
+/** The runs that failed last, with the reason. */
+export function Failures({ stats: { failures, runs }, span }: { stats: Stats; span: string }) {
+  return (
+    <Section
+      id="h-fail"
+      title="Newest failures"
+      aside={
+        <a class="push" href={runsLink({ last: span, status: 'failed' })}>
+          All {number(failures.length)}
+        </a>
+      }
+    >
+      {failures.length === 0 && runs.length > 0 && <p class="soft">No run failed.</p>}
+      {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command makes one:</Empty>}
+      {failures.length > 0 && (
+        <table class="list fails">
+          <thead>
+            <tr>
+              <th scope="col" class="shape">
+                <span class="unseen">Status</span>
+              </th>
+              <th scope="col">Input</th>
+              <th scope="col" class="name">
+                Agent
+              </th>
+              <th scope="col" class="why">
+                Why
+              </th>
+              <th scope="col" class="number ago">
+                Ago
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {failures.slice(0, LINES).map(run => (
+              <tr key={run.id}>
+                <td class="shape">
+                  <Shape status="failed" />
+                  <span class="unseen">Failed</span>
+                </td>
+                <td>
+                  <a
+                    href={linkTo('runs', [run.id], {
+                      ...ofWhom(),
+                      last: span,
+                      status: 'failed',
+                      ...(run.owner && { of: run.owner }),
+                    })}
+                  >
+                    {visible(headlineOf(run))}
+                  </a>
+                </td>
+                <td class="name soft">{visible(run.name)}</td>
+                <td class="why">{visible(firstLine(run.error?.message ?? '') || (run.error?.code ?? ''))}</td>
+                <td class="number ago soft">
+                  <Ago at={run.createdAt} isBare />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  )
+}
+
+/** The agents with the most runs. */
+export function AgentTable({ stats: { agents }, span }: { stats: Stats; span: string }) {
+  if (agents.length === 0) return <section />
+  return (
+    <Section
+      id="h-agents"
+      title="Agents"
+      aside={
+        <a class="push" href={linkTo('agents')}>
+          All {number(Math.max(agents.length, catalog.value.targets.length))}
+        </a>
+      }
+    >
+      <table class="list agents">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" class="spark">
+              Last {span}
+            </th>
+            <th scope="col" class="number">
+              Runs
+            </th>
+            <th scope="col" class="number">
+              Failed
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {agents.slice(0, LINES).map(({ kind, name, steps, runs, failed, cost }) => (
+            <tr key={`${kind} ${name}`}>
+              <td>
+                <a href={runsLink({ last: span, kind, name })}>{visible(name)}</a>
+              </td>
+              <td class="spark">
+                <Spark steps={steps} />
+              </td>
+              <td class="number">{number(runs)}</td>
+              <td class={failed > 0 ? 'number bad' : 'number'}>{failed > 0 ? number(failed) : '–'}</td>
+              <td class="number">{cost === undefined ? '–' : money(cost)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  )
+}

@@ -1,0 +1,178 @@
+import { useRef, useState } from 'preact/hooks'
+import type { RunSummary } from '../../src/client/index.ts'
+import { lookAgain } from '../live.ts'
+import { Failure, Notice } from '../parts/notice.tsx'
+import { client, clientOf, codeOf, config, may, providerKeys } from '../service.ts'
+import { number } from '../text.ts'
+import { askedOf, type Filters } from './filters.ts'
+import { type Listed, outliers } from './numbers.ts'
+
+/** Most runs that are acted on at once, and how many requests are sent at a time. */
+const MOST = 1000
+const AT_ONCE = 4
+
+interface Act {
+  readonly title: string
+  readonly done: string
+  /** Whether it makes sense for a run. */
+  readonly isFor: (run: Listed) => boolean
+  readonly work: (run: Listed) => Promise<unknown>
+}
+
+const isAtWork = ({ status }: RunSummary) => status === 'running' || status === 'queued'
+
+const ACTS: Readonly<Record<string, Act>> = {
+  cancel: {
+    title: 'Cancel',
+    done: 'cancelled',
+    isFor: run =>
+      (isAtWork(run) || run.waiting === true) && run.taskId === undefined && may('cancel', run.owner),
+    work: ({ id, owner }) => clientOf(owner).runs.cancel(id),
+  },
+  retry: {
+    title: 'Run again',
+    done: 'run again',
+    isFor: run =>
+      !isAtWork(run) && run.taskId === undefined && config.value.keepsInput && may('retry', run.owner),
+    work: ({ id, owner }) => clientOf(owner).runs.retry(id, { keys: providerKeys.value }),
+  },
+  delete: {
+    title: 'Delete',
+    done: 'deleted',
+    isFor: run => !isAtWork(run) && run.taskId === undefined && may('delete', run.owner),
+    work: ({ id, owner }) => clientOf(owner).runs.delete(id),
+  },
+}
+
+/** Acts on all runs that match the filters. It counts them first. */
+export function Bulk({ filters, count }: { filters: Filters; count: number }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [chosen, choose] = useState<Act>()
+  const open = (act: Act) => {
+    choose(act)
+    dialog.current?.showModal()
+  }
+  if (count === 0) return null
+  return (
+    <>
+      <details class="menu">
+        <summary>All of these</summary>
+        <div>
+          {Object.entries(ACTS).map(([id, act]) => (
+            <button key={id} type="button" onClick={() => open(act)}>
+              {act.title}…
+            </button>
+          ))}
+        </div>
+      </details>
+      <dialog ref={dialog} aria-label="All of these runs" onClose={() => choose(undefined)}>
+        {chosen && <Doing act={chosen} filters={filters} close={() => dialog.current?.close()} />}
+      </dialog>
+    </>
+  )
+}
+
+type Step =
+  | { readonly is: 'counting' }
+  | { readonly is: 'asking'; readonly runs: readonly Listed[]; readonly isCut: boolean }
+  | {
+      readonly is: 'working' | 'done'
+      readonly of: number
+      readonly done: number
+      readonly failed: readonly string[]
+    }
+
+function Doing({ act, filters, close }: { act: Act; filters: Filters; close: () => void }) {
+  const [step, setStep] = useState<Step>()
+  const [error, setError] = useState<unknown>()
+  const stopped = useRef(false)
+  if (step === undefined) {
+    setStep({ is: 'counting' })
+    void matching(filters, act).then(setStep, setError)
+  }
+  const leave = () => {
+    stopped.current = true
+    close()
+  }
+  const start = async (runs: readonly Listed[]) => {
+    const failed: string[] = []
+    let done = 0
+    const left = [...runs]
+    const tell = (is: 'working' | 'done') => setStep({ is, of: runs.length, done, failed })
+    tell('working')
+    const worker = async () => {
+      for (let run = left.shift(); run !== undefined && !stopped.current; run = left.shift()) {
+        await act.work(run).then(
+          () => done++,
+          error => failed.push(codeOf(error) ?? 'no_connection'),
+        )
+        tell('working')
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    tell('done')
+    void lookAgain().catch(() => {})
+  }
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (step?.is === 'asking') void start(step.runs)
+      }}
+    >
+      <h2>{act.title}</h2>
+      {error !== undefined && <Failure error={error} />}
+      {step && error === undefined && <Told act={act} step={step} />}
+      <p class="actions">
+        {step?.is === 'asking' && step.runs.length > 0 && (
+          <button type="submit" class="main">
+            {`${act.title} ${number(step.runs.length)}`}
+          </button>
+        )}
+        <button type="button" onClick={leave}>
+          {step?.is === 'done' ? 'Close' : step?.is === 'working' ? 'Stop' : 'Back'}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** What is about to happen, or has happened. */
+function Told({ act: { title, done }, step }: { act: Act; step: Step }) {
+  if (step.is === 'counting') return <p aria-busy="true">Counting…</p>
+  if (step.is === 'asking') {
+    const all = `${title} ${number(step.runs.length)} runs?`
+    return (
+      <p>
+        {step.runs.length === 0 ? 'None of these runs allows it.' : all}
+        {title === 'Delete' && step.runs.length > 0 && ' They and their files are gone then.'}
+        {step.isCut && ` Only the newest ${number(MOST)} were looked at.`}
+      </p>
+    )
+  }
+  const refused = step.failed.length > 0 ? `, ${number(step.failed.length)} refused` : ''
+  return (
+    <>
+      <p role="status">{`${number(step.done)} of ${number(step.of)} ${done}${refused}.`}</p>
+      {step.is === 'done' && refused !== '' && (
+        <Notice kind="error">{[...new Set(step.failed)].join(', ')}</Notice>
+      )}
+    </>
+  )
+}
+
+/** The runs that match the filters and allow the act. */
+async function matching(filters: Filters, act: Act): Promise<Step> {
+  const runs: Listed[] = []
+  let looked = 0
+  let cursor: string | null = null
+  do {
+    const query = { ...askedOf(filters), limit: 100, ...(cursor !== null && { cursor }) }
+    const page: Awaited<ReturnType<typeof client.runs.list>> = await client.runs.list(query)
+    runs.push(...page.runs)
+    looked += page.runs.length
+    cursor = page.nextCursor
+  } while (cursor !== null && looked < MOST)
+  const chosen = filters.quick ? outliers(runs, filters.quick) : runs
+  return { is: 'asking', runs: chosen.filter(act.isFor), isCut: cursor !== null }
+}
