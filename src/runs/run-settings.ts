@@ -25,6 +25,8 @@ export interface RunSettings {
   readonly maxLength: number
   /** Stores the memory of agents; undefined if there is none. */
   readonly memory?: MemoryStorage | undefined
+  /** Whether the logs of stored runs have what models were sent and replied. */
+  readonly keepModelCalls?: boolean
   /** Called once for each failure, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
   /** Called for every run. Never throws. */

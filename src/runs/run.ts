@@ -119,7 +119,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     })
     this.#caller = caller
     this.#keep = caller?.keep
-    this.#work = new RunWork(caller?.cut?.work ?? continues?.work, caller)
+    const keepsCalls = settings.keepModelCalls === true && caller?.isStored === true
+    const { whyUnkept, journal } = caller ?? {}
+    this.#work = new RunWork(caller?.cut?.work ?? continues?.work, { whyUnkept, journal, keepsCalls })
     this.#options = {
       ...options,
       runId: this.id,
