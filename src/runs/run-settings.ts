@@ -25,8 +25,6 @@ export interface RunSettings {
   readonly maxLength: number
   /** Stores the memory of agents; undefined if there is none. */
   readonly memory?: MemoryStorage | undefined
-  /** Whether the logs of stored runs have what models were sent and replied. */
-  readonly keepModelCalls?: boolean
   /** Called once for each failure, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
   /** Called for every run. Never throws. */
@@ -53,6 +51,8 @@ export interface Caller {
   readonly cut?: { readonly work: KeptWork; readonly sinceMs: number } | undefined
   /** Stores the run's work as it is done. */
   readonly journal?: Journal | undefined
+  /** Whether its log has what models were sent and replied. */
+  readonly keepsCalls?: boolean | undefined
   /** Why a waiting run cannot be stored, if so. */
   readonly whyUnkept?: string | undefined
   /**

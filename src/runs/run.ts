@@ -119,9 +119,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     })
     this.#caller = caller
     this.#keep = caller?.keep
-    const keepsCalls = settings.keepModelCalls === true && caller?.isStored === true
-    const { whyUnkept, journal } = caller ?? {}
-    this.#work = new RunWork(caller?.cut?.work ?? continues?.work, { whyUnkept, journal, keepsCalls })
+    this.#work = new RunWork(caller?.cut?.work ?? continues?.work, caller)
     this.#options = {
       ...options,
       runId: this.id,
