@@ -13,13 +13,16 @@ export type {
   RunInput,
   RunResult,
 } from '../agents/contract.ts'
+export type { ModelCallContents } from '../agents/model-calls.ts'
 export type { Served } from '../agents/served.ts'
 export type { ApprovalDetail } from '../features/approvals/service.ts'
 export type { StoredFeedback } from '../features/sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../features/sessions/list.ts'
 export type { TurnPage } from '../features/sessions/turns.ts'
 export type { RunListEvent } from '../http/runs/live-runs.ts'
+export type { PausedTarget } from '../runs/brake.ts'
 export type { RunEventPage } from '../runs/stored/log-page.ts'
+export type { LoggedEvent } from '../runs/stored/logged-calls.ts'
 export type { RunRecord, RunSummary } from '../runs/stored/record.ts'
 export type {
   ApprovalPage,

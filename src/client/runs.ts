@@ -136,11 +136,12 @@ export interface RunsClient {
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
   /**
    * A page of the events of a run, without waiting for new ones. `next` is the `after` of the next page. `ended` is true if there
-   * is no next page. A page has at most 1,000 events, and fewer if they are long. Default of `after`: 0.
+   * is no next page. A page has at most 1,000 events, and fewer if they are long. Default of `after`: 0. With
+   * `include: 'model_calls'` its `model_call` events have what was kept by `runs.keepModelCalls`.
    */
   events(
     id: string,
-    query?: { readonly after?: number; readonly limit?: number },
+    query?: { readonly after?: number; readonly limit?: number; readonly include?: 'model_calls' },
     options?: CallOptions,
   ): Promise<RunEventPage>
   /** A file that a run has made: the part `part` (default 0) of an artifact. Rejects with `file_not_found` if there is none. */

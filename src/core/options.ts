@@ -30,6 +30,7 @@ import type { HostedState } from './hosted.ts'
 import { type NoState, noState } from './no-state.ts'
 import type { Plugin } from './plugin.ts'
 import {
+  checkProduction,
   checkRuns,
   type ResolvedRunsOptions,
   type RunsOptions,
@@ -199,6 +200,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   checkCoreOptions(options)
   checkNames(options.plugins ?? [])
   const production = options.production ?? isProduction()
+  checkProduction(options.runs, production)
   const logBinding = logBindingOf(options.logger, production)
   const log = guarded(logBinding)
   const settings = withDefaults(PLAIN_DEFAULTS, options)

@@ -71,6 +71,11 @@ export interface RunsOptions {
    */
   readonly keepJournal?: boolean
   /**
+   * Stores what each model was sent and what it replied with the `model_call` events of stored runs: `prompt` and `reply`, at most 65,536
+   * characters of JSON each. For development: in production it is `invalid_options`. Default: false.
+   */
+  readonly keepModelCalls?: boolean
+  /**
    * Milliseconds for which a run that waits for answers is kept, if that is longer than `retentionMs`. Default: 604,800,000, a
    * week.
    */
@@ -139,6 +144,7 @@ export const RunsSchema: v.GenericSchema = v.strictObject({
   retentionMs: v.optional(retention),
   piecesMs: v.optional(count),
   keepJournal: v.optional(flag),
+  keepModelCalls: v.optional(flag),
   waitingMs: v.optional(count),
   maxSessions: v.optional(count),
   maxSessionMessages: v.optional(count),
@@ -164,6 +170,7 @@ const RUN_DEFAULTS: ResolvedRunsOptions = {
   retentionMs: 24 * 60 * 60 * 1000,
   piecesMs: 10 * 60 * 1000,
   keepJournal: false,
+  keepModelCalls: false,
   waitingMs: 7 * 24 * 60 * 60 * 1000,
   maxSessions: 1000,
   maxSessionMessages: 200,
@@ -208,6 +215,16 @@ export function runSettingsOf(
       sessionRetentionOf: by('sessionRetentionMs', sessionRetentionMs),
     }),
   }
+}
+
+/** Throws `invalid_options` for an option of development in production. */
+export function checkProduction({ keepModelCalls }: RunsOptions = {}, production: boolean): void {
+  if (!production || keepModelCalls !== true) return
+  throw new ServableError(
+    'invalid_options',
+    '`runs.keepModelCalls` is for development: it stores whole prompts, with what users have said and what tools have told. Leave it out ' +
+      'in production, or set `production: false` (`NODE_ENV=development`) on your own machine',
+  )
 }
 
 /** Throws `invalid_options` for members that contradict each other. */

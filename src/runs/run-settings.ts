@@ -51,6 +51,8 @@ export interface Caller {
   readonly cut?: { readonly work: KeptWork; readonly sinceMs: number } | undefined
   /** Stores the run's work as it is done. */
   readonly journal?: Journal | undefined
+  /** Whether its log has what models were sent and replied. */
+  readonly keepsCalls?: boolean | undefined
   /** Why a waiting run cannot be stored, if so. */
   readonly whyUnkept?: string | undefined
   /**

@@ -77,6 +77,33 @@ export function rolesContract(deploy: Deploy): void {
       })
     })
 
+    it('let those who may read inputs see what models were sent', async () => {
+      const id = await start('ada', 'models')
+      const path = `runs/${id}/events`
+      const textOf = async (user: string, query: string) => (await ask(user, path + query)).text()
+      await eventually(async () => expect(await textOf('ada', '')).toContain('"ended":true'))
+      for (const [user, owner] of [
+        ['ada', ''],
+        ['eve', '&owner=ada'],
+      ] as const) {
+        const { events } = JSON.parse(await textOf(user, `?include=model_calls${owner}`))
+        const call = { type: 'model_call', finishReason: 'stop' }
+        expect(events[0].event).toMatchObject({
+          ...{ ...call, prompt: { messages: ['of ada'] }, reply: { text: 'the reply' } },
+        })
+      }
+      expect(await statusOf('vic', `${path}?include=model_calls&owner=ada`)).toBe(404)
+      expect(await statusOf('bob', `${path}?include=model_calls`)).toBe(404)
+      for (const text of [
+        await textOf('vic', '?owner=ada'),
+        await textOf('ada', ''),
+        await (await ask('ada', `runs/${id}/stream`)).text(),
+      ]) {
+        expect(text).toContain('model_call')
+        expect(text).not.toMatch(/"prompt"|"reply"|the reply/)
+      }
+    })
+
     it('let administrators delete all of an owner, which then is in no list', async () => {
       const id = await start('bob', 'says')
       await eventually(async () => expect(ownersOf(await list('root', 'owner=*'))).toContain('bob'))

@@ -13,6 +13,7 @@ import { gatewayStateContract } from '../contracts/gateway.ts'
 import { guardsContract } from '../contracts/guards.ts'
 import { keysContract } from '../contracts/keys.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
+import { pausingContract } from '../contracts/pausing.ts'
 import { queueContract } from '../contracts/queue.ts'
 import { runsContract } from '../contracts/runs.ts'
 import { schedulesContract } from '../contracts/schedules.ts'
@@ -45,6 +46,7 @@ describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('guards', () =>
     guardsContract(async settings => ({ ...(await deploy('guards')(settings)), folder: undefined })))
   describe('budgets', () => budgetsContract(deploy('budgets')))
+  describe('pauses', () => pausingContract(deploy('pausing')))
   describe('webhooks', () => webhooksContract(deploy('webhooks')))
   describe('schedules', () => schedulesContract(deploy('schedules')))
   describe('files', () => filesStateContract(deploy('files')))

@@ -32,7 +32,8 @@ export const voltAgent: Adapter = {
       ...(conversationId !== undefined && { conversationId }),
       ...(userId !== undefined && { userId }),
     }
-    const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
+    const model = nameOf(modelOf(fieldsOf(agent).model))
+    const parts = new AiParts({ model, keepsCalls: context.work.keepsCalls })
     const prompt = before ? decidedMessages(before, context) : toAiInput(input, context.history)
     if (before) yield* repeatCalls(before, parts)
     const result = fieldsOf(await callMethod(agent, 'streamText', prompt, options))

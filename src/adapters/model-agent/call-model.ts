@@ -64,6 +64,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     maxRetries,
     abortSignal: call.signal,
     ...(call.traceparent !== undefined && { headers: { traceparent: call.traceparent } }),
+    onStepStart: step => call.parts.kept?.begin(step),
     // The provider gets addresses unchanged. The service fetches nothing that a client names.
     experimental_download: async asked => asked.map(() => null),
     // Errors are thrown below. The SDK's default would write them to the console, with keys.

@@ -63,7 +63,7 @@ export class MemberCalls implements CallHandler {
       return member === undefined ? name : `ask_${member.name}`
     }
     this.tools = { set, nameOf, ownOf: () => undefined }
-    this.parts = new AiParts({ model, nameOf })
+    this.parts = new AiParts({ model, nameOf, keepsCalls: context.work.keepsCalls })
   }
 
   /** Calls the members at once. */

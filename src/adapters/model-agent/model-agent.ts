@@ -181,7 +181,10 @@ async function* answer(
     settings: settingsOf(config),
     signal,
     traceparent,
-    parts: new AiParts({ model: nameOf(agent.model), nameOf: modelTools.nameOf }),
+    parts: new AiParts({
+      ...{ model: nameOf(agent.model), nameOf: modelTools.nameOf },
+      keepsCalls: context.work.keepsCalls,
+    }),
     rounds,
   }
   const kept = fromKept(context.work.read())

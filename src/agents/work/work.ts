@@ -95,6 +95,7 @@ interface Shared {
   readonly journal: Journal | undefined
   /** Paths of states that the journal does not have yet. */
   readonly changed: Set<string>
+  readonly keepsCalls: boolean
   /** A record that is not stored yet. The next work waits for it. */
   pending: Promise<void> | undefined
 }
@@ -104,6 +105,8 @@ export interface WorkKeeping {
   /** Why nothing can be kept; undefined if it can. */
   readonly whyUnkept?: string | undefined
   readonly journal?: Journal | undefined
+  /** Whether what models are sent and reply is kept. */
+  readonly keepsCalls?: boolean | undefined
 }
 
 /** The work of one servable in a run. Servables inside it have parts of their own. */
@@ -167,6 +170,11 @@ export class RunWork implements WorkState {
   /** Whether work is kept as it is done. */
   get isJournalled(): boolean {
     return this.#all().journal !== undefined
+  }
+
+  /** Whether adapters add what models are sent and reply to the events of their calls. */
+  get keepsCalls(): boolean {
+    return this.#all().keepsCalls
   }
 
   /** How many items of parallel lanes may wait. With a journal none may, since recorded output must have been sent. */
@@ -335,6 +343,7 @@ export class RunWork implements WorkState {
       begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
       ...{ isCut, emitted: new Set(emitted), emittedAt: begunIn(emitted), changed: new Set() },
+      keepsCalls: this.#keeping.keepsCalls === true,
       pending: undefined,
     }
   }

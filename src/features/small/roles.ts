@@ -58,7 +58,7 @@ function actsFor(request: Request, state: RequestState, route: Route, prefix: st
   if (owner === identity?.id) return false
   const subject = isOfAll ? undefined : owner
   state.actFor(subject)
-  const hasInput = query.get('include') === 'input'
+  const hasInput = INCLUDED_INPUT.test(String(query.get('include')))
   const isAllowed = state.may(right, subject) && (!hasInput || state.may('read_input', subject))
   state.log({
     level: 'info',
@@ -77,6 +77,9 @@ function actsFor(request: Request, state: RequestState, route: Route, prefix: st
     throw new ServableError('run_not_found', 'There is no such run')
   throw new ServableError('not_found', 'Nothing is served at this path')
 }
+
+/** What needs the right to read inputs. What a model was sent has them. */
+const INCLUDED_INPUT = /^(input|model_calls)$/
 
 /** Most characters of an owner or id in the log. A tenant, `›` and an id have 321. */
 const MAX_SHOWN = 321

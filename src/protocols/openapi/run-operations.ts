@@ -204,6 +204,10 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
             maximum: MAX_EVENTS,
             default: MAX_EVENTS,
           }),
+          parameter('query', 'include', 'Adds what `runs.keepModelCalls` keeps of the calls of models', {
+            type: 'string',
+            enum: ['model_calls'],
+          }),
         ],
         responses: { 200: answer('A page', json(ref('RunEventPage')), runIdHeader) },
         problems: [400, 401, 404, 503],

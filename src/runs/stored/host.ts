@@ -95,6 +95,8 @@ export interface HostSettings extends RunSettings {
   readonly inputFilter?: InputFilter | undefined
   /** Called before a run starts. */
   readonly admit?: Admit | undefined
+  /** Whether the logs of runs have what models were sent and replied. */
+  readonly keepModelCalls?: boolean
   /** Knows what starts no new runs. `admit` asks it already. */
   readonly brake?: Brake | undefined
   /** Notifies webhooks of the ends of runs; undefined without the plugin `webhooks`. */

@@ -14,6 +14,7 @@ import type { HostSettings, Viewer } from './host.ts'
 import type { StoredJournal } from './journal.ts'
 import { writeLog } from './log-writer.ts'
 import type { LogWriterOptions, LogWriting, WrittenRun } from './log-writing.ts'
+import { encoderOf } from './logged-calls.ts'
 import { isRunOf, type RunRecord } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -142,6 +143,7 @@ export class LiveRun {
   #work(): LogWriting {
     const { store, settings, owner, onStuck, instance, journal, before, leavesWhenAway } = this.#options
     const { id } = this.#run
+    const encode = encoderOf(settings.maxBytes)
     return writeLog(this.#run, {
       store,
       log: id,
@@ -156,7 +158,7 @@ export class LiveRun {
       length: before?.length,
       ...(leavesWhenAway && { leave: () => this.leave() }),
       ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
-      encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
+      encode: event => (isTerminal(event) ? [] : [encode(event)]),
       finish: (tx, event, result, written) => {
         // The next worker needs what was done.
         const isLeft = this.#isLeft && written.writeNotes(tx) && this.#options.leave(tx)

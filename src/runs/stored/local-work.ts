@@ -101,7 +101,14 @@ export class LocalWork {
       ? createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep, flush })
       : undefined
     const caller = {
-      ...{ isStored: true, transport, secrets: () => secrets, ...(continues && { continues }), cut },
+      ...{
+        isStored: true,
+        keepsCalls: this.#settings.keepModelCalls,
+        transport,
+        secrets: () => secrets,
+        ...(continues && { continues }),
+        cut,
+      },
       ...(journal && { journal }),
     }
     const run = startRun(target, input, options, this.#settings, caller)

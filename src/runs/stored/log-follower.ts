@@ -4,6 +4,7 @@ import { isLost, mayPass } from '../../stores/remote/retrying.ts'
 import type { LogWatch, Reader, Soon, Store, StoredLogEntry } from '../../stores/store.ts'
 import type { Follower } from './host.ts'
 import { LogReading } from './log-reading.ts'
+import { withoutCalls } from './logged-calls.ts'
 import type { Watch } from './watch.ts'
 
 /** The log to follow. */
@@ -147,7 +148,7 @@ export class LogFollower implements Follower {
   #given({ entries, isOver }: Page): readonly StoredLogEntry[] {
     this.#isOver = isOver
     this.#after = entries.at(-1)?.seq ?? this.#after
-    return entries
+    return withoutCalls(entries)
   }
 }
 

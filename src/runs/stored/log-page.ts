@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { RunEvent } from '../../agents/contract.ts'
 import type { Reader, StoredLogEntry } from '../../stores/store.ts'
 import { LogReading } from './log-reading.ts'
+import { type LoggedEvent, withoutCalls } from './logged-calls.ts'
 
 /** The most events of a page. */
 export const MAX_EVENTS = 1000
@@ -23,6 +23,8 @@ export interface EventQuery {
   readonly after: number
   /** 1 to 1,000. */
   readonly limit: number
+  /** Whether `model_call` events have what was kept of their calls. */
+  readonly include?: 'model_calls' | undefined
 }
 
 /** A part of a log. */
@@ -34,7 +36,7 @@ export interface LogPage {
 
 /** A page of a run's events for clients. */
 export interface RunEventPage {
-  readonly events: readonly { readonly id: number; readonly event: RunEvent }[]
+  readonly events: readonly { readonly id: number; readonly event: LoggedEvent }[]
   /** The `after` of the next page. */
   readonly next: number
   /** Whether the run has ended and there is no next page. */
@@ -42,14 +44,14 @@ export interface RunEventPage {
 }
 
 /** Reads a page of a log. */
-export function readLogPage(tx: Reader, log: string, { after, limit }: EventQuery): LogPage {
+export function readLogPage(tx: Reader, log: string, { after, limit, include }: EventQuery): LogPage {
   const entries: StoredLogEntry[] = []
   const reading = new LogReading(log, false)
   let ended = false
   let length = 0
   while (entries.length < limit && !ended) {
     const part = reading.read(tx, entries.at(-1)?.seq ?? after, Math.min(BATCH, limit - entries.length))
-    for (const entry of part.entries) {
+    for (const entry of include === undefined ? withoutCalls(part.entries) : part.entries) {
       length += entry.data.length
       if (length > MAX_LENGTH && entries.length > 0) return { entries, ended: false }
       entries.push(entry)

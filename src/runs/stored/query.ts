@@ -47,6 +47,7 @@ const EventQuerySchema: v.GenericSchema<unknown, EventQuery> = v.object({
     ),
     String(MAX_EVENTS),
   ),
+  include: v.optional(v.literal('model_calls', 'must be model_calls')),
 })
 
 const RecordQuerySchema: v.GenericSchema<unknown, { include?: 'input' | undefined }> = v.object({

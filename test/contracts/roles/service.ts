@@ -1,5 +1,6 @@
 /** The service of the contract of roles and tenants. Every runtime serves it with a state of its own. */
 
+import { withContents } from '../../../src/agents/model-calls.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   Agent,
@@ -16,11 +17,23 @@ const tokens = {
   bob: 'bob',
   eve: { id: 'eve', roles: ['operator'] },
   root: { id: 'root', roles: ['admin'] },
+  vic: { id: 'vic', roles: ['viewer'] },
   'acme-ada': { id: 'ada', tenant: 'acme' },
   'acme-eve': { id: 'eve', tenant: 'acme', roles: ['operator'] },
 }
 
 const agents = {
+  /** Tells a call of a model, as adapters do. */
+  models: new Agent({
+    name: 'models',
+    register: false,
+    async *run(input, { work }) {
+      const call = { type: 'model_call', finishReason: 'stop' } as const
+      const contents = { prompt: { messages: [textOf(input)] }, reply: { text: 'the reply' } }
+      yield work.keepsCalls ? withContents(call, contents) : call
+      yield 'done'
+    },
+  }),
   says: new Agent({ name: 'says', register: false, run: input => textOf(input) }),
   waits: new Agent({
     name: 'waits',
@@ -39,9 +52,10 @@ export function handlerOn(state: State, _settings?: string, more: HandlerOptions
     registry: false,
     state,
     logger: false,
-    production: true,
+    // What models are sent is kept in development alone.
+    production: false,
     middleware: [bearerAuth({ tokens })],
-    runs: { store: 'all', disconnect: 'continue' },
+    runs: { store: 'all', disconnect: 'continue', keepModelCalls: true },
     plugins: [sessions()],
     ...more,
   })

@@ -5,11 +5,13 @@
  */
 
 import type { ContentPart, FinishReason, RunEvent, RunResult, Usage } from '../../../agents/contract.ts'
+import { withContents } from '../../../agents/model-calls.ts'
 import { isServableError, messageOf, ServableError, withoutKeyText } from '../../../base/errors.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
 import { fieldsOf, numberIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
 import { ToolCalls } from '../tool-calls.ts'
 import type { AgentQuestion, AgentRequest } from '../waits.ts'
+import { KeptCalls } from './kept-calls.ts'
 
 /** Facts that the parts do not have. */
 export interface AiPartsOptions {
@@ -17,6 +19,8 @@ export interface AiPartsOptions {
   readonly model?: string | undefined
   /** Returns the public name of a tool whose name in the model differs. */
   readonly nameOf?: (name: string) => string
+  /** Whether what the model was sent and replied is kept. */
+  readonly keepsCalls?: boolean
 }
 
 /** Parts that end a piece of the model's answer. What comes after the last of them is the work of tools. */
@@ -34,9 +38,12 @@ export class AiParts {
   #waits = false
   readonly #asked = new Map<string, AgentRequest>()
   #structured: object | undefined
+  /** What the model is sent and replies, where it is kept. */
+  readonly kept: KeptCalls | undefined
 
-  constructor({ model, nameOf }: AiPartsOptions = {}) {
+  constructor({ model, nameOf, keepsCalls = false }: AiPartsOptions = {}) {
     this.#model = model
+    if (keepsCalls) this.kept = new KeptCalls()
     this.#calls = new ToolCalls(nameOf)
   }
 
@@ -64,6 +71,7 @@ export class AiParts {
     const fields = fieldsOf(part)
     const text = textIn(fields.text)
     if (ENDS.has(fields.type)) this.#endedAt = performance.now()
+    this.kept?.see(fields)
     switch (fields.type) {
       case 'text-delta':
         if (text !== undefined) yield { type: 'text', text }
@@ -144,12 +152,13 @@ export class AiParts {
     const durationMs = numberIn(fieldsOf(times).responseTimeMs) ?? (this.#endedAt ?? now) - this.#askedAt
     this.#askedAt = now
     this.#endedAt = undefined
-    return modelCall({
+    const event = modelCall({
       model: textIn(model) ?? this.#model,
       usage: toUsage(usage),
       finishReason: finishReason === 'error' ? undefined : finishReason,
       durationMs,
     })
+    return this.kept === undefined ? event : withContents(event, this.kept.next(textIn(finishReason)))
   }
 
   #finish({ finishReason, totalUsage }: UnknownFields): void {

@@ -29,9 +29,17 @@ export const aiSdk: Adapter = {
     const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
     const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
     const given = earlier.length === 0 ? { prompt } : { messages }
-    const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
+    const model = nameOf(modelIn(fieldsOf(agent).settings))
+    const parts = new AiParts({ model, keepsCalls: context.work.keepsCalls })
+    const onStepStart = parts.kept?.begin
     if (before) yield* repeatCalls(before, parts)
-    const result = fieldsOf(await callMethod(agent, 'stream', { ...given, abortSignal: context.signal }))
+    const result = fieldsOf(
+      await callMethod(agent, 'stream', {
+        ...given,
+        abortSignal: context.signal,
+        ...(onStepStart && { onStepStart }),
+      }),
+    )
     for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
     const { asked, outcome } = parts
     if (asked.length > 0) {

@@ -41,7 +41,7 @@ export const mastra: Adapter = {
     const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
     const clientTools = await toMastraTools(agent, context.clientTools)
     const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
-    const parts = new AiParts()
+    const parts = new AiParts({ keepsCalls: context.work.keepsCalls })
     if (before && isSuspended(before)) yield* repeatCalls(before, parts)
     let isClientAsked = false
     let result: UnknownFields = {}
