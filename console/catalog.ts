@@ -1,7 +1,8 @@
 /** What the service serves: its agents, teams and workflows. */
 import { signal } from '@preact/signals'
 import type { Kind } from '../src/agents/contract.ts'
-import { BASE, client } from './service.ts'
+import { ServableClientError } from '../src/client/index.ts'
+import { BASE, client, config } from './service.ts'
 
 /** Something that runs. */
 export interface Target {
@@ -27,11 +28,20 @@ export interface Catalog {
 
 export const catalog = signal<Catalog>({ targets: [], isLoaded: false })
 
+/** The error of a service that lists nothing, without a request that would fail. */
+const NOT_LISTED = new ServableClientError('not_found', 'The service does not list what it serves', {
+  status: 404,
+})
+
 /** Loads the catalog, or loads it again. */
 export async function loadCatalog(signal?: AbortSignal): Promise<void> {
   const options = signal ? { signal } : {}
   const of = <T extends Omit<Target, 'kind'>>(kind: Kind, all: readonly T[]) =>
     all.map((each): Target => ({ ...each, kind }))
+  if (!config.value.listsAgents) {
+    catalog.value = { ...catalog.value, isLoaded: true, error: NOT_LISTED }
+    return
+  }
   try {
     const [agents, teams, workflows] = await Promise.all([
       client.agents(options),

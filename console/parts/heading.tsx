@@ -9,8 +9,8 @@ export function Heading({ children }: { children: ComponentChildren }) {
     if (hasMoved) heading.current?.focus()
   }, [])
   return (
-    <h2 ref={heading} tabIndex={-1}>
+    <h1 ref={heading} tabIndex={-1}>
       {children}
-    </h2>
+    </h1>
   )
 }

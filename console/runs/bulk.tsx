@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../src/client/index.ts'
 import { lookAgain } from '../live.ts'
+import { Menu } from '../parts/menu.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { client, clientOf, codeOf, config, may, providerKeys } from '../service.ts'
 import { number } from '../text.ts'
@@ -55,16 +56,13 @@ export function Bulk({ filters, count }: { filters: Filters; count: number }) {
   if (count === 0) return null
   return (
     <>
-      <details class="menu">
-        <summary>All of these</summary>
-        <div>
-          {Object.entries(ACTS).map(([id, act]) => (
-            <button key={id} type="button" onClick={() => open(act)}>
-              {act.title}…
-            </button>
-          ))}
-        </div>
-      </details>
+      <Menu title="All of these">
+        {Object.entries(ACTS).map(([id, act]) => (
+          <button key={id} type="button" onClick={() => open(act)}>
+            {act.title}…
+          </button>
+        ))}
+      </Menu>
       <dialog ref={dialog} aria-label="All of these runs" onClose={() => choose(undefined)}>
         {chosen && <Doing act={chosen} filters={filters} close={() => dialog.current?.close()} />}
       </dialog>

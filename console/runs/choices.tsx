@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { catalog } from '../catalog.ts'
 import type { Pages } from '../pages.ts'
+import { Menu } from '../parts/menu.tsx'
 import { lookOf } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
@@ -112,23 +113,20 @@ export function Choices({ filters }: { filters: Filters }) {
           <option key={span} value={span}>{`Last ${span}`}</option>
         ))}
       </select>
-      <details class="menu">
-        <summary>More</summary>
-        <div>
-          <label>
-            Session
-            <input name="sessionId" value={filters.sessionId ?? ''} />
-          </label>
-          <label>
-            From
-            <input type="datetime-local" name="since" value={filters.since ?? ''} />
-          </label>
-          <label>
-            To
-            <input type="datetime-local" name="until" value={filters.until ?? ''} />
-          </label>
-        </div>
-      </details>
+      <Menu title="More">
+        <label>
+          Session
+          <input name="sessionId" value={filters.sessionId ?? ''} />
+        </label>
+        <label>
+          From
+          <input type="datetime-local" name="since" value={filters.since ?? ''} />
+        </label>
+        <label>
+          To
+          <input type="datetime-local" name="until" value={filters.until ?? ''} />
+        </label>
+      </Menu>
     </form>
   )
 }

@@ -201,7 +201,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     await visitor.answer.getByText('1 2 3').waitFor()
     await visitor.field.press('Escape')
     await visitor.isSaid('Answer stopped')
-    await visitor.answer.getByText('cancelled').waitFor()
+    await visitor.page.getByRole('complementary').getByText('Stopped').waitFor()
     await visitor.say('2')
     await visitor.isSaid('Answer complete')
     visitor.isClean()

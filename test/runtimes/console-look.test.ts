@@ -24,7 +24,7 @@ const ENTRY = 'test/contracts/console/service.ts'
 const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'
 
 /** In the page: what is to be hit by a finger, and is lower than 44 pixels. */
-const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list a')]
+const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list tr:has(a)')]
   .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
   .map(each => each.outerHTML.slice(0, 80)).join(' ')`
 
@@ -77,9 +77,10 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const { page } = opened
     await heading(page, 'Runs').waitFor()
     await page.locator(LINES, { hasText: 'failing' }).first().waitFor()
-    await page.getByText('More', { exact: true }).first().click()
+    await page.locator('.choices summary').click()
     await page.getByLabel('Session').fill('filtered')
     await page.getByLabel('Session').press('Enter')
+    // A menu closes when something else is touched.
     await page.getByRole('link', { name: /^Failed/ }).click()
     await expect.poll(() => page.url()).toContain('#/runs?status=failed&sessionId=filtered')
     await expect.poll(() => page.locator(LINES).count()).toBe(1)
@@ -87,7 +88,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     expect(await page.locator(LINES).innerText()).toMatch(/x\s+failing\s+dev\s+Failed/)
     await page.reload()
     await expect.poll(() => page.locator(LINES).count()).toBe(1)
-    await page.getByText('More', { exact: true }).first().click()
+    await page.locator('.choices summary').click()
     expect(await page.getByLabel('Session').inputValue()).toBe('filtered')
     await page.getByLabel('To').fill('2026-01-01T00:00')
     await page.getByLabel('To').press('Enter')
@@ -368,7 +369,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
   it('lets a run that was interrupted go on, and says why it cannot', async () => {
     const id = await run('helper', 'Oslo')
     const { page } = await open('runs')
-    await page.route(`**/api/runs/${id}`, async route => {
+    await page.route(`**/api/runs/${id}?include=input`, async route => {
       const record = await (await route.fetch()).json()
       await route.fulfill({ json: { ...record, status: 'failed', resumable: true } })
     })

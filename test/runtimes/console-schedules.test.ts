@@ -69,7 +69,8 @@ needing('chromium-headless-shell').describe('the screen of schedules', () => {
     await page.setViewportSize({ width: 320, height: 640 })
     expect(Number(await page.evaluate('document.documentElement.scrollWidth'))).toBeLessThanOrEqual(320)
     expect(hostsOf(opened.requests)).toEqual(new Set([new URL(server().url).host]))
-    expect(opened.complaints).toEqual([])
+    // It tries the role of the user first, and the plugin wants a token.
+    expect(opened.complaints.filter(each => !each.includes('401'))).toEqual([])
   })
 
   it('refuses another token, and asks again', async () => {

@@ -173,6 +173,8 @@ export interface ConsoleConfig {
   readonly notStored: string | null
   /** Whether the inputs of stored runs are kept. */
   readonly keepsInput: boolean
+  /** Whether the service lists what it serves. */
+  readonly listsAgents: boolean
   /** Whether the user may list runs. */
   readonly listsRuns: boolean
   /** Whether runs accept forms with files. */
@@ -200,6 +202,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     links: Object.assign({}, ...mounted.map(({ links }) => links)),
     notStored: core.whyUnstored(state) ?? null,
     keepsInput: keepInput === 'identified' ? identity !== undefined : keepInput,
+    listsAgents: settings.registry !== undefined,
     listsRuns: identity !== undefined || settings.runs.listAnonymous,
     takesFiles: uploads !== undefined,
     maxBodyBytes,
