@@ -155,7 +155,7 @@ try {
                 .all(),
               database.prepare('SELECT count(*), sum(length(data)) FROM entries').all(),
               statSync(path).size,
-              statSync(path + '-wal').size,
+              statSync(`${path}-wal`).size,
             )
           database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
           database.close()

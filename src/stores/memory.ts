@@ -15,7 +15,6 @@ import type {
   Position,
   SearchQuery,
   StoredLogEntry,
-  Tags,
   Transaction,
 } from './store.ts'
 
