@@ -89,7 +89,7 @@ export class SqlTexts {
 
   /** The numbers of all texts that may contain a term. Undefined if it is too short, or too many may. */
   candidates(term: string): readonly number[] | undefined {
-    const hashes = someOf(hashesOf(folded(term)))
+    const hashes = someOf(folded(term))
     if (hashes.length === 0) return undefined
     const [row] = this.#sql.all('SELECT MIN(part) AS first, MAX(part) AS built FROM text_bits')
     const from = this.#unbuilt(row)
@@ -134,9 +134,9 @@ export class SqlTexts {
     const bits = new Uint8Array(HASHES * BYTES)
     for (const { number, text } of rows) {
       const at = Number(number) - block
-      for (const hash of hashesOf(this.#codec.unpack(text as string | Uint8Array))) {
-        bits[hash * BYTES + (at >> 3)]! |= 1 << (at & 7)
-      }
+      const unpacked = this.#codec.unpack(text as string | Uint8Array)
+      for (let end = 2; end < unpacked.length; end++)
+        bits[hashAt(unpacked, end) * BYTES + (at >> 3)]! |= 1 << (at & 7)
     }
     const first = (block / BLOCK) * PARTS
     for (let part = 0; part < PARTS; part++) {
@@ -162,20 +162,19 @@ function addBits(found: number[], block: number, bits: Uint8Array): void {
   }
 }
 
-/** The hashes of each three characters of a folded text. */
-function hashesOf(text: string): Set<number> {
-  const hashes = new Set<number>()
-  for (let at = 2; at < text.length; at++) {
-    const [a, b, c] = [text.charCodeAt(at - 2), text.charCodeAt(at - 1), text.charCodeAt(at)]
-    const mixed = Math.imul(Math.imul(Math.imul(a, 0x9e3779b1) ^ b, 0x85ebca6b) ^ c, 0xc2b2ae35)
-    hashes.add(mixed >>> 20)
-  }
-  return hashes
+/** The hash of the three characters that end at a position. */
+function hashAt(text: string, end: number): number {
+  const first = Math.imul(text.charCodeAt(end - 2), 0x9e3779b1)
+  const second = Math.imul(first ^ text.charCodeAt(end - 1), 0x85ebca6b)
+  return Math.imul(second ^ text.charCodeAt(end), 0xc2b2ae35) >>> 20
 }
 
-/** Some of the hashes, from all over the term. */
-function someOf(hashes: Set<number>): number[] {
-  const all = [...hashes]
-  const step = Math.max(1, all.length / MAX_LOOKED_UP)
-  return Array.from({ length: Math.min(all.length, MAX_LOOKED_UP) }, (_, at) => all[Math.floor(at * step)]!)
+/** Some of the hashes of a folded term, from all over it. */
+function someOf(term: string): number[] {
+  const count = Math.min(Math.max(term.length - 2, 0), MAX_LOOKED_UP)
+  const step = (term.length - 2) / MAX_LOOKED_UP
+  const hashes = Array.from({ length: count }, (_, at) =>
+    hashAt(term, 2 + Math.floor(at * Math.max(step, 1))),
+  )
+  return [...new Set(hashes)]
 }
