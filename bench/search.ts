@@ -7,17 +7,21 @@ import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
 import { Agent } from '../src/index.ts'
 import type { RunHost } from '../src/runs/stored/host.ts'
 import { createLocalHost } from '../src/runs/stored/local-host.ts'
 import type { LocalState } from '../src/runs/stored/local-state.ts'
+import { postgresState } from '../src/runtimes/postgres.ts'
 import { sqliteState } from '../src/runtimes/sqlite.ts'
 import type { Document, Transaction } from '../src/stores/store.ts'
+import { startPostgres } from '../test/runtimes/postgres/server.ts'
 import { median } from './measure.ts'
 import { SETTINGS } from './settings.ts'
 
-const ROUNDS = 7
+const ROUNDS = 5
 const RUNS = 500
 
 /** Words as people write them: random letters would have far more trigrams. */
@@ -114,21 +118,24 @@ async function compareIn(
   make: (hasText: boolean) => Promise<Place>,
 ): Promise<void> {
   const places = [await make(false), await make(true)] as const
-  const results: { us: number; cpu: number }[][] = [[], []]
+  const results: { us: number; cpu: number; bytes: number }[][] = [[], []]
   for (const { host } of places) await runs(host, shape, 100)
-  const before = await Promise.all(places.map(place => place.bytes()))
   for (let round = 0; round < ROUNDS; round++) {
-    for (const which of round % 2 === 0 ? [0, 1] : [1, 0])
-      results[which]!.push(await runs(places[which]!.host, shape, RUNS))
+    for (const which of round % 2 === 0 ? [0, 1] : [1, 0]) {
+      const { host, bytes } = places[which]!
+      const before = await bytes()
+      const times = await runs(host, shape, RUNS)
+      results[which]!.push({ ...times, bytes: ((await bytes()) - before) / RUNS })
+    }
   }
-  const after = await Promise.all(places.map(place => place.bytes()))
-  const bytes = after.map((each, which) => (each - before[which]!) / (ROUNDS * RUNS))
-  const of = (member: 'us' | 'cpu') => results.map(list => median(list.map(each => each[member])))
-  const line = (what: string, [without = 0, having = 0]: number[]) =>
-    `${what} ${without.toFixed(0)} → ${having.toFixed(0)} (+${((having / without - 1) * 100).toFixed(1)} %)`
-  console.log(
-    `${name}, ${shape.input} + ${shape.output}: ${line('bytes', bytes)}, ${line('µs', of('us'))}, ${line('µs of CPU', of('cpu'))}`,
-  )
+  const mean = (list: readonly number[]) => list.reduce((sum, each) => sum + each) / list.length
+  const line = (what: 'us' | 'cpu' | 'bytes', unit: string) => {
+    const of = what === 'bytes' ? mean : median
+    const [without = 0, having = 0] = results.map(list => of(list.map(each => each[what])))
+    return `${unit} ${without.toFixed(0)} → ${having.toFixed(0)} (${((having / without - 1) * 100).toFixed(1)} %)`
+  }
+  const all = [line('bytes', 'bytes'), line('us', 'µs'), line('cpu', 'µs of CPU')]
+  console.log(`${name}, ${shape.input} + ${shape.output} characters: ${all.join(', ')}`)
 }
 
 const SHAPES: readonly Shape[] = [
@@ -137,33 +144,43 @@ const SHAPES: readonly Shape[] = [
 ]
 
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
+
+async function inSqlite(shape: Shape, hasText: boolean): Promise<Place> {
+  const path = join(folder, `${shape.input}-${hasText}.db`)
+  return {
+    host: hostOf(sqliteState({ path, maxRuns: 1_000_000 }), hasText),
+    async bytes() {
+      const database = new DatabaseSync(path)
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      database.close()
+      return statSync(path).size
+    },
+  }
+}
+
+/** Bytes are those of the log of the database: what it writes at once, and sends to its replicas. */
+async function inPostgres(url: string, hasText: boolean): Promise<Place> {
+  const sql = postgres(url, { max: 1 })
+  return {
+    host: hostOf(postgresState({ url, schema: hasText ? 'having' : 'without' }), hasText),
+    async bytes() {
+      const [row] = await sql`SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS bytes`
+      return Number(row?.bytes)
+    },
+  }
+}
+
 try {
-  for (const shape of SHAPES) {
-    await compareIn('SQLite', shape, async hasText => {
-      const path = join(folder, `${shape.input}-${hasText}.db`)
-      const host = hostOf(sqliteState({ path, maxRuns: 1_000_000 }), hasText)
-      const { DatabaseSync } = await import('node:sqlite')
-      return {
-        host,
-        async bytes() {
-          const database = new DatabaseSync(path)
-          if (process.env.DEBUG)
-            console.log(
-              database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get(),
-              database
-                .prepare('SELECT collection, count(*), sum(length(value)) FROM documents GROUP BY 1')
-                .all(),
-              database.prepare('SELECT count(*), sum(length(data)) FROM entries').all(),
-              statSync(path).size,
-              statSync(`${path}-wal`).size,
-            )
-          database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-          database.close()
-          return statSync(path).size
-        },
-      }
-    })
+  for (const shape of SHAPES) await compareIn('SQLite', shape, hasText => inSqlite(shape, hasText))
+  if (process.argv[2] !== 'sqlite') {
+    const server = await startPostgres({ isDurable: true })
+    for (const shape of SHAPES) {
+      const url = await server.database()
+      await compareIn('PostgreSQL', shape, hasText => inPostgres(url, hasText))
+    }
+    await server.stop()
   }
 } finally {
   rmSync(folder, { recursive: true })
 }
+process.exit()
