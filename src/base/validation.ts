@@ -55,6 +55,15 @@ export const paging: {
   ),
 }
 
+/** A text to search for: 1 to 200 characters. */
+export const searched: v.OptionalSchema<v.GenericSchema<string>, undefined> = v.optional(
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(200, 'must have at most 200 characters'),
+  ),
+)
+
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /** A time in the form of RFC 3339. The output is milliseconds since 1970. */

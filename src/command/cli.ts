@@ -56,6 +56,7 @@ asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` 
   .option('--session <id>', 'With `ls`: of this session')
   .option('--since <time>', 'With `ls`: that began then or later, such as 2026-05-01T12:00:00Z')
   .option('--until <time>', 'With `ls`: that began before then')
+  .option('--search <text>', 'With `ls`: whose input, output or error contains this')
   .option('--limit <count>', 'With `ls`: most runs, 1 to 10000 (default: 50)')
   .option('--after <event>', 'With `tail`: begin after the event of this number (default: 0)')
   .example('servable runs ls --status failed --agent support')

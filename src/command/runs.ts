@@ -85,6 +85,7 @@ function queryOf(options: Options, limit: number): RunListQuery {
   const sessionId = textOf(options, 'session')
   const since = timeOf(options, 'since')
   const until = timeOf(options, 'until')
+  const search = textOf(options, 'search')
   return {
     ...targetOf(options),
     ...(status !== undefined && { status: status as RunStatus }),
@@ -92,6 +93,7 @@ function queryOf(options: Options, limit: number): RunListQuery {
     ...(sessionId !== undefined && { sessionId }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
+    ...(search !== undefined && { search }),
     // One more run shows whether there are more.
     limit: Math.min(limit + 1, 100),
   }
@@ -102,11 +104,17 @@ function isAnswered({ status, continuedBy, resumable }: Partial<RunSummary>): bo
   return status === 'input_required' && (continuedBy !== undefined || resumable === true)
 }
 
-const HEAD: readonly Cell[] = ['ID', 'STATUS', 'WHAT', 'STARTED', 'NUMBERS'].map(name => [name, 'bold'])
+/** The most characters of a title in the table. */
+const MAX_TITLE = 40
+
+const HEAD: readonly Cell[] = ['ID', 'STATUS', 'WHAT', 'STARTED', 'NUMBERS', 'TITLE'].map(name => [
+  name,
+  'bold',
+])
 
 async function printTable(runs: readonly RunSummary[], { paint, line }: Screen): Promise<void> {
   const rows = runs.map(
-    ({ id, status, kind, name, createdAt, continuedBy, resumable, ...numbers }): Cell[] => [
+    ({ id, status, kind, name, createdAt, continuedBy, resumable, title = '', ...numbers }): Cell[] => [
       shown(id, MAX_NAME),
       [
         isAnswered({ status, continuedBy, resumable }) ? 'answered' : shown(status, MAX_NAME),
@@ -115,6 +123,7 @@ async function printTable(runs: readonly RunSummary[], { paint, line }: Screen):
       shown(`${kind} ${name}`, MAX_NAME),
       shown(createdAt, MAX_NAME),
       shownNumbers(numbers),
+      shown(title, MAX_TITLE),
     ],
   )
   for (const text of table([HEAD, ...rows], paint)) await line(text)
@@ -140,6 +149,7 @@ async function printRecord(record: RunRecord, { paint, line }: Screen): Promise<
     session: record.sessionId,
     user: record.userId,
     task: record.taskId,
+    title: record.title,
     'continues run': record.continuedFrom,
     'goes on as': record.continuedBy,
     resumable: record.resumable && `yes, by POST /runs/${id}/resume`,

@@ -128,4 +128,6 @@ export interface SchemaBuilders {
   readonly count: Schema
   readonly amount: Schema
   readonly moment: Schema
+  /** A text to search for. */
+  readonly searchTerm: Schema
 }

@@ -302,10 +302,10 @@ export class RequestState implements Context {
     return this.#roles?.may(this.#identity, right, owner) === true
   }
 
-  /** Whether the sender may read what the user of a run has said: it is its own run, or it has the right to. */
-  mayReadInputOf(owner: string | null): boolean {
+  /** Whether the sender may read what the user of a run has said (undefined: all users): it is its own run, or it has the right to. */
+  mayReadInputOf(owner: string | null | undefined): boolean {
     const isOwn = this.#subject === undefined && !this.isOfEveryone
-    return isOwn || owner === this.#identity?.id || this.may('read_input', owner)
+    return isOwn || (owner !== undefined && owner === this.#identity?.id) || this.may('read_input', owner)
   }
 
   get ip(): string | undefined {

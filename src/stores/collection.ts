@@ -5,6 +5,8 @@ import { comparePositions, Timeline } from './timeline.ts'
 /** A document with its data for the budget. */
 export interface StoredContent {
   readonly document: Document
+  /** The folded text of the document. */
+  readonly text: string | undefined
   readonly part: BudgetPart
 }
 
@@ -80,9 +82,13 @@ export class Collection {
   }
 
   /** Documents, newest first, from the smallest known set that includes all documents with the tags. */
-  newest(partition: string | undefined, tags: Tags, after: Position | undefined): Iterable<Document> {
-    if (partition === undefined) return documentsOf(this.#all.newest(after))
-    return documentsOf(this.#partitions.get(partition)?.smallest(tags)?.newest(after))
+  *newest(
+    partition: string | undefined,
+    tags: Tags,
+    after: Position | undefined,
+  ): Generator<Pick<StoredContent, 'document' | 'text'>> {
+    const timeline = partition === undefined ? this.#all : this.#partitions.get(partition)?.smallest(tags)
+    for (const { content } of timeline?.newest(after) ?? []) yield content
   }
 
   /** Documents of a partition or of all partitions, oldest first. */

@@ -2,7 +2,8 @@ import { ServableError } from '../base/errors.ts'
 import { MemoryBudget } from './budget.ts'
 import { Collection, type StoredContent } from './collection.ts'
 import { alone } from './presence.ts'
-import { sizeOfEntry, weigh } from './size.ts'
+import { containing, foldedText } from './searched.ts'
+import { sizeOfEntry, sizeOfText, weigh } from './size.ts'
 import type {
   Counted,
   Document,
@@ -14,7 +15,6 @@ import type {
   Position,
   SearchQuery,
   StoredLogEntry,
-  Tags,
   Transaction,
 } from './store.ts'
 
@@ -121,13 +121,19 @@ class MemoryTransaction implements Transaction {
     return this.#find(collection, id)?.document as Document<T> | undefined
   }
 
-  put<T>(collection: string, given: Document<T>, { thing, leaves, weight = 0 }: Eviction = {}): void {
-    const { document, bytes } = weigh(given)
+  put<T>(
+    collection: string,
+    { text: given, ...unweighed }: Document<T>,
+    { thing, leaves, weight = 0 }: Eviction = {},
+  ): void {
+    const { document, bytes: own } = weigh(unweighed)
+    const text = foldedText(given)
+    const bytes = own + (text === undefined ? 0 : sizeOfText(text))
     const { id } = document
     const before = this.#find(collection, id)
     this.#undo.push(() => (before ? this.#write(collection, before) : this.#remove(collection, id)))
     const part = { collection, id, thing, leaves, at: this.#budget.next(), bytes: bytes + weight }
-    this.#write(collection, { document, part })
+    this.#write(collection, { document, text, part })
   }
 
   delete(collection: string, id: string): void {
@@ -138,14 +144,16 @@ class MemoryTransaction implements Transaction {
   }
 
   list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
-    return take(this.#collections.get(collection)?.newest(partition, {}, after), limit)
+    return take(documentsOf(this.#collections.get(collection)?.newest(partition, {}, after)), limit)
   }
 
   search<T>(collection: string, { after, limit, ...filter }: SearchQuery): Found<T> {
     const documents: Document<T>[] = []
     let next: Position | undefined
-    for (const { document, isLast } of this.#look(collection, filter, after)) {
-      if (hasTags(document, filter.tags)) {
+    const matches = matching(filter)
+    for (const { content, isLast } of this.#look(collection, filter, after)) {
+      const { document } = content
+      if (matches(content)) {
         const last = documents.at(-1)
         if (documents.length === limit) return { documents, next: last && positionOf(last) }
         documents.push(document as Document<T>)
@@ -158,9 +166,10 @@ class MemoryTransaction implements Transaction {
   countMatching(collection: string, { after, looks, ...filter }: Filter): Counted {
     let count = 0
     let looked = 0
-    for (const { document } of this.#look(collection, { ...filter, looks: looks + 1 }, after)) {
+    const matches = matching(filter)
+    for (const { content } of this.#look(collection, { ...filter, looks: looks + 1 }, after)) {
       if (++looked > looks) return { count, isCut: true }
-      if (hasTags(document, filter.tags)) count++
+      if (matches(content)) count++
     }
     return { count, isCut: false }
   }
@@ -244,11 +253,11 @@ class MemoryTransaction implements Transaction {
     collection: string,
     { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
     after?: Position,
-  ): Generator<{ readonly document: Document; readonly isLast: boolean }> {
+  ): Generator<{ readonly content: Searched; readonly isLast: boolean }> {
     let looked = 0
-    for (const document of this.#collections.get(collection)?.newest(partition, tags, after) ?? []) {
-      if (document.at < since) return
-      yield { document, isLast: ++looked === looks }
+    for (const content of this.#collections.get(collection)?.newest(partition, tags, after) ?? []) {
+      if (content.document.at < since) return
+      yield { content, isLast: ++looked === looks }
       if (looked === looks) return
     }
   }
@@ -288,9 +297,19 @@ function take<T>(
   return page
 }
 
-function hasTags(document: Document, tags: Tags = {}): boolean {
-  for (const tag in tags) if (document.tags[tag] !== tags[tag]) return false
-  return true
+function* documentsOf(contents: Iterable<Searched> = []): Generator<Document> {
+  for (const { document } of contents) yield document
+}
+
+type Searched = Pick<StoredContent, 'document' | 'text'>
+
+/** Makes the function that says whether a document matches. */
+function matching({ tags = {}, text: term }: Pick<Filter, 'tags' | 'text'>): (content: Searched) => boolean {
+  const contains = containing(term)
+  return ({ document, text }) => {
+    for (const tag in tags) if (document.tags[tag] !== tags[tag]) return false
+    return contains(text)
+  }
 }
 
 function positionOf({ at, id }: Position): Position {

@@ -26,6 +26,8 @@ export interface Document<T = unknown> {
   readonly expiresAt?: number | undefined
   /** Any JSON value of any size. Stores split values that are too large for a row. */
   readonly value: T
+  /** The text by which the document is found. Its first 4,096 characters count. No store returns it. */
+  readonly text?: string | undefined
 }
 
 /**
@@ -64,6 +66,11 @@ export interface Filter {
   readonly partition?: string | undefined
   /** The tags that a document must have, all of them. */
   readonly tags?: Tags | undefined
+  /**
+   * Only documents whose text contains this, in lower case. A store with an index for texts looks only at documents whose text may contain
+   * it. Otherwise a search looks at the text of each document.
+   */
+  readonly text?: string | undefined
   /** Only documents of this time or later. */
   readonly since?: number | undefined
   /** Only documents after this position in the list. */

@@ -91,7 +91,7 @@ export function commandContract(deploy: Deploy): void {
       const id = await ran('says', 'hello')
       const { code, out } = await servable('ada', 'runs', 'ls').ended
       expect(code).toBe(0)
-      expect(linesOf(out)[0]).toMatch(/^ID +STATUS +WHAT +STARTED +NUMBERS$/)
+      expect(linesOf(out)[0]).toMatch(/^ID +STATUS +WHAT +STARTED +NUMBERS +TITLE$/)
       const line = linesOf(out).find(each => each.startsWith(id))
       expect(line).toMatch(/ completed +agent says +\d{4}-.*Z +.+ {2}3→5 tokens {2}\$0\.013 {2}1 tool call$/)
       const others = await servable('bob', 'runs', 'ls').ended

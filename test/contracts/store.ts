@@ -6,6 +6,7 @@ import { listCases, searchCases } from './store/lists.ts'
 import { logCases } from './store/logs.ts'
 import { oddCases } from './store/odd.ts'
 import type { Answers, Step, TestStore } from './store/steps.ts'
+import { textCases } from './store/texts.ts'
 import { transactionCases } from './store/transactions.ts'
 
 /** Performs one step in a transaction of its own. */
@@ -33,6 +34,7 @@ export function storeContract(make: () => TestStore | Promise<TestStore>): void 
   describe('documents', () => documentCases(stored))
   describe('lists', () => listCases(stored))
   describe('searches', () => searchCases(stored))
+  describe('texts', () => textCases(stored))
   describe('logs', () => logCases(stored))
   describe('transactions', () => transactionCases(stored))
   describe('what is large', () => largeCases(stored))

@@ -22,6 +22,10 @@ const tags = fc.dictionary(fc.constantFrom('kind', 'status', 't'), fc.constantFr
   noNullPrototype: true,
 })
 
+const words = fc
+  .array(fc.constantFrom('one', 'ONE', 'two', ' ', '%', 'o'), { maxLength: 4 })
+  .map(all => all.join(''))
+
 const document: fc.Arbitrary<Document> = fc
   .record({
     id,
@@ -31,9 +35,11 @@ const document: fc.Arbitrary<Document> = fc
     // JSON has no -0.
     value: fc.jsonValue().map(value => JSON.parse(JSON.stringify(value))),
     expires: fc.option(fc.nat(99), { nil: undefined }),
+    text: fc.option(words, { nil: undefined }),
   })
-  .map(({ expires, ...rest }) => ({
+  .map(({ expires, text, ...rest }) => ({
     ...rest,
+    ...(text !== undefined && { text }),
     // No two of one expiry: the contract leaves their order open.
     ...(expires !== undefined && { expiresAt: expires * 10 + 'abcdef'.indexOf(rest.id.at(-1)!) }),
   }))
@@ -42,7 +48,7 @@ const after = fc.record({ at, id })
 const query = fc.record({ partition, after, limit }, { requiredKeys: ['partition', 'limit'] })
 const search = fc
   .record(
-    { partition, tags, since: at, after, limit: fc.integer({ min: 1, max: 6 }) },
+    { partition, tags, since: at, after, text: words, limit: fc.integer({ min: 1, max: 6 }) },
     { requiredKeys: ['limit'] },
   )
   .map(rest => ({ ...rest, looks: 100 }))

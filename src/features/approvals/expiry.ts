@@ -11,6 +11,7 @@ import { ServableError } from '../../base/errors.ts'
 import type { RunNotices } from '../../runs/notices.ts'
 import { RESULTS, RUNS, type StoredRun, toDocument } from '../../runs/stored/record.ts'
 import type { RetentionOf } from '../../runs/stored/retention-of.ts'
+import { textOfRun } from '../../runs/stored/searched.ts'
 import type { Approvals } from '../../runs/waiting/approvals.ts'
 import type { Asking } from '../../runs/waiting/asking.ts'
 import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../../runs/waiting/waiting.ts'
@@ -95,9 +96,11 @@ export function failRun(
   const error = { code: 'approval_expired', message: EXPIRED }
   const record = { ...before, updatedAt, status: 'failed', error } as const
   const leaves = run.keyId === null ? 'first' : 'last'
-  tx.put(RUNS, toDocument({ ...run, record }, tx.now + keepMs({ ...run.record, owner: run.owner })), {
-    thing: id,
-    leaves,
-  })
+  const document = toDocument({ ...run, record }, tx.now + keepMs({ ...run.record, owner: run.owner }))
+  tx.put(
+    RUNS,
+    { ...document, text: textOfRun(tx, record, {}, { input: waiting.input }) },
+    { thing: id, leaves },
+  )
   notices?.note(tx, { ...run, record }, {})
 }

@@ -11,6 +11,7 @@ import type { IdempotencyKey, RunPage, RunQuery } from '../../runs/stored/host.t
 import type { StoredRequest } from '../../runs/stored/journal.ts'
 import { partitionOf, type RunSummary, type RunWebhook } from '../../runs/stored/record.ts'
 import { restAfter } from '../../stores/deaths.ts'
+import { containing, folded } from '../../stores/searched.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 
 /** The name of the plugin and of its object service. */
@@ -270,6 +271,7 @@ function matching(tx: Reader, owner: string | null, query: QueuedQuery): QueuedR
   const { kind, name, sessionId, since = 0, until = Number.POSITIVE_INFINITY, everyone } = query
   const partition = everyone ? undefined : partitionOf(owner)
   const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
+  const contains = containing(query.search)
   const isOfTenant = (owner: string | null) =>
     everyone?.tenant === undefined || tenantOf(owner) === everyone.tenant
   return documents
@@ -280,7 +282,7 @@ function matching(tx: Reader, owner: string | null, query: QueuedQuery): QueuedR
         (kind ?? record.kind) === record.kind &&
         (name ?? record.name) === record.name &&
         (sessionId === undefined || sessionId === record.sessionId)
-      return isAsked && at >= since && at < until && isOfTenant(owner)
+      return isAsked && at >= since && at < until && isOfTenant(owner) && contains(folded(record.title ?? ''))
     })
 }
 

@@ -8,7 +8,7 @@ const TAG = 'sessions'
 
 /** The OpenAPI description of the routes. */
 export function describeSessions(build: Builders): BuiltInDescription {
-  const { at, operation, page, parameter, answer, json, ref } = build
+  const { at, operation, page, parameter, answer, json, ref, searchTerm } = build
   const session = json(ref('SessionSummary'))
   const body = (name: string): Schema => ({ required: true, content: json(ref(name)) })
   const kind = parameter('query', 'kind', 'Only of this kind', build.choice(...KINDS))
@@ -17,7 +17,11 @@ export function describeSessions(build: Builders): BuiltInDescription {
     tags: [{ name: TAG, description: 'Conversations of the caller' }],
     paths: {
       [at('sessions')]: {
-        get: page(TAG, 'listSessions', 'List sessions, newest first', 'SessionPage', [kind, name]),
+        get: page(TAG, 'listSessions', 'List sessions, newest first', 'SessionPage', [
+          kind,
+          name,
+          parameter('query', 'search', 'Sessions whose title contains this', searchTerm),
+        ]),
         post: operation(TAG, 'createSession', 'Begin a session with an id that nobody can guess', {
           requestBody: body('NewSession'),
           responses: { 201: answer('The session', session) },

@@ -54,6 +54,8 @@ export interface SessionPage {
 export interface SessionQuery {
   readonly kind?: Kind | undefined
   readonly name?: string | undefined
+  /** Only sessions whose title contains this. 1 to 200 characters. */
+  readonly search?: string | undefined
   /** The cursor from an earlier page. */
   readonly cursor?: string | undefined
   /** 1 to 100. */
@@ -62,11 +64,12 @@ export interface SessionQuery {
 
 /** A page of an owner's sessions. Throws `invalid_query` for an invalid cursor. */
 export function listSessions(tx: Reader, owner: string, query: SessionQuery): SessionPage {
-  const { kind, name, cursor, limit } = query
+  const { kind, name, search, cursor, limit } = query
   const tags = { ...(kind !== undefined && { kind }), ...(name !== undefined && { name }) }
   const { documents, next } = tx.search<KeptSession>(SESSIONS, {
     partition: partitionOf(owner),
     tags,
+    text: search,
     after: cursor === undefined ? undefined : positionIn(cursor, owner),
     limit,
     looks: MAX_LOOKS,

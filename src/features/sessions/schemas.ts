@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import { ServableError } from '../../base/errors.ts'
-import { isObject, paging, validate } from '../../base/validation.ts'
+import { isObject, paging, searched, validate } from '../../base/validation.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import type { SessionQuery } from './list.ts'
 import type { TurnQuery } from './turns.ts'
@@ -66,6 +66,7 @@ export const ForkSchema: v.GenericSchema<unknown, Fork> = v.pipe(
 export const SessionQuerySchema: v.GenericSchema<unknown, SessionQuery> = v.object({
   kind: v.optional(kind),
   name: v.optional(v.string()),
+  search: searched,
   ...paging,
 })
 

@@ -137,6 +137,9 @@ async function answerList(
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
   const asked = parseRunQuery(Object.fromEntries(queryOf(request.url)))
+  // What is found tells what the runs of others were asked.
+  if (asked.search !== undefined && !state.mayReadInputOf(state.isOfEveryone ? undefined : state.owner))
+    throw new ServableError('not_found', 'Nothing is served at this path')
   const query = state.isOfEveryone ? { ...asked, everyone: { tenant: state.identity?.tenant } } : asked
   const { owner } = state
   const look = async (query: RunQuery) => {

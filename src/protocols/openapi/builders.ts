@@ -66,6 +66,7 @@ const schemaBuilders: SchemaBuilders = {
   count: { type: 'integer', minimum: 0 },
   amount: { type: 'number', minimum: 0 },
   moment: { type: 'string', format: 'date-time' },
+  searchTerm: { type: 'string', minLength: 1, maxLength: 200 },
 }
 
 /** Makes the builders of a document. */

@@ -123,7 +123,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
 
 /** The paths of stored runs. It is long because it is a table: one entry for each path. */
 function storedRunPaths(build: Builders, { security }: RunParts): Paths {
-  const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment } = build
+  const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment, searchTerm } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
   const again = (id: string, summary: string, begun: string) =>
@@ -156,6 +156,7 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
           parameter('query', 'waiting', 'Runs that wait for answers', choice('true')),
           parameter('query', 'since', 'Runs that began at this time or later', moment),
           parameter('query', 'until', 'Runs that began before this time', moment),
+          parameter('query', 'search', 'Runs whose input, output or error contains this', searchTerm),
           parameter('query', 'count', 'Counts the runs of all pages, among the newest 1,000', choice('true')),
           parameter('query', 'owner', 'Runs of this owner, or `*` for all. It needs a role'),
         ],

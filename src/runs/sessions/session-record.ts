@@ -216,7 +216,9 @@ export function save(tx: Transaction, key: SessionKey, value: Session, settings:
 
 /** Writes the document of a session. */
 export function putSession(tx: Transaction, document: Document<Session>): void {
-  tx.put(SESSIONS, document, { thing: thingOf(document.id), leaves: 'first' })
+  // Lists find a session by its title.
+  const { title } = document.value.about ?? {}
+  tx.put(SESSIONS, { ...document, text: title }, { thing: thingOf(document.id), leaves: 'first' })
 }
 
 /** The tags by which lists find a session. Sessions that lists do not show have none. */

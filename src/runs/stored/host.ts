@@ -67,6 +67,8 @@ export interface HostSettings extends RunSettings {
    * Default: 0, which means the end of the turn of the event loop.
    */
   readonly gatherMs?: number | undefined
+  /** Whether runs are stored with the texts by which they are found. Default: true. */
+  readonly hasTexts?: boolean | undefined
   /** Default: `asked`. `all` stores every run that can be stored. */
   readonly store?: 'all' | 'asked' | 'none' | undefined
   /** Whose input and options are stored as long as the record, so that a run can run again. */
@@ -175,6 +177,8 @@ export interface RunQuery {
   readonly until?: number | undefined
   /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined
+  /** Only runs whose input (if it is kept), output or error contains this. 1 to 200 characters. */
+  readonly search?: string | undefined
   /** Whether the page has the number of all matching runs. */
   readonly count?: true | undefined
   /** 1 to 100. */

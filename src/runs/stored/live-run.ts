@@ -194,6 +194,7 @@ export class LiveRun {
       numbers: measure ? numbersOf(fold, durationMs, model, costOf) : undefined,
       bytes,
       piecesMs,
+      searched: { hasTexts: settings.hasTexts, input: this.#run.input },
     })
     // What a run waits for is read from the store.
     return waiting === undefined && record ? { ...record, ...(result && { result }) } : undefined

@@ -251,7 +251,10 @@ class LocalHost implements RunHost {
     const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked, title })
     tx.put(RUNS, toDocument(run), { thing: id })
     const keepMs = runKeepMsOf({ ...target, owner }, this.#options, waiting !== undefined)
-    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices })
+    const { hasTexts } = this.#settings
+    const searched = { hasTexts, input: asked.input }
+    const end = { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices }
+    sealRun(tx, id, { ...end, searched })
   }
 
   async asking(id: string): Promise<Asking | undefined> {

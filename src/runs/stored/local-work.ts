@@ -211,7 +211,18 @@ export function finishUnattended(
   const { settings, leavesExpired } = options
   const { notices, piecesMs, keepJournal } = settings
   const keepsJournal = leavesExpired || keepJournal
-  sealRun(tx, id, { event, json, result, keepMs, notices, resumable, keepsJournal, bytes, piecesMs })
+  sealRun(tx, id, {
+    event,
+    json,
+    result,
+    keepMs,
+    notices,
+    resumable,
+    keepsJournal,
+    bytes,
+    piecesMs,
+    searched: settings,
+  })
 }
 
 /** Makes the turn of an ended run from its log; undefined for a run without a session. */

@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { KINDS } from '../../agents/registry.ts'
-import { moment, paging, validate } from '../../base/validation.ts'
+import { moment, paging, searched, validate } from '../../base/validation.ts'
 import type { RunQuery } from './host.ts'
 import { type EventQuery, MAX_EVENTS } from './log-page.ts'
 import { RUN_STATUSES } from './record.ts'
@@ -24,6 +24,7 @@ const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   sessionId: v.optional(v.string()),
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
   waiting: onlyTrue,
+  search: searched,
   count: onlyTrue,
   since: v.optional(moment),
   until: v.optional(moment),

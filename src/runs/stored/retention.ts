@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunResult } from '../../agents/contract.ts'
 import { Fold } from '../../agents/fold.ts'
 import { readLog } from '../../stores/read-log.ts'
 import type { Retention } from '../../stores/state.ts'
@@ -19,6 +19,7 @@ import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type RunSummary, type StoredRun, toDocument } from './record.ts'
 import type { Retained } from './retention-of.ts'
+import { textOfRun } from './searched.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
@@ -83,6 +84,8 @@ export interface RunEnd {
   /** The bytes of its log, if it may be folded, and after how many milliseconds. */
   readonly bytes?: number | undefined
   readonly piecesMs?: number | undefined
+  /** What the text of the run is made of, and whether it has one. */
+  readonly searched?: (Pick<HostSettings, 'hasTexts'> & { readonly input?: RunInput | undefined }) | undefined
 }
 
 /**
@@ -107,6 +110,7 @@ export function sealRun(
     journal,
     bytes = 0,
     piecesMs,
+    searched = {},
   }: RunEnd,
 ): RunSummary | undefined {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
@@ -125,7 +129,11 @@ export function sealRun(
   const document = toDocument({ ...stored, record }, expiresAt)
   // Runs that someone may still ask for, and runs that continue another (whose answers would start them again), are evicted last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
-  tx.put(RUNS, document, { thing: id, leaves: isFirst ? 'first' : 'last' })
+  const text = textOfRun(tx, record, searched, {
+    input: searched.input ?? waiting?.input,
+    result: result ?? null,
+  })
+  tx.put(RUNS, { ...document, text }, { thing: id, leaves: isFirst ? 'first' : 'last' })
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }

@@ -66,9 +66,9 @@ type Worker = Pick<StoredWork<StoredRun, unknown>, 'worker' | 'recovery' | 'look
 /** Takes runs over for one host, and leaves its own runs to others. */
 export class Takeover {
   readonly #host: Worker
-  readonly #settings: Pick<HostSettings, 'targetOf' | 'maxLength'>
+  readonly #settings: Pick<HostSettings, 'targetOf' | 'maxLength' | 'hasTexts'>
 
-  constructor(host: Worker, settings: Pick<HostSettings, 'targetOf' | 'maxLength'>) {
+  constructor(host: Worker, settings: Pick<HostSettings, 'targetOf' | 'maxLength' | 'hasTexts'>) {
     this.#host = host
     this.#settings = settings
   }
@@ -136,7 +136,7 @@ export class Takeover {
     const slot = slotOf(document, { instance, client })
     this.#host.recovery.enlist(tx, instance)
     tx.put(RUNNING, slot, { thing: id, weight: sizeOf(input) })
-    tx.put(RUNS, document, { thing: id })
+    tx.put(RUNS, { ...document, text: document.value.record.title }, { thing: id })
   }
 
   #targetOf({ target }: StoredRequest): Target | undefined {

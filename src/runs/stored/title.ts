@@ -12,7 +12,7 @@ import { type HostSettings, keepsInputOf, type StartRequest } from './host.ts'
 export const TITLE_LENGTH = 120
 
 /** The most characters of a line that are read for a title. Spaces are no part of it, so it reads more than a title has. */
-const MAX_LINE = 2000
+const MAX_LINE = 500
 
 /** The first line of an input that is not empty, as a title. Undefined for an input without text. */
 export function titleOf(input: RunInput): string | undefined {

@@ -12,6 +12,7 @@ import type { ResumedRun, ResumeRequest } from '../stored/host.ts'
 import { requestIn, withoutParts, workIn, writeRequest } from '../stored/journal.ts'
 import { ended, RUNS, type RunRecord, type RunSummary, type StoredRun, toDocument } from '../stored/record.ts'
 import { type RunRetention, runKeepMsOf } from '../stored/retention.ts'
+import { textOfRun } from '../stored/searched.ts'
 import {
   type AnsweredRun,
   type Answering,
@@ -45,7 +46,7 @@ export function answerRun(
   const after = answered(before, answers, next, by)
   putWaiting(tx, id, by.change?.(after, tx.now) ?? after, { thing: id }, approvals)
   if (openOf(after).length > 0) return { record: recordIn(tx, run) }
-  if (after.next === undefined) return { record: rest(tx, run) }
+  if (after.next === undefined) return { record: rest(tx, run, keeping) }
   if (before.next === undefined) settle(tx, continuing(run, after.next), keeping)
   const { record } = continuing(run, after.next)
   const { target, input, options, client, usedKey } = after
@@ -109,20 +110,20 @@ function waitingFor(tx: Reader, { record }: StoredRun, by: Answering, { settings
 }
 
 /** Writes that every request has an answer and that the run waits for its owner's key. Its retention stays the same. */
-function rest(tx: Transaction, run: StoredRun): RunRecord {
+function rest(tx: Transaction, run: StoredRun, { settings }: RunRetention): RunRecord {
   const record = { ...answeredRecord(run), resumable: true } as const
   const { expiresAt } = tx.get(RUNS, record.id) ?? {}
-  tx.put(RUNS, toDocument({ ...run, record }, expiresAt), { thing: record.id, leaves: 'last' })
+  const text = textOfRun(tx, record, settings)
+  tx.put(RUNS, { ...toDocument({ ...run, record }, expiresAt), text }, { thing: record.id, leaves: 'last' })
   return record
 }
 
 /** Writes the record of a run that no longer waits. Its retention begins now. */
 function settle(tx: Transaction, run: StoredRun, keeping: RunRetention): void {
   const leaves = run.keyId === null ? 'first' : 'last'
-  tx.put(RUNS, toDocument(run, tx.now + runKeepMsOf({ ...run.record, owner: run.owner }, keeping)), {
-    thing: run.record.id,
-    leaves,
-  })
+  const document = toDocument(run, tx.now + runKeepMsOf({ ...run.record, owner: run.owner }, keeping))
+  const text = textOfRun(tx, run.record, keeping.settings)
+  tx.put(RUNS, { ...document, text }, { thing: run.record.id, leaves })
 }
 
 function continuing(run: StoredRun, continuedBy: string): StoredRun {

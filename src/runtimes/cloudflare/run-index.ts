@@ -72,7 +72,7 @@ export const RUN_INDEX: RunIndex = {
       if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, bounds)
     },
     update(tx, run, expiresAt) {
-      tx.put(RUNS, toDocument(run, expiresAt))
+      tx.put(RUNS, { ...toDocument(run, expiresAt), text: textOf(run) })
       tx.delete(RUNNING, run.record.id)
       const { status, continuedBy, resumable } = run.record
       if (continuedBy ?? resumable ?? status === 'failed') tx.delete(WAITING, run.record.id)
@@ -139,7 +139,12 @@ function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: Sl
   const slot = slotOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds, tx.now) })
   takeSlot(tx, RUNNING, slot, bounds)
   // While the run is running, its document names the client that it counts for.
-  tx.put(RUNS, { ...document, tags: { ...document.tags, client } })
+  tx.put(RUNS, { ...document, text: textOf(run), tags: { ...document.tags, client } })
+}
+
+/** The text by which a list finds a run: what its row has, the title and the error. */
+function textOf({ record: { title, error } }: StoredRun): string {
+  return [error?.message, title].filter(Boolean).join('\n')
 }
 
 /** Counts the listed running runs again, after the object was evicted from memory. */

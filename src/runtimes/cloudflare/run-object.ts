@@ -174,7 +174,8 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
   })
   const host: RunHost = createLocalHost({
     store,
-    settings,
+    // The list is in another object, and so are the texts.
+    settings: { ...settings, hasTexts: false },
     retention: {},
     leavesExpired: true,
     onEnded: () => context.waitUntil(kept.settle().then(() => settings.onFree?.())),

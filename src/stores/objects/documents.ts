@@ -5,6 +5,7 @@
  * @module
  */
 
+import { folded, foldedText } from '../searched.ts'
 import { documentOf, positionOf, splitChunks } from '../sql/rows.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
 import type { Counted, Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
@@ -33,14 +34,15 @@ export class ObjectDocuments {
     return row === null ? undefined : this.#toDocument<T>(collection, row)
   }
 
-  put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
+  put<T>(collection: string, { id, partition, at, expiresAt, tags, value, text }: Document<T>): void {
     if (this.#tables.make('object_documents')) this.#known.begin()
     const [first = '', ...rest] = splitChunks(JSON.stringify(value))
     const before = this.#row(collection, id)
     if (before !== null) this.#deleteParts(collection, id, Number(before.parts))
     else if (this.#isLarge(collection)) this.#tables.index(collection)
     const key = [collection, id] as const
-    const row = { expires: expiresAt ?? null, tags: JSON.stringify(tags), parts: rest.length, value: first }
+    const held = JSON.stringify({ ...tags, [TEXT]: foldedText(text) })
+    const row = { expires: expiresAt ?? null, tags: held, parts: rest.length, value: first }
     const content = [row.expires, row.tags, row.parts, row.value] as const
     if (before?.partition === partition && before.at === at) {
       // SQLite does not write an index if the statement names none of its columns.
@@ -79,8 +81,8 @@ export class ObjectDocuments {
     return this.#newest(COLUMNS, collection, query, limit).map(row => this.#toDocument<T>(collection, row))
   }
 
-  search<T>(collection: string, { limit, looks, tags = {}, ...query }: SearchQuery): Found<T> {
-    const { where, values } = having(tags)
+  search<T>(collection: string, { limit, looks, tags, text, ...query }: SearchQuery): Found<T> {
+    const { where, values } = having(tags, text)
     const isPlain = where === ''
     const most = isPlain ? Math.min(looks, limit + 1) : looks
     const rows = this.#newest(COLUMNS, collection, query, most, { where, values, limit: limit + 1 })
@@ -120,8 +122,8 @@ export class ObjectDocuments {
     return this.#count(`${isOf(collection)} AND partition = ?`, partition)
   }
 
-  countMatching(collection: string, { looks, tags = {}, ...query }: Filter): Counted {
-    const { where, values } = having(tags)
+  countMatching(collection: string, { looks, tags, text, ...query }: Filter): Counted {
+    const { where, values } = having(tags, text)
     const count = this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
     if (where === '' && count < looks) return { count, isCut: false }
     return { count, isCut: this.#newest('at, id', collection, query, 1, { offset: looks }).length > 0 }
@@ -224,7 +226,12 @@ export class ObjectDocuments {
             collection,
             id,
           )
-    return documentOf(row, [row, ...rest].map(({ value }) => String(value)).join(''))
+    const { tags: held, ...document } = documentOf<T>(
+      row,
+      [row, ...rest].map(({ value }) => String(value)).join(''),
+    )
+    const { [TEXT]: _, ...tags } = held
+    return { ...document, tags }
   }
 }
 
@@ -236,11 +243,23 @@ interface Among {
   readonly offset?: number
 }
 
-/** The condition that a document has all of the tags. */
-function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
+/**
+ * The member beside the tags that holds the text. No tag has this name. There is no index: a search reads the text of each document that it
+ * looks at.
+ */
+const TEXT = '~text'
+
+/** The condition that a document has all of the tags, and a text that contains the term. */
+function having(
+  tags: Tags = {},
+  term: string | undefined,
+): { readonly where: string; readonly values: SqlValue[] } {
   const all = Object.entries(tags)
+  const conditions = all.map(() => 'json_extract(tags, ?) = ?')
+  const values = all.flatMap(([tag, value]) => [`$."${tag}"`, value])
+  if (!term) return { where: conditions.join(' AND '), values }
   return {
-    where: all.map(() => 'json_extract(tags, ?) = ?').join(' AND '),
-    values: all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+    where: [...conditions, `instr(json_extract(tags, '$."${TEXT}"'), ?) > 0`].join(' AND '),
+    values: [...values, folded(term)],
   }
 }

@@ -153,7 +153,9 @@ function rowsOf({ seen, documents, logs, assumed }: Commit): Rows {
     ),
     gone: documents.filter(({ document }) => document === undefined).map(keyOf),
     puts: documents.flatMap(change =>
-      change.document ? [[kindOf(change), ...documentRow(change.collection, change.document)]] : [],
+      change.document
+        ? [[kindOf(change), ...documentRow(change.collection, change.document, change.text)]]
+        : [],
     ),
     entries: grown.flatMap(({ log, length, entries }) =>
       entries.map((data, at) => [stored(log), length + at + 1, stored(data)]),
@@ -164,8 +166,12 @@ function rowsOf({ seen, documents, logs, assumed }: Commit): Rows {
   }
 }
 
-function documentRow(collection: string, document: NonNullable<DocumentChange['document']>): unknown[] {
-  const { id, partition, at, expires, tags, value } = toRow(document)
+function documentRow(
+  collection: string,
+  document: NonNullable<DocumentChange['document']>,
+  text: string | undefined,
+): unknown[] {
+  const { id, partition, at, expires, tags, value } = toRow(document, text)
   return [stored(collection), id, partition, at, expires, JSON.stringify(tags), value]
 }
 

@@ -79,8 +79,8 @@ function toJson({ id, seen, documents, logs, calls }: Commit): object {
       name,
     ),
     puts: columns(
-      documents.flatMap(({ collection, document }) => (document ? { collection, document } : [])),
-      ({ collection, document }) => ({ collection: stored(collection), ...toRow(document) }),
+      documents.flatMap(({ collection, document, text }) => (document ? { collection, document, text } : [])),
+      ({ collection, document, text }) => ({ collection: stored(collection), ...toRow(document, text) }),
     ),
     deleted: logs.some(({ isDeleted }) => isDeleted)
       ? logs.flatMap(({ log, isDeleted }) => (isDeleted ? stored(log) : []))

@@ -13,6 +13,7 @@ import type {
   Version,
   Versioned,
 } from '../remote/remote.ts'
+import { foldedText } from '../searched.ts'
 import type { Document, Position, StoredLogEntry, Tags } from '../store.ts'
 import { isDigested, restored, storedKey } from './text.ts'
 
@@ -131,12 +132,28 @@ interface StoredRow {
   readonly value: string
 }
 
+/**
+ * The member beside the tags that holds the text by which a document is found. No tag has this name. Tags are always written as a whole, so
+ * that an older process that replaces a document removes its text.
+ */
+const TEXT = '~text'
+
+/** The columns of a document without its text. */
+export const UNSEARCHED: string = `json_build_array(id, partition, at, expires, tags - '${TEXT}', value, version::text)`
+
+/** The condition that the text of a document contains a folded term. There is no index: each text that a search looks at is read. */
+export function textContains(term: string): string {
+  return `strpos((tags->>'${TEXT}') COLLATE "C", ${term}) > 0`
+}
+
 /** Makes the row of a document. */
-export function toRow({ id, partition, at, expiresAt, tags, value }: Document): StoredRow {
+export function toRow({ id, partition, at, expiresAt, tags, value }: Document, given?: string): StoredRow {
+  const text = foldedText(given)
   const keys = { id: storedKey(id), partition: storedKey(partition), tags: storedTags(tags) }
   const isWhole = ![keys.id, keys.partition, ...Object.values(keys.tags)].some(isDigested)
   return {
     ...{ ...keys, at, expires: expiresAt ?? null },
+    ...(text !== undefined && { tags: { ...keys.tags, [TEXT]: text } }),
     value: isWhole ? JSON.stringify(value) : WITH_KEYS + JSON.stringify({ id, partition, tags, value }),
   }
 }
@@ -145,7 +162,7 @@ function toVersioned([id, partition, at, expires, tags, value, version]: Documen
   const kept = value.startsWith(WITH_KEYS)
     ? withKeys(value)
     : {
-        ...{ id: restored(id), partition: restored(partition), tags: mapTags(tags, restored) },
+        ...{ id: restored(id), partition: restored(partition), tags: mapTags(withoutText(tags), restored) },
         value: JSON.parse(value),
       }
   return { version, document: { ...kept, at, ...(expires !== null && { expiresAt: expires }) } }
@@ -158,6 +175,10 @@ function toLog(row: LogRow | null): StoreAnswers['log'] {
     ...{ version, length, isSealed },
     entries: (entries ?? []).map(([seq, data]): StoredLogEntry => ({ seq, data: restored(data) })),
   }
+}
+
+function withoutText({ [TEXT]: _, ...tags }: Tags): Tags {
+  return tags
 }
 
 /** Tags as they are stored. */

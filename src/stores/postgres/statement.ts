@@ -5,11 +5,11 @@
  */
 
 import type { StoreQueries, StoreQuery } from '../remote/remote.ts'
+import { folded } from '../searched.ts'
 import { INDEXED_TAGS } from '../sql/migrations.ts'
 import type { Filter, ListQuery, Tags } from '../store.ts'
-import { DOCUMENT } from './functions.ts'
 import { tagColumn } from './indices.ts'
-import { POSITION, storedTags } from './rows.ts'
+import { POSITION, storedTags, textContains, UNSEARCHED } from './rows.ts'
 import { stored, storedKey } from './text.ts'
 
 /** The largest limit that a statement takes. */
@@ -44,7 +44,7 @@ export class Statement {
   #ofPartitions({ what, collection, limit }: OfPartition, part: readonly OfPartition[]): string {
     const partitions = this.json(part.map(({ partition }) => storedKey(partition)))
     const rows = many(
-      `SELECT ${DOCUMENT} AS j ${this.#from({ collection })} AND partition = x.p` +
+      `SELECT ${UNSEARCHED} AS j ${this.#from({ collection })} AND partition = x.p` +
         ` ORDER BY ${what === 'list' ? NEWEST : OLDEST} LIMIT ${this.#limit(limit)}`,
     )
     return `(SELECT json_agg(${rows} ORDER BY x.n) FROM json_array_elements_text(${partitions}::json) WITH ORDINALITY AS x(p, n))`
@@ -54,7 +54,7 @@ export class Statement {
     switch (ask.what) {
       case 'list':
         return many(
-          `SELECT ${DOCUMENT} AS j ${this.#in(ask)} ORDER BY ${NEWEST} LIMIT ${this.#limit(ask.limit)}`,
+          `SELECT ${UNSEARCHED} AS j ${this.#in(ask)} ORDER BY ${NEWEST} LIMIT ${this.#limit(ask.limit)}`,
         )
       case 'search':
         return this.#search(ask)
@@ -66,19 +66,19 @@ export class Statement {
         )
         const limit = this.#limit(ask.limit)
         return many(
-          `SELECT ${DOCUMENT} AS j ${this.#from(ask)} AND id >= ${from} AND id < ${to} ORDER BY id LIMIT ${limit}`,
+          `SELECT ${UNSEARCHED} AS j ${this.#from(ask)} AND id >= ${from} AND id < ${to} ORDER BY id LIMIT ${limit}`,
         )
       }
       case 'expired': {
         const [now, limit] = [this.#number(ask.now), this.#limit(ask.limit)]
         return many(
-          `SELECT ${DOCUMENT} AS j ${this.#from(ask)} AND expires <= ${now} ORDER BY expires LIMIT ${limit}`,
+          `SELECT ${UNSEARCHED} AS j ${this.#from(ask)} AND expires <= ${now} ORDER BY expires LIMIT ${limit}`,
         )
       }
       case 'oldest': {
         const { collection, partition, limit } = ask
         const from = partition === undefined ? this.#from(ask) : this.#of(collection, partition)
-        return many(`SELECT ${DOCUMENT} AS j ${from} ORDER BY ${OLDEST} LIMIT ${this.#limit(limit)}`)
+        return many(`SELECT ${UNSEARCHED} AS j ${from} ORDER BY ${OLDEST} LIMIT ${this.#limit(limit)}`)
       }
       default:
         throw new TypeError(`look_1 answers ${ask.what}`)
@@ -97,7 +97,7 @@ export class Statement {
   #search(ask: StoreQueries['search']): string {
     const { fewest, ways, rest } = this.#ways(ask, 2 * (ask.limit + 1))
     const [looks, more] = [this.#limit(ask.looks), this.#limit(ask.limit + 1)]
-    const tagged = this.#tagged(rest)
+    const tagged = this.#having(rest, ask.text)
     const found = ways.map(
       way =>
         `(SELECT * FROM (SELECT * ${way} ORDER BY ${NEWEST} LIMIT ${looks}) looked ${tagged} ORDER BY ${NEWEST} LIMIT ${more})`,
@@ -107,7 +107,7 @@ export class Statement {
     )
     return (
       `(WITH ${fewest} found AS MATERIALIZED (${found.join(' UNION ALL ')})` +
-      ` SELECT json_build_array(${many(`SELECT ${DOCUMENT} AS j FROM found ORDER BY ${NEWEST}`)},` +
+      ` SELECT json_build_array(${many(`SELECT ${UNSEARCHED} AS j FROM found ORDER BY ${NEWEST}`)},` +
       ` CASE WHEN (SELECT count(*) FROM found) < ${more} THEN (SELECT j FROM (${last.join(' UNION ALL ')}) l) END))`
     )
   }
@@ -119,7 +119,7 @@ export class Statement {
     const more = ways.map(way => `EXISTS (SELECT ${way} ORDER BY ${NEWEST} OFFSET ${looks})`)
     return (
       `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')})` +
-      ` SELECT json_build_array(count(*), ${more.join(' OR ')}) FROM looked ${this.#tagged(rest)})`
+      ` SELECT json_build_array(count(*), ${more.join(' OR ')}) FROM looked ${this.#having(rest, ask.text)})`
     )
   }
 
@@ -155,9 +155,13 @@ export class Statement {
     }
   }
 
-  #tagged(tags: Tags = {}): string {
-    if (Object.keys(tags).length === 0) return ''
-    return `WHERE tags @> ${this.json(storedTags(tags))}::jsonb`
+  /** The condition that a document has all of the tags, and a text that contains a term. */
+  #having(tags: Tags, term: string | undefined): string {
+    const conditions = [
+      ...(Object.keys(tags).length === 0 ? [] : [`tags @> ${this.json(storedTags(tags))}::jsonb`]),
+      ...(term ? [textContains(this.#text(folded(term)))] : []),
+    ]
+    return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   }
 
   #in({

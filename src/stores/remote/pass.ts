@@ -5,6 +5,7 @@
  * @module
  */
 
+import { containing, foldedText } from '../searched.ts'
 import { Questions, type Snapshot } from '../snapshot.ts'
 import type {
   Counted,
@@ -120,21 +121,24 @@ export class Pass implements Transaction {
     )
   }
 
-  search<T>(collection: string, { partition, tags, since, after, limit, looks }: SearchQuery): Found<T> {
+  search<T>(collection: string, query: SearchQuery): Found<T> {
+    const { partition, tags, text, since, after, limit, looks } = query
     const own = this.#written.get(collection)
     const more = own?.size ?? 0
-    const asked = { partition, tags, since, after, limit: limit + more, looks: looks + more }
+    const asked = { ...query, limit: limit + more, looks: looks + more }
     const found = this.#ask({ what: 'search', collection, ...asked }, { documents: [], next: undefined })
     for (const each of found.documents) this.#note(collection, each)
     const kept = found.documents.map(({ document }) => document).filter(({ id }) => !own?.has(id))
     const { next } = found
+    const contains = containing(text)
     const isMeant = (document: Document) =>
       (partition === undefined || document.partition === partition) &&
       document.at >= (since ?? Number.NEGATIVE_INFINITY) &&
       (after === undefined || comparePositions(document, after) < 0) &&
       // Documents beyond `next` belong to the following page.
       (next === undefined || comparePositions(document, next) >= 0) &&
-      Object.entries(tags ?? {}).every(([tag, value]) => document.tags[tag] === value)
+      Object.entries(tags ?? {}).every(([tag, value]) => document.tags[tag] === value) &&
+      contains(foldedText(own?.get(document.id)?.text))
     const all = [...kept, ...this.#ownOf(collection, isMeant)].sort(newestFirst)
     const documents = all.slice(0, limit) as Document<T>[]
     const last = documents.at(-1)
@@ -199,8 +203,8 @@ export class Pass implements Transaction {
     )
   }
 
-  put<T>(collection: string, document: Document<T>, eviction?: Eviction): void {
-    this.#write({ collection, id: document.id, document, eviction })
+  put<T>(collection: string, { text, ...document }: Document<T>, eviction?: Eviction): void {
+    this.#write({ collection, id: document.id, document, text, eviction })
   }
 
   delete(collection: string, id: string): void {

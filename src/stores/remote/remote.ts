@@ -92,6 +92,8 @@ export interface DocumentChange {
   readonly collection: string
   readonly id: string
   readonly document: Document | undefined
+  /** The text by which it is found. */
+  readonly text?: string | undefined
   readonly eviction: Eviction | undefined
 }
 

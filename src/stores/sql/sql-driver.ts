@@ -5,7 +5,7 @@
  */
 
 /** A value for a statement's parameter. */
-export type SqlValue = string | number | null
+export type SqlValue = string | number | null | Uint8Array
 
 /** A row, by column. */
 export type SqlRow = Readonly<Record<string, unknown>>

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Position, Tags } from '../store.ts'
+import type { Filter, Position, Tags } from '../store.ts'
 import { nameOfTagIndex, tagColumn } from './migrations.ts'
 import type { SqlValue } from './sql-driver.ts'
 
@@ -51,18 +51,63 @@ export function newest(columns: string, query: Newest): SqlStatement {
   return { sql, values }
 }
 
-/** Selects those rows of a statement that have all of the tags. */
-export function among({ sql, values }: SqlStatement, tags: Tags, limit?: number): SqlStatement {
-  const all = Object.entries(tags)
-  const conditions = all.map(() => 'json_extract(tags, ?) = ?').join(' AND ')
+/** Selects the position and the text of rows of a statement that have all of the tags. */
+export function withTexts({ sql, values }: SqlStatement, collection: string, tags: Tags = {}): SqlStatement {
+  const { where, values: of } = having(tags)
   return {
     sql:
-      `SELECT * FROM (${sql}) WHERE ${conditions} ORDER BY at DESC, id DESC` +
-      (limit === undefined ? '' : ' LIMIT ?'),
+      'SELECT at, id, (SELECT text FROM texts WHERE texts.collection = ? AND texts.id = looked.id) AS text' +
+      ` FROM (${sql}) AS looked${where === '' ? '' : ` WHERE ${where}`} ORDER BY at DESC, id DESC`,
+    values: [collection, ...values, ...of],
+  }
+}
+
+/** Selects the position and the text of documents by the numbers of their texts, newest first. */
+export function numbered(
+  numbers: readonly number[],
+  collection: string,
+  { partition, tags = {}, since, after, looks }: Filter,
+): SqlStatement {
+  const { where, values } = having(tags)
+  return {
+    sql:
+      'SELECT at, documents.id AS id, texts.text AS text FROM json_each(?) AS n' +
+      ' CROSS JOIN texts ON texts.number = n.value' +
+      ' CROSS JOIN documents ON documents.collection = texts.collection AND documents.id = texts.id' +
+      ' WHERE texts.collection = ?' +
+      (partition === undefined ? '' : ' AND partition = ?') +
+      (since === undefined ? '' : ' AND at >= ?') +
+      (after === undefined ? '' : ' AND (at, documents.id) < (?, ?)') +
+      (where === '' ? '' : ` AND ${where}`) +
+      ' ORDER BY at DESC, documents.id DESC LIMIT ?',
     values: [
+      JSON.stringify(numbers),
+      collection,
+      ...(partition === undefined ? [] : [partition]),
+      ...(since === undefined ? [] : [since]),
+      ...(after === undefined ? [] : [after.at, after.id]),
       ...values,
-      ...all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
-      ...(limit === undefined ? [] : [limit]),
+      looks,
     ],
+  }
+}
+
+/** The condition that a row has all of the tags. */
+function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
+  const all = Object.entries(tags)
+  return {
+    where: all.map(() => 'json_extract(tags, ?) = ?').join(' AND '),
+    values: all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+  }
+}
+
+/** Selects those rows of a statement that have all of the tags. */
+export function among({ sql, values }: SqlStatement, tags: Tags, limit?: number): SqlStatement {
+  const { where, values: of } = having(tags)
+  return {
+    sql:
+      `SELECT * FROM (${sql}) WHERE ${where} ORDER BY at DESC, id DESC` +
+      (limit === undefined ? '' : ' LIMIT ?'),
+    values: [...values, ...of, ...(limit === undefined ? [] : [limit])],
   }
 }

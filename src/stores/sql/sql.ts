@@ -14,6 +14,7 @@ import type {
   Found,
   ListQuery,
   NearStore,
+  Position,
   SearchQuery,
   Transaction,
 } from '../store.ts'
@@ -21,7 +22,8 @@ import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import { documentOf, positionOf, splitChunks } from './rows.ts'
 import { type SqlDriver, type SqlRow, TransactionLost } from './sql-driver.ts'
 import { LogTransaction, SqlLogs } from './sql-log.ts'
-import { among, type Newest, newest } from './sql-search.ts'
+import { among, type Newest, newest, numbered, withTexts } from './sql-search.ts'
+import { SqlTexts, TEXT_TABLES, type TextCodec, UNPACKED } from './texts.ts'
 
 /** A store on a database. */
 export interface SqlStore extends NearStore {
@@ -33,6 +35,8 @@ export interface SqlStore extends NearStore {
 export interface SqlStoreOptions {
   /** Keeps an index for each tag of {@link INDEXED_TAGS}, which is a few more rows for each document. Default: true. */
   readonly indexesTags?: boolean
+  /** Makes texts shorter. A database always has the same one. Default: texts as they are. */
+  readonly codec?: TextCodec
 }
 
 /**
@@ -42,16 +46,17 @@ export interface SqlStoreOptions {
 export function sqlStore(
   driver: SqlDriver,
   presence: Presence = alone(),
-  { indexesTags = true }: SqlStoreOptions = {},
+  { indexesTags = true, codec = UNPACKED }: SqlStoreOptions = {},
 ): SqlStore {
-  const tx = new SqlTransaction(driver, new Set(indexesTags ? INDEXED_TAGS : []))
+  const tx = new SqlTransaction(driver, new Set(indexesTags ? INDEXED_TAGS : []), codec)
   let isMigrated = false
   const prepare = () => {
     if (isMigrated) return
     const version = driver.snapshot(() => versionOf(driver))
     if (version > MIGRATIONS.length) throw newer(version)
     // A database that is up to date is not written, so nothing waits for another process that is writing.
-    if (version < MIGRATIONS.length) driver.transaction(() => migrate(driver, indexesTags))
+    if (version < MIGRATIONS.length || !driver.snapshot(() => hasTexts(driver)))
+      driver.transaction(() => migrate(driver, indexesTags))
     isMigrated = true
   }
   /** A newer process may have brought the database to its own schema since. */
@@ -128,18 +133,30 @@ function migrate(driver: SqlDriver, indexesTags: boolean): void {
     if (statements !== TAG_INDICES || indexesTags) for (const statement of statements) driver.run(statement)
     driver.run('INSERT INTO servable_schema (version) VALUES (?)', index + 1)
   }
+  if (!hasTexts(driver)) for (const statement of TEXT_TABLES) driver.run(statement)
+}
+
+function hasTexts(driver: SqlDriver): boolean {
+  return driver.all("SELECT 1 FROM sqlite_master WHERE name = 'text_bits'").length > 0
 }
 
 const COLUMNS = 'id, partition, at, expires, tags, value'
 
+/** A filter with a text. */
+interface OfText {
+  readonly text: string
+}
+
 class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
   readonly #sql: SqlDriver
   readonly #indexed: ReadonlySet<string>
+  readonly #texts: SqlTexts
 
-  constructor(sql: SqlDriver, indexed: ReadonlySet<string>) {
+  constructor(sql: SqlDriver, indexed: ReadonlySet<string>, codec: TextCodec) {
     super(new SqlLogs(sql))
     this.#sql = sql
     this.#indexed = indexed
+    this.#texts = new SqlTexts(sql, codec)
   }
 
   get now(): number {
@@ -155,7 +172,7 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
     return row && this.#toDocument<T>(collection, row)
   }
 
-  put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
+  put<T>(collection: string, { id, partition, at, expiresAt, tags, value, text }: Document<T>): void {
     const [first = '', ...rest] = splitChunks(JSON.stringify(value))
     this.#deleteParts(collection, id)
     const row = { expires: expiresAt ?? null, tags: JSON.stringify(tags), first }
@@ -180,6 +197,7 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
         data,
       )
     }
+    this.#texts.put(collection, id, text)
   }
 
   /** Overwrites a document in place, which leaves most indices unchanged. False if there is no such document. */
@@ -218,7 +236,8 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
   }
 
   search<T>(collection: string, { limit, ...query }: SearchQuery): Found<T> {
-    const { looks } = query
+    const { looks, text } = query
+    if (text) return this.#searchText(collection, { limit, ...query, text })
     const { looked, rest } = this.#choose(collection, query)
     // Without further conditions, every document that is looked at is a match.
     const { sql, values } =
@@ -233,8 +252,53 @@ class SqlTransaction extends LogTransaction<SqlLogs> implements Transaction {
     return { documents, next: positionOf(last) }
   }
 
+  /** Searches documents by their texts, which it compares here. */
+  #searchText<T>(collection: string, { limit, ...filter }: SearchQuery & OfText): Found<T> {
+    const contains = this.#texts.matcher(filter.text)
+    const { rows, end } = this.#withTexts(collection, filter)
+    const found: SqlRow[] = []
+    for (const row of rows) {
+      if (found.length > limit) break
+      if (contains(row)) found.push(row)
+    }
+    const documents = found.slice(0, limit).flatMap(({ id }) => this.get<T>(collection, String(id)) ?? [])
+    return { documents, next: found.length > limit ? positionOf(found[limit - 1]) : end()?.last }
+  }
+
+  /**
+   * The documents that a search of texts looks at, with their texts, and what comes after them: the last one, and whether there are more.
+   */
+  #withTexts(
+    collection: string,
+    filter: Filter & OfText,
+  ): {
+    readonly rows: readonly SqlRow[]
+    readonly end: () => { readonly last: Position | undefined; readonly isCut: boolean } | undefined
+  } {
+    const { text, looks } = filter
+    const numbers = this.#texts.candidates(text)
+    if (numbers !== undefined) {
+      const { sql, values } = numbered(numbers, collection, { ...filter, looks: looks + 1 })
+      const rows = this.#sql.all(sql, ...values)
+      const end = rows.length > looks ? { last: positionOf(rows[looks - 1]), isCut: true } : undefined
+      return { rows: rows.slice(0, looks), end: () => end }
+    }
+    const { looked, rest } = this.#choose(collection, filter)
+    const { sql, values } = withTexts(newest('at, id, tags', { ...looked, limit: looks }), collection, rest)
+    const end = () => {
+      const { sql, values } = newest('at, id', { ...looked, limit: 2, offset: looks - 1 })
+      const [last, more] = this.#sql.all(sql, ...values)
+      return last && { last: positionOf(last), isCut: more !== undefined }
+    }
+    return { rows: this.#sql.all(sql, ...values), end }
+  }
+
   countMatching(collection: string, filter: Filter): Counted {
-    const { looks } = filter
+    const { looks, text } = filter
+    if (text) {
+      const { rows, end } = this.#withTexts(collection, { ...filter, text })
+      return { count: rows.filter(this.#texts.matcher(text)).length, isCut: end()?.isCut === true }
+    }
     const { looked, rest } = this.#choose(collection, filter)
     const all = newest(rest === undefined ? 'at, id' : 'at, id, tags', { ...looked, limit: looks })
     const { sql, values } = rest === undefined ? all : among(all, rest)

@@ -10,10 +10,12 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { setImmediate } from 'node:timers'
 import { isServableError } from '../../base/errors.ts'
+import { alone } from '../presence.ts'
 import { createRetrying, isLost } from '../remote/retrying.ts'
 import { type SqlStore, sqlStore } from '../sql/sql.ts'
 import type { SqlDriver } from '../sql/sql-driver.ts'
 import type { Store } from '../store.ts'
+import { DEFLATED } from './codec.ts'
 import { openDatabase, type Synchronous } from './driver.ts'
 import { explain, isBusy } from './explain.ts'
 import { type Files, filesOf } from './files.ts'
@@ -115,7 +117,7 @@ export function sqliteStore(given: string, synchronous?: Synchronous): Store {
 
 function openMemory(): Opened {
   const driver = openDatabase(':memory:')
-  return { store: sqlStore(driver), close: driver.close, leave: driver.close }
+  return { store: sqlStore(driver, alone(), { codec: DEFLATED }), close: driver.close, leave: driver.close }
 }
 
 /** Opens a file and checks that it can be written. On failure it closes the file and leaves no files beside it. */
@@ -125,7 +127,7 @@ function openFile(path: string, instance: string, synchronous: Synchronous | und
   try {
     driver = openDatabase(path, synchronous)
     lock = holdLock(path, instance)
-    const store = sqlStore(driver, lock)
+    const store = sqlStore(driver, lock, { codec: DEFLATED })
     checkWritable(store)
     return closing(path, { store, driver, lock })
   } catch (error) {

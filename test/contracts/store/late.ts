@@ -178,10 +178,10 @@ class Base {
   }
 
   #write(tx: Transaction, { documents, logs }: Commit, version: Version): true {
-    for (const { collection, id, document, eviction } of documents) {
+    for (const { collection, id, document, text, eviction } of documents) {
       if (document === undefined) tx.delete(collection, id)
       else {
-        tx.put(collection, sent(document), eviction)
+        tx.put(collection, { ...sent(document), text }, eviction)
         this.#versions.set(tx.get(collection, id)!, version)
       }
     }

@@ -10,6 +10,7 @@ import type {
   StoredLogEntry,
   Transaction,
 } from '../../../src/stores/store.ts'
+import { contains } from './texts.ts'
 
 interface Log {
   entries: string[]
@@ -17,7 +18,7 @@ interface Log {
 }
 
 interface Contents {
-  documents: { collection: string; document: Document }[]
+  documents: { collection: string; document: Document; text: string | undefined }[]
   logs: Record<string, Log>
 }
 
@@ -43,9 +44,9 @@ export class ModelStore implements Transaction {
     return this.#all<T>(collection).find(document => document.id === id)
   }
 
-  put<T>(collection: string, document: Document<T>): void {
+  put<T>(collection: string, { text, ...document }: Document<T>): void {
     this.delete(collection, document.id)
-    this.#contents.documents.push({ collection, document })
+    this.#contents.documents.push({ collection, document, text })
   }
 
   delete(collection: string, id: string): void {
@@ -61,10 +62,11 @@ export class ModelStore implements Transaction {
   /** Looks at every document. Stores are compared only where they may do so too. */
   search<T>(
     collection: string,
-    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, after, limit }: SearchQuery,
+    { partition, tags = {}, text = '', since = Number.NEGATIVE_INFINITY, after, limit }: SearchQuery,
   ): Found<T> {
     const all = this.#newest<T>(collection, partition, after)
       .filter(({ at }) => at >= since)
+      .filter(({ id }) => contains(this.#textOf(collection, id), text))
       .filter(document => Object.entries(tags).every(([tag, value]) => document.tags[tag] === value))
     const documents = all.slice(0, limit)
     const last = documents.at(-1)
@@ -123,6 +125,10 @@ export class ModelStore implements Transaction {
 
   deleteLog(name: string): void {
     delete this.#contents.logs[name]
+  }
+
+  #textOf(collection: string, id: string): string | undefined {
+    return this.#contents.documents.find(one => one.collection === collection && one.document.id === id)?.text
   }
 
   #newest<T>(collection: string, partition: string | undefined, after: Position | undefined): Document<T>[] {
