@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { announcement, waitingCount } from './approvals/live.ts'
 import { loadCatalog } from './catalog.ts'
-import { useConnection } from './connection.ts'
+import { useConnection, useReconnected } from './connection.ts'
 import { useLive } from './live.ts'
 import { Login } from './login.tsx'
 import { Notice } from './parts/notice.tsx'
@@ -46,6 +46,7 @@ function Console() {
   useEffect(() => {
     void loadCatalog()
   }, [])
+  useReconnected(() => void loadCatalog())
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${screen?.title ?? 'Not found'} – ${TITLE}`
   }, [id, waiting])

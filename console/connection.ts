@@ -5,7 +5,7 @@
  */
 
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { answered } from './service.ts'
 import { pause } from './waiting.ts'
 
@@ -46,6 +46,20 @@ export async function check(signal?: AbortSignal): Promise<void> {
   } catch {
     tell(false)
   }
+}
+
+/** Calls `again` when the service answers again after it did not. */
+export function useReconnected(again: () => void): void {
+  const latest = useRef(again)
+  latest.current = again
+  useEffect(() => {
+    let wasLost = false
+    return lostSince.subscribe(since => {
+      const isBack = wasLost && since === undefined
+      wasLost = since !== undefined
+      if (isBack) latest.current()
+    })
+  }, [])
 }
 
 /** Watches the connection while the component is mounted. */

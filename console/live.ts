@@ -21,7 +21,7 @@ import {
   wholeInbox,
 } from './approvals/live.ts'
 import { BASE, client, config, isRefusal } from './service.ts'
-import { AGAIN_MS, pause } from './waiting.ts'
+import { AGAIN_MS, pause, whileShown } from './waiting.ts'
 
 /** Most of the newest runs whose changes are streamed. */
 export const WATCHED = 50
@@ -108,14 +108,6 @@ async function stay(name: string, signal: AbortSignal): Promise<void> {
       () => {},
     )
   }
-}
-
-/** Fires when the page is hidden, or with `signal`. */
-function whileShown(signal: AbortSignal): AbortSignal {
-  const shown = new AbortController()
-  const leave = () => document.hidden && shown.abort()
-  document.addEventListener('visibilitychange', leave, { signal: AbortSignal.any([signal, shown.signal]) })
-  return AbortSignal.any([signal, shown.signal])
 }
 
 async function lead(signal: AbortSignal): Promise<void> {

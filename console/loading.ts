@@ -1,5 +1,7 @@
 /** Loads the data of a part of the page. */
 import { useEffect, useState } from 'preact/hooks'
+import { useReconnected } from './connection.ts'
+import { isRefusal } from './service.ts'
 
 /** The state of the loading. During a reload, the last value stays. */
 export interface Loaded<T> {
@@ -30,5 +32,8 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     )
     return () => controller.abort()
   }, [key, turn])
+  useReconnected(() => {
+    if (state.error !== undefined && !isRefusal(state.error)) setTurn(before => before + 1)
+  })
   return { ...state, reload: () => setTurn(before => before + 1) }
 }

@@ -1,5 +1,7 @@
 /** Loads a list page by page. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useReconnected } from './connection.ts'
+import { isRefusal } from './service.ts'
 
 /** A page, and the cursor of the next one; null at the end. */
 export interface Page<T> {
@@ -67,6 +69,9 @@ export function usePages<T extends object>(
       error: undefined,
     }))
   }
+  useReconnected(() => {
+    if (state.error !== undefined && !isRefusal(state.error)) setTurn(before => before + 1)
+  })
   // Before the page is painted, so that the request is sent at once.
   useLayoutEffect(() => {
     const controller = new AbortController()

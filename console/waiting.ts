@@ -18,3 +18,16 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) wake()
   })
 }
+
+/** Fires when the page is hidden, or with `signal`. */
+export function whileShown(signal: AbortSignal): AbortSignal {
+  const shown = new AbortController()
+  const both = AbortSignal.any([signal, shown.signal])
+  document.addEventListener('visibilitychange', () => document.hidden && shown.abort(), { signal: both })
+  return both
+}
+
+/** Resolves once the page is visible, or the signal fires. */
+export async function untilShown(signal: AbortSignal): Promise<void> {
+  while (document.hidden && !signal.aborted) await pause(AGAIN_MS, signal)
+}

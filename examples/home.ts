@@ -6,8 +6,12 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>servable</title>
-<style>body { font: 16px/1.6 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+<style>:root { color-scheme: light dark }
+body { font: 14px/22px system-ui, sans-serif; max-width: 44rem; margin: 48px auto; padding: 0 16px;
+  background: light-dark(#fff, #191917); color: light-dark(#1b1a17, #eeece7) }
+a { color: light-dark(#2450c0, #93b1ff) }
 pre { overflow-x: auto }</style>
+<main>
 <h1>servable</h1>
 <p>The example agents are served. They work offline.</p>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>
@@ -76,6 +80,7 @@ pre { overflow-x: auto }</style>
   <li>files that agents made for you, below <code>/api/runs/:id/artifacts</code>
 </ul>
 </section>
+</main>
 </html>
 `
 

@@ -9,6 +9,8 @@ import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/c
 import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
 import { goTo, linkTo, route } from '../route.ts'
 import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
+import { takePlace } from '../streams.ts'
+import { AGAIN_MS, pause } from '../waiting.ts'
 import type { FilePart } from './files.ts'
 import { eachFrame } from './frames.ts'
 import { type Answer, answerOf, continued, fold, goingOn, NEW_ANSWER, waitingFor } from './parts.ts'
@@ -29,9 +31,6 @@ export interface Turn {
 
 /** The user id for runs, if the service does not authenticate users. */
 export const userId = signal('')
-
-/** Browsers allow six connections to a host over HTTP/1.1. The page needs four of them. */
-const MOST_AT_ONCE = 2
 
 /** Most turns of a session that are loaded at once. */
 const PAGE = 30
@@ -124,12 +123,14 @@ export class Chat {
     const turns = this.turns.value
     const from = replaced ? turns.indexOf(replaced) : turns.length
     this.turns.value = [...turns.slice(0, from), turn]
+    let free = () => {}
     try {
-      checkConnections()
+      free = await takeConnection()
       // A waiting request could still be approved, and would run then.
       await Promise.all(turns.slice(from).map(giveUp))
       await this.#begin()
     } catch (error) {
+      free()
       answer.value = failed(answer.value, error)
       return
     }
@@ -145,7 +146,7 @@ export class Chat {
     const events = isStored()
       ? servable.stream(input, options)
       : servable.stream(input, { ...options, follow: false })
-    await follow(turn, events)
+    await follow(turn, events).finally(free)
   }
 
   /** Stops the run of a message. */
@@ -221,16 +222,13 @@ export interface Draft {
 
 export const NO_DRAFT: Draft = { text: '', files: [] }
 
-/** Throws if so many answers are running that the browser has no connection left for another one. */
-function checkConnections(): void {
-  const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
-  if (page?.nextHopProtocol !== 'http/1.1') return
-  const isAtWork = ({ answer }: Turn) => answer.value.status === 'running' && answer.value.runId !== undefined
-  const atWork = [...chats.values()].flatMap(({ turns }) => turns.value.filter(isAtWork))
-  if (atWork.length >= MOST_AT_ONCE)
-    throw new Error(
-      `${atWork.length} answers are being written. The browser has no connection left for another one: wait for one of them, or stop it.`,
-    )
+/** Takes a connection for an answer. Throws if the browser has none left. */
+async function takeConnection(): Promise<() => void> {
+  const free = await takePlace('chat')
+  if (free) return free
+  throw new Error(
+    'Other answers are being written. The browser has no connection left for another one: wait for one of them, or stop it.',
+  )
 }
 
 /** Cancels a waiting run. */
@@ -291,25 +289,38 @@ function failed(answer: Answer, error: unknown): Answer {
   return { ...answer, status: 'failed', error: { message: messageOf(error), code: codeOf(error) } }
 }
 
-/** Reads a run to its end. */
-async function follow({ answer, aborting }: Turn, events: RunEvents): Promise<void> {
+/** Reads a run to its end. A stored run is read on after the connection was lost, as long as that takes. */
+async function follow(turn: Turn, events: RunEvents): Promise<void> {
+  const { answer, aborting } = turn
   const waiting: RunEvent[] = []
+  let read = 0
+  let source = events
   const flush = () => {
-    const { runId = answer.value.runId } = events
+    const { runId = answer.value.runId } = source
     answer.value = { ...fold(answer.value, waiting.splice(0)), runId }
   }
   const ask = eachFrame(flush)
-  try {
-    for await (const event of events) {
-      waiting.push(event)
-      ask()
+  for (;;) {
+    try {
+      for await (const event of source) {
+        read++
+        waiting.push(event)
+        ask()
+      }
+      flush()
+      if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
+      return
+    } catch (error) {
+      flush()
+      const { aborted } = aborting.signal
+      const { runId } = answer.value
+      if (aborted || codeOf(error) !== 'stream_broken' || !isStored() || runId === undefined) {
+        answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
+        return
+      }
+      await pause(AGAIN_MS, aborting.signal)
+      source = client.runs.stream(runId, { after: read, signal: aborting.signal })
     }
-    flush()
-    if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
-  } catch (error) {
-    flush()
-    const { aborted } = aborting.signal
-    answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
   }
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { lostSince } from '../connection.ts'
+import { lostSince, useReconnected } from '../connection.ts'
 import { onNews } from '../live.ts'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
@@ -81,6 +81,7 @@ function useRuns(span: string, isListed: boolean) {
   const [counted, setCounted] = useState<Counted>()
   const [error, setError] = useState<unknown>()
   const [now, setNow] = useState(Date.now())
+  const [turn, setTurn] = useState(0)
   useEffect(() => {
     if (!isListed) return
     const controller = new AbortController()
@@ -114,7 +115,8 @@ function useRuns(span: string, isListed: boolean) {
       clearInterval(timer)
       stop()
     }
-  }, [span, isListed])
+  }, [span, isListed, turn])
+  useReconnected(() => setTurn(before => before + 1))
   return { counted, error, now }
 }
 

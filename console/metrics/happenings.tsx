@@ -2,8 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import type { MetricsEvent } from '../../src/client/index.ts'
 import { ofMetrics } from '../admin/token.ts'
 import { Time } from '../parts/time.tsx'
-import { client, messageOf } from '../service.ts'
+import { client, isRefusal, messageOf } from '../service.ts'
+import { readWhileShown } from '../streams.ts'
 import { visible } from '../text.ts'
+import { AGAIN_MS, pause } from '../waiting.ts'
 
 /** Most events that are shown: the newest. */
 const MOST = 50
@@ -14,15 +16,24 @@ export function Happenings() {
   const [why, setWhy] = useState<string>()
   useEffect(() => {
     const controller = new AbortController()
+    const { signal } = controller
     let key = 0
+    const read = async (shown: AbortSignal) => {
+      const stream = await ofMetrics.ask(async headers => client.metrics.stream({ signal: shown, headers }))
+      for await (const event of stream) {
+        setWhy(undefined)
+        setEvents(before => [{ ...event, key: ++key }, ...before].slice(0, MOST))
+      }
+    }
+    const onWait = (isWaiting: boolean) =>
+      setWhy(isWaiting ? 'Other windows use all connections of this browser.' : undefined)
     const watch = async () => {
-      try {
-        const { signal } = controller
-        const stream = await ofMetrics.ask(async headers => client.metrics.stream({ signal, headers }))
-        for await (const event of stream)
-          setEvents(before => [{ ...event, key: ++key }, ...before].slice(0, MOST))
-      } catch (error) {
-        if (!controller.signal.aborted) setWhy(messageOf(error))
+      while (!signal.aborted) {
+        const error = await readWhileShown(signal, onWait, read).catch(failure => failure)
+        if (signal.aborted) return
+        if (error !== undefined) setWhy(messageOf(error))
+        if (isRefusal(error)) return
+        await pause(AGAIN_MS, signal)
       }
     }
     void watch()

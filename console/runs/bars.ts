@@ -30,6 +30,8 @@ export interface Bar {
   readonly usage?: Usage | undefined
   /** Why it failed. */
   readonly error?: string | undefined
+  /** The number of the event that told a model call. */
+  readonly seq?: number
 }
 
 type Open = { -readonly [Name in keyof Bar]: Bar[Name] } & { isFolded?: boolean }
@@ -160,6 +162,7 @@ export class Bars {
     const texts = this.#texts.get(keyOf(event)) ?? []
     const { bar, close } = this.#begin(event, 'model', event.model ?? 'model', facts)
     bar.usage = usage
+    bar.seq = this.#count
     if (this.isTimed) bar.from = Math.max(0, this.#now - (event.durationMs ?? 0))
     const said = texts.filter(({ from }) => !this.isTimed || from >= bar.from - 1)
     for (const text of said) {

@@ -6,7 +6,8 @@
 
 import type { RunEvent } from '../../src/agents/contract.ts'
 import type { RunInput, RunRecord } from '../../src/client/index.ts'
-import { client, codeOf } from '../service.ts'
+import { client, codeOf, isRefusal } from '../service.ts'
+import { readWhileShown } from '../streams.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
 
@@ -26,6 +27,8 @@ export class RunLog {
   error: unknown
   /** Whether the connection is lost, and will be retried. */
   isLost = false
+  /** Whether other windows have all connections, so that this one waits. */
+  isWaiting = false
   /** Whether all events are loaded. */
   isWhole = false
   readonly #show: () => void
@@ -39,26 +42,50 @@ export class RunLog {
 
   /** Loads the record and all events, and continues until the run has ended. */
   async follow(signal: AbortSignal): Promise<void> {
+    while (!(await this.#tryAll(signal)) && !signal.aborted) await pause(AGAIN_MS, signal)
+    if (!signal.aborted) this.#draw()
+  }
+
+  /** Returns whether all is read, or cannot be. */
+  async #tryAll(signal: AbortSignal): Promise<boolean> {
     try {
       await this.#readRecord(signal)
       const isLive = this.record?.status === 'queued' || this.record?.status === 'running'
-      while (!(await this.#readEvents(signal, isLive))) await pause(AGAIN_MS, signal)
+      while (!(await (isLive ? this.#readLive(signal) : this.#readEvents(signal, false))))
+        await pause(AGAIN_MS, signal)
       this.isWhole = true
       this.isLost = false
       if (isLive) await this.#readRecord(signal)
     } catch (error) {
-      this.error = error
+      if (signal.aborted) return true
+      // What the service refuses stays refused. All else is tried again.
+      if (isRefusal(error)) this.error = error
+      else this.isLost = true
+      this.#draw()
+      return isRefusal(error)
     }
-    if (!signal.aborted) this.#draw()
+    return true
   }
 
   async #readRecord(signal: AbortSignal): Promise<void> {
     const { input, ...record } = await client.runs
       .get(this.id, { signal, include: 'input' })
       // A role may read a run without its input.
-      .catch(() => client.runs.get(this.id, { signal }))
+      .catch(error => (isRefusal(error) ? client.runs.get(this.id, { signal }) : Promise.reject(error)))
     this.record = record
     this.input = input ?? this.input
+    this.#draw()
+  }
+
+  /** Reads while the page is visible and has a place for the stream. Returns whether all events have arrived. */
+  async #readLive(signal: AbortSignal): Promise<boolean> {
+    const onWait = (isWaiting: boolean) => this.#wait(isWaiting)
+    return (await readWhileShown(signal, onWait, shown => this.#readEvents(shown, true))) ?? false
+  }
+
+  #wait(isWaiting: boolean): void {
+    if (this.isWaiting === isWaiting) return
+    this.isWaiting = isWaiting
     this.#draw()
   }
 

@@ -39,6 +39,11 @@ export function Run({ id }: { id: string }) {
     <>
       {error !== undefined && <Failure error={error} />}
       {log?.isLost && <Notice>The connection is lost. The console tries again.</Notice>}
+      {log?.isWaiting && (
+        <Notice>
+          Other windows use all connections of this browser. This run is followed when one is free.
+        </Notice>
+      )}
       {!record && error === undefined && <Loading />}
       {record && (
         <>

@@ -1,6 +1,9 @@
 import { useRef, useState } from 'preact/hooks'
+import type { ModelCallContents } from '../../src/client/index.ts'
+import { useLoaded } from '../loading.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Section } from '../parts/page.tsx'
+import { client, config } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { rowHeight, useWindow } from '../window.ts'
 import type { Bar } from './bars.ts'
@@ -25,7 +28,7 @@ interface Span {
 const OPEN = 400
 
 /** A timeline: a bar for each step, model call and tool call, below the one in which it happened. */
-export function Timeline({ log: { bars, isWhole, record } }: { log: RunLog; version: number }) {
+export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; version: number }) {
   const [choice, choose] = useState<Choice>('All')
   const [find, setFind] = useState('')
   const [zoom, setZoom] = useState<Span>()
@@ -85,6 +88,7 @@ export function Timeline({ log: { bars, isWhole, record } }: { log: RunLog; vers
           {shown.slice(first, to).map((bar, index) => (
             <BarRow
               key={first + index}
+              id={id}
               bar={bar}
               span={span}
               isTimed={isTimed}
@@ -182,7 +186,10 @@ function BarRow({
   toggle,
   at,
   count,
+  id,
 }: {
+  /** The run. */
+  id: string
   bar: Bar
   span: Span
   isTimed: boolean
@@ -223,7 +230,7 @@ function BarRow({
         <span class="number tokens">{tokens !== undefined && number(tokens)}</span>
         <span class="number cost">{usage?.cost !== undefined && money(usage.cost)}</span>
       </button>
-      {isOpen && <Details bar={bar} />}
+      {isOpen && <Details key={bar.seq} bar={bar} id={id} />}
     </li>
   )
 }
@@ -249,14 +256,31 @@ function Track({ bar: { from, to, first }, span, mark }: { bar: Bar; span: Span;
   )
 }
 
-function Details({ bar: { label, kind, agent, shows, error, state } }: { bar: Bar }) {
-  const { args, result, text, thinking, prompt, reply, error: _, code, ...more } = Object(shows)
+/** What a model was sent and replied, if the service keeps it. Only a development server does. */
+function useContents(id: string, { kind, seq }: Bar): Partial<ModelCallContents> {
+  const isAsked = kind === 'model' && seq !== undefined && !config.value.production
+  const { value } = useLoaded(`${id} ${seq}`, async signal => {
+    if (!isAsked) return {}
+    const page = await client.runs.events(
+      id,
+      { after: seq - 1, limit: 1, include: 'model_calls' },
+      { signal },
+    )
+    return Object(page.events[0]?.event)
+  })
+  return value ?? {}
+}
+
+function Details({ bar, id }: { bar: Bar; id: string }) {
+  const { label, kind, agent, shows, error, state } = bar
+  const { prompt, reply } = useContents(id, bar)
+  const { args, result, text, thinking, error: _, code, ...more } = Object(shows)
   const parts: Readonly<Record<string, unknown>> = {
     Arguments: args,
     Result: result,
     Thinking: thinking,
     Text: text,
-    Prompt: prompt,
+    Prompt: prompt ?? undefined,
     Reply: reply,
     Details: Object.values(more).some(each => each !== undefined) ? more : undefined,
   }

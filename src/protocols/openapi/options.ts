@@ -4,7 +4,7 @@ import type { DocsAssets } from './page.ts'
 export interface SwaggerOptions {
   /** Serves the OpenAPI document. */
   readonly enabled: boolean
-  /** Title of the API. Default: `Service API`. */
+  /** Title of the API. Default: `API of the agents`. */
   readonly title?: string
   /** Description of the API. Default: none. */
   readonly description?: string
@@ -32,6 +32,6 @@ export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' 
 
 /** Fills in the defaults. */
 export function resolveSwagger({ enabled: _, ...options }: Partial<SwaggerOptions>): SwaggerSettings {
-  const { title = 'Service API', version = '1.0.0', specPath = SPEC_PATH } = options
+  const { title = 'API of the agents', version = '1.0.0', specPath = SPEC_PATH } = options
   return { ...options, title, version, specPath }
 }

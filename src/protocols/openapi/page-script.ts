@@ -8,6 +8,11 @@ export const PAGE_SCRIPT = `(() => {
   const note = document.getElementById('note')
   const { spec, ask } = root.dataset
 
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+  const look = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+  dark.addEventListener('change', look)
+  look()
+
   const given = () => {
     const headers = {}
     for (const { value, dataset } of form.querySelectorAll('input')) {

@@ -104,6 +104,7 @@ ${asks.length === 0 ? '' : formOf(asks)}
 }
 
 const STYLE = `
+:root { color-scheme: light dark }
 body { margin: 0 }
 #ask, #note, noscript p { margin: 2rem auto; max-width: 40rem; padding: 0 1rem; font-family: sans-serif }
 #ask label, #ask input { display: block; box-sizing: border-box; width: 100%; margin: 0.5rem 0 }

@@ -107,7 +107,7 @@ describe('the OpenAPI document', () => {
     const { info, servers } = await read()
     expect(info).toEqual({ title: 'Examples', version: '2.1.0', description: 'All of them' })
     expect(servers).toEqual([{ url: 'http://127.0.0.1:8787', description: 'here' }])
-    expect(openapi({ registry: false }).info).toEqual({ title: 'Service API', version: '1.0.0' })
+    expect(openapi({ registry: false }).info).toEqual({ title: 'API of the agents', version: '1.0.0' })
   })
 
   it('tells of slow uploads where there are uploads, and of too little room where something is kept', async () => {
