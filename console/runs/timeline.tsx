@@ -122,10 +122,10 @@ function Zoom({
   zoom: (span: Span | undefined) => void
 }) {
   const scale = (by: number) => {
+    const length = Math.min(end, (to - from) * by)
     const middle = around ? (around.from + around.to) / 2 : (from + to) / 2
-    const half = ((to - from) * by) / 2
-    const next = { from: Math.max(0, middle - half), to: Math.min(end, middle + half) }
-    zoom(next.from <= 0 && next.to >= end ? undefined : next)
+    const start = Math.min(end - length, Math.max(0, middle - length / 2))
+    zoom(length >= end ? undefined : { from: start, to: start + length })
   }
   return (
     <>
