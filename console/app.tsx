@@ -1,3 +1,4 @@
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { announcement, waitingCount } from './approvals/live.ts'
 import { loadCatalog } from './catalog.ts'
@@ -20,6 +21,23 @@ export function App() {
   if (now.is === 'asking') return <Login {...now} />
   if (now.is === 'failed') return <Failed why={now.why} />
   return <Console />
+}
+
+/** A button that only the keyboard finds. It moves the focus past what comes before. */
+function Skip({
+  to,
+  of,
+  children,
+}: {
+  to: string
+  of: RefObject<HTMLElement | null>
+  children: ComponentChildren
+}) {
+  return (
+    <button type="button" class="skip" onClick={() => of.current?.querySelector<HTMLElement>(to)?.focus()}>
+      {children}
+    </button>
+  )
 }
 
 function Failed({ why }: { why: string }) {
@@ -58,9 +76,14 @@ function Console() {
   const view = screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>
   return (
     <>
-      <button type="button" class="skip" onClick={() => main.current?.querySelector('h1')?.focus()}>
+      <Skip to="h1" of={main}>
         Skip to the content
-      </button>
+      </Skip>
+      {screen?.isWhole && (
+        <Skip to={'.list a[tabindex="0"], .list a, .composer textarea'} of={main}>
+          Skip to the list
+        </Skip>
+      )}
       <Head screen={screen} />
       <Lost />
       <Side screen={id} isOpen={isMenuOpen} />

@@ -31,7 +31,7 @@ export interface Screen {
   readonly view: FunctionComponent
   /** Whether the service has it. The navigation leaves it out otherwise. Default: it has. */
   readonly isOn?: () => boolean
-  /** Whether it lays out the whole sheet itself. Default: it is one page. */
+  /** Whether it lays out the whole sheet itself, as a list beside a detail. Default: it is one page. */
   readonly isWhole?: boolean
   /** A badge beside its name in the navigation, such as the number of waiting requests. */
   readonly Badge?: FunctionComponent

@@ -251,8 +251,14 @@ needing('chromium-headless-shell').describe('the console of a development server
   })
 
   it('is used with the keyboard: / searches, arrows go along the lines, Ctrl K finds', async () => {
+    for (const input of ['needle a', 'needle b']) await run('writer', input)
     const { page } = await open('runs?search=needle')
     await lines(page).first().waitFor()
+    // Two stops of the Tab key lead to the first run, whatever is in the head and in the navigation.
+    await page.locator('body').press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.locator(':focus').getAttribute('data-at')).toBe('0')
     await page.keyboard.press('/')
     expect(await page.locator(':focus').getAttribute('type')).toBe('search')
     // The list is one stop of the Tab key.
