@@ -9,6 +9,7 @@ import { served } from './served.ts'
 interface Listed {
   readonly id: string
   readonly status: string
+  readonly title?: string
   readonly owner?: string
 }
 
@@ -75,6 +76,25 @@ export function rolesContract(deploy: Deploy): void {
       await eventually(async () => {
         expect((await list('eve', 'owner=*')).find(({ id }) => id === ids.bob)?.status).toBe('cancelled')
       })
+    })
+
+    it('let those search who may read inputs, and show titles to them', async () => {
+      const own = await start('ada', 'says')
+      const titleOf = (runs: readonly Listed[]) => runs.find(({ id }) => id === own)?.title
+      await eventually(async () => {
+        expect(titleOf(await list('ada', 'search=OF%20ADA&status=completed'))).toBe('of ada')
+      })
+      expect(await list('ada', 'search=of%20bob')).toEqual([])
+      await eventually(async () =>
+        expect(titleOf(await list('eve', 'owner=*&search=of%20ada'))).toBe('of ada'),
+      )
+      expect(titleOf(await list('eve', 'owner=ada&search=of%20ada'))).toBe('of ada')
+      expect(await statusOf('ivy', 'runs?owner=*')).toBe(200)
+      expect(await statusOf('ivy', 'runs?owner=*&search=of')).toBe(404)
+      expect(await statusOf('ivy', 'runs?owner=ada&search=of')).toBe(404)
+      expect((await list('ivy', 'owner=*')).map(({ title }) => title).filter(Boolean)).toEqual([])
+      const counted = await (await ask('ada', 'runs?search=of%20ada&count=true&limit=1')).json()
+      expect(counted.count).toBe((await list('ada', 'search=of%20ada')).length)
     })
 
     it('let administrators delete all of an owner, which then is in no list', async () => {

@@ -93,7 +93,9 @@ export class SqlTexts {
     if (hashes.length === 0) return undefined
     const [row] = this.#sql.all('SELECT MIN(part) AS first, MAX(part) AS built FROM text_bits')
     const from = this.#unbuilt(row)
-    const found = this.#sql.all('SELECT number FROM texts WHERE number >= ?', from).map(numberOf)
+    // The newest texts are in no block. They are few, so they are compared.
+    const newest = this.#sql.all('SELECT number, text FROM texts WHERE number >= ?', from)
+    const found = newest.filter(this.matcher(term)).map(({ number }) => Number(number))
     const first = row?.first === null ? from : Math.floor(Number(row?.first) / PARTS) * BLOCK
     for (let block = from - BLOCK; block >= first; block -= BLOCK) {
       addBits(found, block, this.#bitsOf(block, hashes))
@@ -148,10 +150,6 @@ export class SqlTexts {
     }
     this.#sql.run(`DELETE FROM text_bits WHERE part < (SELECT MIN(number) / ${BLOCK} FROM texts) * ${PARTS}`)
   }
-}
-
-function numberOf({ number }: SqlRow): number {
-  return Number(number)
 }
 
 /** Adds the numbers of a block's texts whose bits are set. */

@@ -15,6 +15,7 @@ const tokens = {
   ada: 'ada',
   bob: 'bob',
   eve: { id: 'eve', roles: ['operator'] },
+  ivy: { id: 'ivy', roles: ['viewer'] },
   root: { id: 'root', roles: ['admin'] },
   'acme-ada': { id: 'ada', tenant: 'acme' },
   'acme-eve': { id: 'eve', tenant: 'acme', roles: ['operator'] },
@@ -41,7 +42,7 @@ export function handlerOn(state: State, _settings?: string, more: HandlerOptions
     logger: false,
     production: true,
     middleware: [bearerAuth({ tokens })],
-    runs: { store: 'all', disconnect: 'continue' },
+    runs: { store: 'all', disconnect: 'continue', keepInput: true },
     plugins: [sessions()],
     ...more,
   })
