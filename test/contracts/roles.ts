@@ -9,6 +9,7 @@ import { served } from './served.ts'
 interface Listed {
   readonly id: string
   readonly status: string
+  readonly title?: string
   readonly owner?: string
 }
 
@@ -77,6 +78,7 @@ export function rolesContract(deploy: Deploy): void {
       })
     })
 
+<<<<<<< HEAD
     it('let those who may read inputs see what models were sent', async () => {
       const id = await start('ada', 'models')
       const path = `runs/${id}/events`
@@ -102,6 +104,25 @@ export function rolesContract(deploy: Deploy): void {
         expect(text).toContain('model_call')
         expect(text).not.toMatch(/"prompt"|"reply"|the reply/)
       }
+=======
+    it('let those search who may read inputs, and show titles to them', async () => {
+      const own = await start('ada', 'says')
+      const titleOf = (runs: readonly Listed[]) => runs.find(({ id }) => id === own)?.title
+      await eventually(async () => {
+        expect(titleOf(await list('ada', 'search=OF%20ADA&status=completed'))).toBe('of ada')
+      })
+      expect(await list('ada', 'search=of%20bob')).toEqual([])
+      await eventually(async () =>
+        expect(titleOf(await list('eve', 'owner=*&search=of%20ada'))).toBe('of ada'),
+      )
+      expect(titleOf(await list('eve', 'owner=ada&search=of%20ada'))).toBe('of ada')
+      expect(await statusOf('vic', 'runs?owner=*')).toBe(200)
+      expect(await statusOf('vic', 'runs?owner=*&search=of')).toBe(404)
+      expect(await statusOf('vic', 'runs?owner=ada&search=of')).toBe(404)
+      expect((await list('vic', 'owner=*')).map(({ title }) => title).filter(Boolean)).toEqual([])
+      const counted = await (await ask('ada', 'runs?search=of%20ada&count=true&limit=1')).json()
+      expect(counted.count).toBe((await list('ada', 'search=of%20ada')).length)
+>>>>>>> ba12930392e12d57a9832241f5926580496a8af6
     })
 
     it('let administrators delete all of an owner, which then is in no list', async () => {

@@ -123,6 +123,15 @@ it.each([
   },
 )
 
+it('turns of A2A tasks have titles, and are found, where inputs are kept', async () => {
+  for (const keepInput of [true, false]) {
+    const { ask, list } = serving({ store: 'all', keepInput })
+    await ask('echo')
+    await expect.poll(list).toMatchObject([{ status: 'completed' }])
+    expect('title' in (await list())[0]!).toBe(keepInput)
+  }
+})
+
 it('lists have a bare message, which is of no task', async () => {
   const { ask, list } = serving({ store: 'all' })
   expect((await ask('brief')).message).toBeDefined()

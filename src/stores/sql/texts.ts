@@ -49,6 +49,11 @@ const HASHES = 4096
 const PER_PART = 16
 const PARTS = HASHES / PER_PART
 
+/** The number of the next text: after all others, and after those of all blocks, whose bits stay when texts are deleted. */
+const NEXT =
+  'MAX(coalesce((SELECT MAX(number) + 1 FROM texts), 0),' +
+  ` coalesce((SELECT (MAX(part) / ${PARTS} + 1) * ${BLOCK} FROM text_bits), 0))`
+
 /** The most hashes of a term that are looked up. */
 const MAX_LOOKED_UP = 8
 
@@ -70,14 +75,10 @@ export class SqlTexts {
     const text = foldedText(given)
     if (text === undefined) return
     const [row] = this.#sql.all(
-      'SELECT (SELECT MAX(number) FROM texts) AS last, (SELECT MAX(part) FROM text_bits) AS built',
+      `INSERT INTO texts (number, collection, id, text) VALUES (${NEXT}, ?, ?, ?) RETURNING number`,
+      ...[collection, id, this.#codec.pack(text)],
     )
-    const number = Math.max(Number(row?.last ?? -1) + 1, this.#unbuilt(row))
-    const packed = this.#codec.pack(text)
-    this.#sql.run(
-      'INSERT INTO texts (number, collection, id, text) VALUES (?, ?, ?, ?)',
-      ...[number, collection, id, packed],
-    )
+    const number = Number(row?.number)
     if (number % BLOCK === BLOCK - 1) this.#build(number - BLOCK + 1)
   }
 
@@ -93,7 +94,9 @@ export class SqlTexts {
     if (hashes.length === 0) return undefined
     const [row] = this.#sql.all('SELECT MIN(part) AS first, MAX(part) AS built FROM text_bits')
     const from = this.#unbuilt(row)
-    const found = this.#sql.all('SELECT number FROM texts WHERE number >= ?', from).map(numberOf)
+    // The newest texts are in no block. They are few, so they are compared.
+    const newest = this.#sql.all('SELECT number, text FROM texts WHERE number >= ?', from)
+    const found = newest.filter(this.matcher(term)).map(({ number }) => Number(number))
     const first = row?.first === null ? from : Math.floor(Number(row?.first) / PARTS) * BLOCK
     for (let block = from - BLOCK; block >= first; block -= BLOCK) {
       addBits(found, block, this.#bitsOf(block, hashes))
@@ -148,10 +151,6 @@ export class SqlTexts {
     }
     this.#sql.run(`DELETE FROM text_bits WHERE part < (SELECT MIN(number) / ${BLOCK} FROM texts) * ${PARTS}`)
   }
-}
-
-function numberOf({ number }: SqlRow): number {
-  return Number(number)
 }
 
 /** Adds the numbers of a block's texts whose bits are set. */

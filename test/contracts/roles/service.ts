@@ -55,7 +55,7 @@ export function handlerOn(state: State, _settings?: string, more: HandlerOptions
     // What models are sent is kept in development alone.
     production: false,
     middleware: [bearerAuth({ tokens })],
-    runs: { store: 'all', disconnect: 'continue', keepModelCalls: true },
+    runs: { store: 'all', disconnect: 'continue', keepInput: true, keepModelCalls: true },
     plugins: [sessions()],
     ...more,
   })
