@@ -78,7 +78,6 @@ export function rolesContract(deploy: Deploy): void {
       })
     })
 
-<<<<<<< HEAD
     it('let those who may read inputs see what models were sent', async () => {
       const id = await start('ada', 'models')
       const path = `runs/${id}/events`
@@ -104,7 +103,8 @@ export function rolesContract(deploy: Deploy): void {
         expect(text).toContain('model_call')
         expect(text).not.toMatch(/"prompt"|"reply"|the reply/)
       }
-=======
+    })
+
     it('let those search who may read inputs, and show titles to them', async () => {
       const own = await start('ada', 'says')
       const titleOf = (runs: readonly Listed[]) => runs.find(({ id }) => id === own)?.title
@@ -122,7 +122,6 @@ export function rolesContract(deploy: Deploy): void {
       expect((await list('vic', 'owner=*')).map(({ title }) => title).filter(Boolean)).toEqual([])
       const counted = await (await ask('ada', 'runs?search=of%20ada&count=true&limit=1')).json()
       expect(counted.count).toBe((await list('ada', 'search=of%20ada')).length)
->>>>>>> ba12930392e12d57a9832241f5926580496a8af6
     })
 
     it('let administrators delete all of an owner, which then is in no list', async () => {
