@@ -1,5 +1,5 @@
+import { lookOf } from '../parts/look.ts'
 import { Section } from '../parts/page.tsx'
-import { lookOf } from '../parts/status.tsx'
 import { clock, money, number } from '../text.ts'
 import { axisEnd, Bars, StatusBars } from './chart.tsx'
 import { runsLink } from './links.ts'

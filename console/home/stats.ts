@@ -1,5 +1,5 @@
 /** The numbers of the first screen, from the runs of a span of time. */
-import { shownStatus } from '../parts/status.tsx'
+import { shownStatus } from '../parts/look.ts'
 import { costOf, type Listed, quantile, tookMs } from '../runs/numbers.ts'
 
 /** How well the service is. */

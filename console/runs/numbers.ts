@@ -1,6 +1,6 @@
 /** The numbers of runs in lists. */
 import type { RunSummary } from '../../src/client/index.ts'
-import { shownStatus } from '../parts/status.tsx'
+import { shownStatus } from '../parts/look.ts'
 import { firstLine } from '../text.ts'
 
 /** A run of a list. It has its owner if it may be of others. */

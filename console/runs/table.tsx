@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Ago } from '../parts/ago.tsx'
-import { lookOf, Shape, shownStatus } from '../parts/status.tsx'
+import { lookOf, shownStatus } from '../parts/look.ts'
+import { Shape } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { rowHeight, useWindow } from '../window.ts'
