@@ -6,7 +6,7 @@
 
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
 import { knownOf } from '../agents/event.ts'
-import { contentsOf, keptContents, withContents } from '../agents/model-calls.ts'
+import { keeping } from '../agents/model-calls.ts'
 import { secretsOf, withoutKeys } from '../agents/redacted.ts'
 import { Names } from '../agents/work/scope.ts'
 import type { RunWork } from '../agents/work/work.ts'
@@ -103,8 +103,7 @@ export class EventFilter {
     }
     if (event.type === 'tool_call_start')
       return this.#isOfClient(event.toolCall.name) ? { ...event, isClientTool: true } : event
-    const contents = contentsOf(event)
-    if (contents !== undefined) return withContents(event, keptContents(contents, this.#allSecrets()) ?? {})
+    if (event.type === 'model_call') return keeping(event, () => this.#allSecrets())
     if (event.type !== 'step') return event
     this.#steps ??= new StepIds()
     const step = this.#steps.see(event)

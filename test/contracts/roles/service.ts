@@ -1,5 +1,6 @@
 /** The service of the contract of roles and tenants. Every runtime serves it with a state of its own. */
 
+import { keptContents } from '../../../src/adapters/frameworks/kept-contents.ts'
 import { withContents } from '../../../src/agents/model-calls.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
@@ -30,7 +31,7 @@ const agents = {
     async *run(input, { work }) {
       const call = { type: 'model_call', finishReason: 'stop' } as const
       const contents = { prompt: { messages: [textOf(input)] }, reply: { text: 'the reply' } }
-      yield work.keepsCalls ? withContents(call, contents) : call
+      yield work.keepsCalls ? withContents(call, secrets => keptContents(contents, secrets)) : call
       yield 'done'
     },
   }),

@@ -9,6 +9,7 @@ import { withContents } from '../../../agents/model-calls.ts'
 import { isServableError, messageOf, ServableError, withoutKeyText } from '../../../base/errors.ts'
 import { modelCall, toFinishReason, toUsage } from '../ending.ts'
 import { fieldsOf, numberIn, objectIn, textIn, type UnknownFields } from '../fields.ts'
+import { keptContents } from '../kept-contents.ts'
 import { ToolCalls } from '../tool-calls.ts'
 import type { AgentQuestion, AgentRequest } from '../waits.ts'
 import { KeptCalls } from './kept-calls.ts'
@@ -158,7 +159,8 @@ export class AiParts {
       finishReason: finishReason === 'error' ? undefined : finishReason,
       durationMs,
     })
-    return this.kept === undefined ? event : withContents(event, this.kept.next(textIn(finishReason)))
+    const contents = this.kept?.next(textIn(finishReason))
+    return contents === undefined ? event : withContents(event, secrets => keptContents(contents, secrets))
   }
 
   #finish({ finishReason, totalUsage }: UnknownFields): void {

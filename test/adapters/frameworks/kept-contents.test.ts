@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keptContents } from '../../src/agents/model-calls.ts'
+import { keptContents } from '../../../src/adapters/frameworks/kept-contents.ts'
 
 const SECRET = 'the-key-of-ada'
 const MAX = 65_536
