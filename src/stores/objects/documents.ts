@@ -8,6 +8,7 @@
 import { folded, foldedText } from '../searched.ts'
 import { documentOf, positionOf, splitChunks } from '../sql/rows.ts'
 import type { SqlRow, SqlValue } from '../sql/sql-driver.ts'
+import { having } from '../sql/sql-search.ts'
 import type { Counted, Document, Filter, Found, ListQuery, SearchQuery, Tags } from '../store.ts'
 import { KnownRows } from './known.ts'
 import { isOf, type Tables } from './tables.ts'
@@ -82,7 +83,7 @@ export class ObjectDocuments {
   }
 
   search<T>(collection: string, { limit, looks, tags, text, ...query }: SearchQuery): Found<T> {
-    const { where, values } = having(tags, text)
+    const { where, values } = matching(tags, text)
     const isPlain = where === ''
     const most = isPlain ? Math.min(looks, limit + 1) : looks
     const rows = this.#newest(COLUMNS, collection, query, most, { where, values, limit: limit + 1 })
@@ -123,7 +124,7 @@ export class ObjectDocuments {
   }
 
   countMatching(collection: string, { looks, tags, text, ...query }: Filter): Counted {
-    const { where, values } = having(tags, text)
+    const { where, values } = matching(tags, text)
     const count = this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
     if (where === '' && count < looks) return { count, isCut: false }
     return { count, isCut: this.#newest('at, id', collection, query, 1, { offset: looks }).length > 0 }
@@ -250,16 +251,12 @@ interface Among {
 const TEXT = '~text'
 
 /** The condition that a document has all of the tags, and a text that contains the term. */
-function having(
+function matching(
   tags: Tags = {},
   term: string | undefined,
 ): { readonly where: string; readonly values: SqlValue[] } {
-  const all = Object.entries(tags)
-  const conditions = all.map(() => 'json_extract(tags, ?) = ?')
-  const values = all.flatMap(([tag, value]) => [`$."${tag}"`, value])
-  if (!term) return { where: conditions.join(' AND '), values }
-  return {
-    where: [...conditions, `instr(json_extract(tags, '$."${TEXT}"'), ?) > 0`].join(' AND '),
-    values: [...values, folded(term)],
-  }
+  const { where, values } = having(tags)
+  if (!term) return { where, values }
+  const contains = `instr(json_extract(tags, '$."${TEXT}"'), ?) > 0`
+  return { where: where === '' ? contains : `${where} AND ${contains}`, values: [...values, folded(term)] }
 }

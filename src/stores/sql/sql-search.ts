@@ -92,8 +92,8 @@ export function numbered(
   }
 }
 
-/** The condition that a row has all of the tags. */
-function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
+/** The condition that a row has all of the tags. Empty without tags. */
+export function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
   const all = Object.entries(tags)
   return {
     where: all.map(() => 'json_extract(tags, ?) = ?').join(' AND '),
