@@ -6,7 +6,7 @@
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { answered } from './service.ts'
+import { answered, heard } from './service.ts'
 import { pause } from './waiting.ts'
 
 /** Milliseconds after which the service is asked again, and for which an answer may take. */
@@ -28,24 +28,18 @@ answered.subscribe(({ at, isAnswer }) => {
   } else lostSince.value ??= at
 })
 
-/** Asks whether the service answers. */
+/** Asks whether the service answers. Any answer will do: a file of an older page may be gone. */
 export async function check(signal?: AbortSignal): Promise<void> {
   const patience = AbortSignal.timeout(PATIENCE_MS)
-  const tell = (isAnswer: boolean) => {
-    if (!signal?.aborted) answered.value = { at: Date.now(), isAnswer }
-  }
-  try {
-    // A file of the page, which the service gives to everyone.
-    const { ok } = await fetch(ICON, {
-      method: 'HEAD',
-      cache: 'no-store',
-      credentials: 'omit',
-      signal: signal ? AbortSignal.any([signal, patience]) : patience,
-    })
-    tell(ok)
-  } catch {
-    tell(false)
-  }
+  const asked = fetch(ICON, {
+    method: 'HEAD',
+    cache: 'no-store',
+    credentials: 'omit',
+    signal: signal ? AbortSignal.any([signal, patience]) : patience,
+  })
+  await heard(asked).catch(() => {
+    if (patience.aborted && !signal?.aborted) answered.value = { at: Date.now(), isAnswer: false }
+  })
 }
 
 /** Calls `again` when the service answers again after it did not. */

@@ -11,6 +11,9 @@ export interface Page<T> {
   readonly count?: number | undefined
 }
 
+/** Items with a fresh first page. */
+type Join<T> = (before: readonly T[], fresh: readonly T[]) => readonly T[]
+
 /** All pages so far. */
 export interface Pages<T> extends Page<T> {
   readonly error: unknown
@@ -19,14 +22,14 @@ export interface Pages<T> extends Page<T> {
   more(): void
   /** Begins again with the first page. The shown items stay meanwhile. */
   reload(): void
-  /** Reads the first page again, and shows what is new in it and what has changed. */
-  refresh(): void
+  /** Reads the first page again. `join` gives the items with it. */
+  refresh(join: Join<T>): void
   /** Changes the loaded items. */
   update(change: (items: readonly T[]) => readonly T[]): void
 }
 
 /** Loads the first page when it is first mounted, and whenever `key` changes. */
-export function usePages<T extends object>(
+export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<T>>,
 ): Pages<T> {
@@ -55,16 +58,14 @@ export function usePages<T extends object>(
       if (!now.aborted) setState(before => ({ ...before, error, isLoading: false }))
     }
   }
-  const refresh = async () => {
+  const refresh = async (join: Join<T>) => {
     const now = signal.current
     // A failed read is repeated with the next news.
     const page = await load(undefined, now).catch(() => undefined)
     if (page === undefined || now.aborted) return
     setState(before => ({
       ...before,
-      items: joined(before.items, page.items),
-      // A list of one page ends where it ends now.
-      nextCursor: before.nextCursor === null ? page.nextCursor : before.nextCursor,
+      items: join(before.items, page.items),
       count: page.count,
       error: undefined,
     }))
@@ -81,18 +82,18 @@ export function usePages<T extends object>(
   }, [key, turn])
   return {
     ...state,
-    refresh: () => void refresh(),
+    refresh: join => void refresh(join),
     more: () => void read(state.nextCursor ?? undefined),
     reload: () => setTurn(before => before + 1),
-    update: change => setState(before => ({ ...before, items: change(before.items) })),
+    update: change =>
+      setState(before => {
+        const items = change(before.items)
+        const { count } = before
+        return {
+          ...before,
+          items,
+          count: count === undefined ? undefined : count + items.length - before.items.length,
+        }
+      }),
   }
-}
-
-/** The items with those of a fresh first page. */
-function joined<T extends object>(before: readonly T[], fresh: readonly T[]): readonly T[] {
-  const idOf = (item: object) => Object(item).id
-  const now = new Map(fresh.map(item => [idOf(item), item]))
-  const known = new Set(before.map(idOf))
-  const added = fresh.filter(item => !known.has(idOf(item)))
-  return [...added, ...before.map(item => now.get(idOf(item)) ?? item)]
 }

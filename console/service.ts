@@ -82,7 +82,7 @@ export const answered = signal<{ readonly at: number; readonly isAnswer: boolean
 const GONE: readonly number[] = [502, 504]
 
 /** Tells by a request whether the service answers. */
-async function heard(asked: Promise<Response>): Promise<Response> {
+export async function heard(asked: Promise<Response>): Promise<Response> {
   const tell = (isAnswer: boolean) => {
     answered.value = { at: Date.now(), isAnswer }
   }

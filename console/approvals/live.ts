@@ -20,11 +20,14 @@ export const inboxes = signal<Readonly<Partial<Record<Whose, Inbox>>>>({})
 /** Why they could not be loaded. */
 export const inboxError = signal<unknown>(undefined)
 
-/** The number of waiting requests. */
-export const waitingCount = computed(() => {
+/** All waiting requests. */
+export const waitingRequests = computed(() => {
   const { mine, others } = inboxes.value
-  return (mine?.size ?? 0) + (others?.size ?? 0)
+  return [...(mine?.values() ?? []), ...(others?.values() ?? [])]
 })
+
+/** The number of waiting requests. */
+export const waitingCount = computed(() => waitingRequests.value.length)
 
 /** The text for screen readers. */
 export const announcement = signal('')

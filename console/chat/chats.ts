@@ -293,7 +293,6 @@ function failed(answer: Answer, error: unknown): Answer {
 async function follow(turn: Turn, events: RunEvents): Promise<void> {
   const { answer, aborting } = turn
   const waiting: RunEvent[] = []
-  let read = 0
   let source = events
   const flush = () => {
     const { runId = answer.value.runId } = source
@@ -303,7 +302,6 @@ async function follow(turn: Turn, events: RunEvents): Promise<void> {
   for (;;) {
     try {
       for await (const event of source) {
-        read++
         waiting.push(event)
         ask()
       }
@@ -319,7 +317,7 @@ async function follow(turn: Turn, events: RunEvents): Promise<void> {
         return
       }
       await pause(AGAIN_MS, aborting.signal)
-      source = client.runs.stream(runId, { after: read, signal: aborting.signal })
+      source = client.runs.stream(runId, { after: source.lastEventId, signal: aborting.signal })
     }
   }
 }

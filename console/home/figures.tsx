@@ -1,4 +1,4 @@
-import { inboxes, waitingCount } from '../approvals/live.ts'
+import { waitingCount, waitingRequests } from '../approvals/live.ts'
 import { linkTo } from '../route.ts'
 import type { Listed } from '../runs/numbers.ts'
 import { config } from '../service.ts'
@@ -93,10 +93,7 @@ export function Figures({
 
 /** When the next request expires (ISO 8601). */
 function nextToExpire(): string | undefined {
-  const { mine, others } = inboxes.value
-  return [...(mine?.values() ?? []), ...(others?.values() ?? [])]
-    .flatMap(({ expiresAt }) => expiresAt ?? [])
-    .sort()[0]
+  return waitingRequests.value.flatMap(({ expiresAt }) => expiresAt ?? []).sort()[0]
 }
 
 /** A time as a field of a form has it. */

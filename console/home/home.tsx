@@ -5,8 +5,9 @@ import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
 import { goTo, route } from '../route.ts'
 import { SPANS } from '../runs/filters.ts'
-import { type Listed, merged } from '../runs/numbers.ts'
-import { client, config } from '../service.ts'
+import { MOST, type Newest, newestRuns } from '../runs/newest.ts'
+import { merged } from '../runs/numbers.ts'
+import { config } from '../service.ts'
 import { number, visible } from '../text.ts'
 import { Figures } from './figures.tsx'
 import { ofWhom, runsLink } from './links.ts'
@@ -14,17 +15,8 @@ import { AgentTable, Failures, Waiting } from './lists.tsx'
 import { RunsChart } from './runs-chart.tsx'
 import { type Stats, statsOf, today } from './stats.ts'
 
-/** Most runs that are counted: the newest. */
-const MOST = 1000
-const PAGE = 100
-
 /** Milliseconds after which all is read again, and after which the numbers move with the time. */
 const AGAIN_MS = 60_000
-
-interface Counted {
-  readonly runs: readonly Listed[]
-  readonly isCut: boolean
-}
 
 /** Is it well, what waits, what does it cost: the first screen. Each number leads to its list. */
 export function Home() {
@@ -78,7 +70,7 @@ function Unlisted({ why }: { why: string | null }) {
 
 /** Reads the runs of the span and of this day, and follows them. */
 function useRuns(span: string, isListed: boolean) {
-  const [counted, setCounted] = useState<Counted>()
+  const [counted, setCounted] = useState<Newest>()
   const [error, setError] = useState<unknown>()
   const [now, setNow] = useState(Date.now())
   const [turn, setTurn] = useState(0)
@@ -90,7 +82,10 @@ function useRuns(span: string, isListed: boolean) {
       if (document.hidden) return
       try {
         const at = Date.now()
-        const next = await runsSince(Math.min(today(at), at - SPANS[span]!), signal)
+        const next = await newestRuns(
+          { ...ofWhom(), since: new Date(Math.min(today(at), at - SPANS[span]!)) },
+          signal,
+        )
         setCounted(next)
         setError(undefined)
         setNow(at)
@@ -107,7 +102,7 @@ function useRuns(span: string, isListed: boolean) {
         if (before === undefined) return before
         if (event.type === 'removed')
           return { ...before, runs: before.runs.filter(({ id }) => id !== event.id) }
-        return { ...before, runs: merged(before.runs, [event.run]) }
+        return { ...before, runs: merged(before.runs, [event.run]).slice(0, MOST) }
       })
     })
     return () => {
@@ -118,18 +113,6 @@ function useRuns(span: string, isListed: boolean) {
   }, [span, isListed, turn])
   useReconnected(() => setTurn(before => before + 1))
   return { counted, error, now }
-}
-
-async function runsSince(since: number, signal: AbortSignal): Promise<Counted> {
-  const runs: Listed[] = []
-  let cursor: string | null | undefined
-  do {
-    const query = { ...ofWhom(), since: new Date(since), limit: PAGE, ...(cursor && { cursor }) }
-    const page: Awaited<ReturnType<typeof client.runs.list>> = await client.runs.list(query, { signal })
-    runs.push(...page.runs)
-    cursor = page.nextCursor
-  } while (cursor !== null && runs.length < MOST)
-  return { runs, isCut: cursor !== null }
 }
 
 function VerdictLine({ stats, span, isCut }: { stats: Stats; span: string; isCut: boolean }) {

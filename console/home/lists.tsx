@@ -1,7 +1,8 @@
-import { inboxes } from '../approvals/live.ts'
+import { waitingRequests } from '../approvals/live.ts'
 import { catalog, firstRun } from '../catalog.ts'
 import { Ago } from '../parts/ago.tsx'
 import { Empty } from '../parts/empty.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { Section } from '../parts/page.tsx'
 import { Shape } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
@@ -17,8 +18,7 @@ const LINES = 6
 
 /** What waits for the user. */
 export function Waiting() {
-  const { mine, others } = inboxes.value
-  const all = [...(mine?.values() ?? []), ...(others?.values() ?? [])]
+  const all = waitingRequests.value
   if (!config.value.plugins.includes('approvals')) return <section />
   return (
     <Section
@@ -77,23 +77,9 @@ export function Failures({ stats: { failures, runs }, span }: { stats: Stats; sp
       {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command makes one:</Empty>}
       {failures.length > 0 && (
         <table class="list fails">
-          <thead>
-            <tr>
-              <th scope="col" class="shape">
-                <span class="unseen">Status</span>
-              </th>
-              <th scope="col">Input</th>
-              <th scope="col" class="name">
-                Agent
-              </th>
-              <th scope="col" class="why">
-                Why
-              </th>
-              <th scope="col" class="number ago">
-                Ago
-              </th>
-            </tr>
-          </thead>
+          <Heads
+            of={[['Status', 'shape'], ['Input'], ['Agent', 'name'], ['Why', 'why'], ['Ago', 'number ago']]}
+          />
           <tbody>
             {failures.slice(0, LINES).map(run => (
               <tr key={run.id}>
@@ -141,23 +127,15 @@ export function AgentTable({ stats: { agents }, span }: { stats: Stats; span: st
       }
     >
       <table class="list agents">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="spark">
-              Last {span}
-            </th>
-            <th scope="col" class="number">
-              Runs
-            </th>
-            <th scope="col" class="number">
-              Failed
-            </th>
-            <th scope="col" class="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            ['Name'],
+            [`Last ${span}`, 'spark'],
+            ['Runs', 'number'],
+            ['Failed', 'number'],
+            ['Cost', 'number'],
+          ]}
+        />
         <tbody>
           {agents.slice(0, LINES).map(({ kind, name, steps, runs, failed, cost }) => (
             <tr key={`${kind} ${name}`}>

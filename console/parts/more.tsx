@@ -11,7 +11,7 @@ export function More({
   command,
   label = 'Load more',
 }: {
-  pages: Pages<object>
+  pages: Pick<Pages<unknown>, 'items' | 'nextCursor' | 'error' | 'isLoading' | 'more'>
   /** The text for an empty list. */
   none: string
   /** The text if the service does not have the list. */

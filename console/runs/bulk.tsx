@@ -1,15 +1,15 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../src/client/index.ts'
 import { lookAgain } from '../live.ts'
 import { Menu } from '../parts/menu.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
-import { client, clientOf, codeOf, config, may, providerKeys } from '../service.ts'
+import { clientOf, codeOf, config, may, providerKeys } from '../service.ts'
 import { number } from '../text.ts'
 import { askedOf, type Filters } from './filters.ts'
+import { MOST, newestRuns } from './newest.ts'
 import { type Listed, outliers } from './numbers.ts'
 
-/** Most runs that are acted on at once, and how many requests are sent at a time. */
-const MOST = 1000
+/** Requests that are sent at a time. */
 const AT_ONCE = 4
 
 interface Act {
@@ -81,13 +81,10 @@ type Step =
     }
 
 function Doing({ act, filters, close }: { act: Act; filters: Filters; close: () => void }) {
-  const [step, setStep] = useState<Step>()
+  const [step, setStep] = useState<Step>({ is: 'counting' })
   const [error, setError] = useState<unknown>()
   const stopped = useRef(false)
-  if (step === undefined) {
-    setStep({ is: 'counting' })
-    void matching(filters, act).then(setStep, setError)
-  }
+  useEffect(() => void matching(filters, act).then(setStep, setError), [])
   const leave = () => {
     stopped.current = true
     close()
@@ -115,20 +112,20 @@ function Doing({ act, filters, close }: { act: Act; filters: Filters; close: () 
     <form
       onSubmit={event => {
         event.preventDefault()
-        if (step?.is === 'asking') void start(step.runs)
+        if (step.is === 'asking') void start(step.runs)
       }}
     >
       <h2>{act.title}</h2>
       {error !== undefined && <Failure error={error} />}
-      {step && error === undefined && <Told act={act} step={step} />}
+      {error === undefined && <Told act={act} step={step} />}
       <p class="actions">
-        {step?.is === 'asking' && step.runs.length > 0 && (
+        {step.is === 'asking' && step.runs.length > 0 && (
           <button type="submit" class="main">
             {`${act.title} ${number(step.runs.length)}`}
           </button>
         )}
         <button type="button" onClick={leave}>
-          {step?.is === 'done' ? 'Close' : step?.is === 'working' ? 'Stop' : 'Back'}
+          {step.is === 'done' ? 'Close' : step.is === 'working' ? 'Stop' : 'Back'}
         </button>
       </p>
     </form>
@@ -161,16 +158,7 @@ function Told({ act: { title, done }, step }: { act: Act; step: Step }) {
 
 /** The runs that match the filters and allow the act. */
 async function matching(filters: Filters, act: Act): Promise<Step> {
-  const runs: Listed[] = []
-  let looked = 0
-  let cursor: string | null = null
-  do {
-    const query = { ...askedOf(filters), limit: 100, ...(cursor !== null && { cursor }) }
-    const page: Awaited<ReturnType<typeof client.runs.list>> = await client.runs.list(query)
-    runs.push(...page.runs)
-    looked += page.runs.length
-    cursor = page.nextCursor
-  } while (cursor !== null && looked < MOST)
+  const { runs, isCut } = await newestRuns(askedOf(filters))
   const chosen = filters.quick ? outliers(runs, filters.quick) : runs
-  return { is: 'asking', runs: chosen.filter(act.isFor), isCut: cursor !== null }
+  return { is: 'asking', runs: chosen.filter(act.isFor), isCut }
 }

@@ -17,6 +17,8 @@ const ABSENT =
 /** Runs of a page, and the most that are loaded to sort them, or to find those far above the middle. */
 const PAGE = 100
 const MOST = 1000
+/** Most runs that are shown. A list that grows beyond it begins again. */
+const MOST_SHOWN = 10_000
 
 /** The runs that match the filters. */
 export function RunList({ filters, chosen }: { filters: Filters; chosen: string | undefined }) {
@@ -29,13 +31,14 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
       return { items: runs, nextCursor, ...(count !== undefined && { count }) }
     },
   )
-  const { items, update } = pages
-  const show = (fresh: readonly Listed[]) => update(before => merged(before, fresh))
+  const { items, update, reload } = pages
+  const show = (fresh: readonly Listed[]) =>
+    items.length < MOST_SHOWN ? update(before => merged(before, fresh)) : reload()
   useNews(filters, {
     isShown: id => items.some(run => run.id === id),
     show: run => (fits(run, filters) === false ? drop(run.id) : show([run])),
     drop,
-    again: pages.refresh,
+    again: () => pages.refresh(merged),
   })
   useOlder(items, show)
   useMany(pages, sort !== undefined || quick !== undefined)

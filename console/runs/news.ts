@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { RunListEvent } from '../../src/http/runs/live-runs.ts'
 import { onNews, WATCHED } from '../live.ts'
-import { client, config } from '../service.ts'
+import { clientOf, config } from '../service.ts'
 import type { Filters } from './filters.ts'
 import type { Listed } from './numbers.ts'
 
@@ -61,16 +61,19 @@ function isOf(owner: string | undefined, run: Listed): boolean {
 /** Asks for older runs that are at work, while the page is visible. */
 export function useOlder(items: readonly Listed[], show: (fresh: readonly Listed[]) => void): void {
   const atWork = items.slice(WATCHED).filter(({ status }) => status === 'queued' || status === 'running')
-  const ids = atWork.slice(0, OLDER).map(({ id }) => id)
-  const owners = new Map(items.map(({ id, owner }) => [id, owner]))
+  const looked = atWork.slice(0, OLDER)
+  const ids = looked.map(({ id }) => id).join()
   useEffect(() => {
-    if (ids.length === 0) return
+    if (ids === '') return
     const controller = new AbortController()
     const { signal } = controller
     const look = async () => {
       if (document.hidden) return
-      const fresh = await Promise.all(ids.map(id => client.runs.get(id, { signal })))
-      show(fresh.map(run => ({ ...run, owner: owners.get(run.id) as never })))
+      const get = async ({ id, owner }: Listed) => {
+        const run = await clientOf(owner).runs.get(id, { signal })
+        return owner === undefined ? run : { ...run, owner }
+      }
+      show(await Promise.all(looked.map(get)))
     }
     // A failed look is repeated at the next interval.
     const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
@@ -78,5 +81,5 @@ export function useOlder(items: readonly Listed[], show: (fresh: readonly Listed
       clearInterval(timer)
       controller.abort()
     }
-  }, [ids.join()])
+  }, [ids])
 }

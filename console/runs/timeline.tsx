@@ -24,8 +24,8 @@ interface Span {
   readonly to: number
 }
 
-/** The height of opened details, until they are measured. */
-const OPEN = 400
+/** The most pixels that opened details take: `.details` in `runs.css`. */
+const OPEN = 408
 
 /** A timeline: a bar for each step, model call and tool call, below the one in which it happened. */
 export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; version: number }) {

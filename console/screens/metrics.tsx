@@ -6,6 +6,7 @@ import { useLoaded } from '../loading.ts'
 import { ChartView } from '../metrics/chart-view.tsx'
 import { Happenings } from '../metrics/happenings.tsx'
 import { CHARTS, lastMinutes } from '../metrics/series.ts'
+import { Heads } from '../parts/heads.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { client, codeOf } from '../service.ts'
 import { duration, money, number } from '../text.ts'
@@ -94,15 +95,7 @@ function Totals({ metrics }: { metrics: MetricsJson }) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone */}
       <section class="scroller" tabIndex={0} aria-label="Counts by name">
         <table class="totals">
-          <thead>
-            <tr>
-              {HEADS.map((title, index) => (
-                <th key={title} scope="col" class={index < 2 ? undefined : 'number'}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Heads of={HEADS.map((title, index) => [title, index < 2 ? undefined : 'number'])} />
           <tbody>
             {rows.map(([name, kind, each]) => (
               <tr key={`${kind} ${name}`}>

@@ -2,6 +2,7 @@ import type { SessionSummary } from '../../src/client/index.ts'
 import { usePages } from '../pages.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Panes } from '../parts/panes.tsx'
@@ -67,20 +68,7 @@ function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSumm
       {acting.error !== undefined && <Failure error={acting.error} />}
       {items.length > 0 && (
         <table class="list talks">
-          <thead>
-            <tr>
-              <th scope="col">Title</th>
-              <th scope="col" class="name">
-                With
-              </th>
-              <th scope="col" class="number">
-                Turns
-              </th>
-              <th scope="col" class="number last">
-                Last
-              </th>
-            </tr>
-          </thead>
+          <Heads of={[['Title'], ['With', 'name'], ['Turns', 'number'], ['Last', 'number last']]} />
           <tbody>
             {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
               const link = linkTo('sessions', [kind, name, id])

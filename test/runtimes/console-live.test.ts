@@ -164,6 +164,18 @@ needing('chromium-headless-shell').describe('the console of a service that goes 
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
+  it('takes any answer for one, such as that a file of an older page is gone', async () => {
+    const { page } = await visit(browser, `${server().url}/api/console#/home`)
+    let asked = 0
+    await page.route('**/assets/icon*', async route => {
+      asked++
+      await route.fulfill({ status: 404 })
+    })
+    await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(1)
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await page.locator('.lost').count()).toBe(0)
+  })
+
   it('goes on with an answer that was being written', { timeout: 90_000 }, async () => {
     const line = await layLine(server().url)
     onTestFinished(() => line.stop())
