@@ -11,6 +11,7 @@ import {
   beginStream,
   cancel,
   ended,
+  type Fields,
   follow,
   get,
   noted,
@@ -42,6 +43,7 @@ export function followingCases(server: Server, { decodesPaths }: Host): void {
   describe('GET /runs/:id/stream', () => streamCases(server))
   describe('GET /runs/:id/events', () => eventCases(server))
   describe('POST /runs/:id/cancel', () => cancelCases(server))
+  describe('DELETE /runs/:id', () => deletionCases(server))
   describe('the methods of stored runs', () => methodCases(server))
   describe('a stored run that fails', () => failureCases(server))
   describe('stored runs and other origins', () => corsCases(server))
@@ -218,7 +220,7 @@ function encodingCase(server: Server): void {
 }
 
 function eventCases(server: Server): void {
-  const page = async (id: string, query = '', headers: Record<string, string> = {}) =>
+  const page = async (id: string, query = '', headers: Fields = {}) =>
     ask(server, `/api/runs/${id}/events${query}`, { headers })
 
   it('gives the events of the stream, page by page', async () => {
@@ -390,6 +392,35 @@ function cancelCases(server: Server): void {
   })
 }
 
+function deletionCases(server: Server): void {
+  const remove = (id: string, headers: Fields = {}) =>
+    ask(server, `/api/runs/${id}`, { method: 'DELETE', headers })
+
+  it('deletes a run that has ended, with its record, its events and its place in the list', async () => {
+    const headers = { 'x-test-user': own('deleter') }
+    const { id } = await accept(server, 'agents/echo', input, headers)
+    await ended(server, id, headers)
+    const answer = await remove(id, headers)
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    for (const path of [`/api/runs/${id}`, `/api/runs/${id}/stream`, `/api/runs/${id}/events`]) {
+      await expectProblem(server, await ask(server, path, { headers }), 404, 'run_not_found')
+    }
+    await expectProblem(server, await remove(id, headers), 404, 'run_not_found')
+    const { runs } = JSON.parse((await ask(server, '/api/runs', { headers })).text)
+    expect(runs).toEqual([])
+  })
+
+  it('refuses a run that is at work, and one of somebody else', async () => {
+    const headers = { 'x-test-user': own('deleter-at-work') }
+    const { id } = await acceptGated(server, headers)
+    await expectProblem(server, await remove(id, headers), 409, 'session_busy')
+    await expectProblem(server, await remove(id, { 'x-test-user': own('other') }), 404, 'run_not_found')
+    await cancel(server, id, headers)
+    await ended(server, id, headers)
+    expect((await remove(id, headers)).status).toBe(204)
+  })
+}
+
 function methodCases(server: Server): void {
   it('answer HEAD as GET, without the body', async () => {
     const { runId } = await run(server, `${echo}/run`, background)
@@ -402,8 +433,9 @@ function methodCases(server: Server): void {
   })
 
   it.each([
-    ['PUT', '', 'GET, HEAD, OPTIONS'],
-    ['DELETE', '', 'GET, HEAD, OPTIONS'],
+    ['PUT', '', 'DELETE, GET, HEAD, OPTIONS'],
+    ['PATCH', '', 'DELETE, GET, HEAD, OPTIONS'],
+    ['DELETE', '/stream', 'GET, HEAD, OPTIONS'],
     ['POST', '/stream', 'GET, HEAD, OPTIONS'],
     ['GET', '/cancel', 'OPTIONS, POST'],
   ])('refuse %s %s', async (method, suffix, allow) => {

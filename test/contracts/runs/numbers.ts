@@ -68,6 +68,6 @@ export function numberCases(server: Server): void {
     expect(json.transport).toBe('http')
     const again = await post(server, `/api/runs/${id}/retry`, {}, { ...owner, accept: 'text/event-stream' })
     const retried = again.headers.get('x-run-id') ?? ''
-    expect(await ended(server, retried, owner)).toMatchObject({ transport: 'sse' })
+    expect(await ended(server, retried, owner)).toMatchObject({ transport: 'sse', retryOf: id })
   })
 }
