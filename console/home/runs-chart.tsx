@@ -34,15 +34,18 @@ export function RunsChart({
         <p class="legend push">
           {LEGEND.map(status => {
             const { word, shape } = lookOf(status)
+            const count = counts[status] ?? 0
+            // Colour is for what there is.
+            const isQuiet = count === 0 || shape === 'good' || shape === 'off'
             const filter = status === 'input_required' ? 'waiting' : status
             return (
               <a
                 key={status}
-                class={shape === 'good' || shape === 'off' ? 'soft' : shape}
+                class={isQuiet ? 'soft' : shape}
                 href={runsLink({ last: span, status: filter })}
               >
                 <i class={`i ${shape}`} />
-                {word} <b>{number(counts[status] ?? 0)}</b>
+                {word} <b>{number(count)}</b>
               </a>
             )
           })}
