@@ -33,7 +33,9 @@ export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; 
   const [find, setFind] = useState('')
   const [zoom, setZoom] = useState<Span>()
   const { all, end, isTimed } = bars
-  const firstFailure = all.find(({ state }) => state === 'failed')
+  const failures = all.filter(({ state }) => state === 'failed')
+  // The one that says why, and not the step around it.
+  const firstFailure = failures.find(({ error }) => error !== undefined) ?? failures[0]
   const [picked, pick] = useState<Bar | null>()
   const open = picked === undefined ? firstFailure : picked
   const list = useRef<HTMLOListElement>(null)

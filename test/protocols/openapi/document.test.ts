@@ -713,6 +713,8 @@ describe('the server', async () => {
       await ask(`/api/runs/${id}/cancel`, { method: 'POST' }),
     )
     await expectDocumented('/api/runs', 'get', await ask('/api/runs?limit=2'))
+    await expectDocumented('/api/runs/{id}', 'delete', await ask(`/api/runs/${id}`, { method: 'DELETE' }))
+    await expectDocumented('/api/runs/{id}', 'delete', await ask(`/api/runs/${id}`, { method: 'DELETE' }))
     const correction = { originalValue: 1, correctedValue: null, tags: ['a'] }
     const corrections = '/api/agents/{name}/corrections'
     await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', correction))
