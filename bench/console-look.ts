@@ -1,6 +1,6 @@
 /**
- * How long the console takes to show 200 runs, and to open a run of 10,000 events, in Chromium: from the click until it is drawn. The
- * first one without the network, since the page has the answer at hand; the second one over the loopback, with the reading of all events.
+ * How long the console takes to be painted first, to show, sort and filter 5,000 runs, and to open a run of 10,000 events, in Chromium: until
+ * it is drawn. Lists are without the network, since the page has the answer at hand; the others are over the loopback.
  *   node bench/console-look.ts
  */
 import { execFileSync } from 'node:child_process'
@@ -18,15 +18,17 @@ const client = createClient({ baseUrl: `${server.url}/api` })
 const { id } = await client.runs.start({ kind: 'agent', name: 'chatty' }, '10000')
 await client.runs.result(id)
 
-const runs = Array.from({ length: 200 }, (_, index) => ({
+const COUNT = 5000
+const runs = Array.from({ length: COUNT }, (_, index) => ({
   id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
   kind: 'agent',
   name: `agent-${index % 20}`,
+  title: `What is asked of run ${index}`,
   status: index % 7 === 0 ? 'failed' : 'completed',
   createdAt: '2026-01-01T12:00:00.000Z',
   updatedAt: '2026-01-01T12:00:03.200Z',
   sessionId: `session-${index % 30}`,
-  durationMs: 3200,
+  durationMs: 3200 + index,
   firstTextMs: 264,
   usage: { promptTokens: 42, completionTokens: 1000, totalTokens: 1042 },
   cost: 0.015,
@@ -42,18 +44,43 @@ const TIMED = `async (place, isShown) => {
   return performance.now() - startedAt
 }`
 
-async function measure(page: Page, name: string, place: string, isShown: string): Promise<void> {
+const told: string[] = []
+
+function tell(name: string, times: readonly number[]): void {
+  const [least, most] = [Math.min(...times), Math.max(...times)]
+  told.push(`| ${name} | ${median([...times]).toFixed(0)} ms | ${least.toFixed(0)}-${most.toFixed(0)} |`)
+}
+
+/** Goes from one place to another, several times. */
+async function measure(page: Page, name: string, [from, place]: readonly [string, string], isShown: string) {
   const times: number[] = []
   for (let round = 0; round <= ROUNDS; round++) {
-    await page.goto(`${server.url}/api/console#/tools`)
-    await page.getByRole('heading', { name: 'Tools' }).waitFor()
+    await page.goto(`${server.url}/api/console${from}`)
+    await page.locator('main h1').first().waitFor()
+    if (from !== '#/tools') await page.waitForFunction(`document.querySelector('table.runs') !== null`)
     const time = Number(await page.evaluate(`(${TIMED})(${JSON.stringify(place)}, ${isShown})`))
     // The first round warms up.
     if (round > 0) times.push(time)
   }
-  const [least, most] = [Math.min(...times), Math.max(...times)]
-  console.log(`| ${name} | ${median(times).toFixed(0)} ms | ${least.toFixed(0)}-${most.toFixed(0)} |`)
+  tell(name, times)
 }
+
+/** When the first screen has its first content. */
+async function firstPaint(page: Page): Promise<void> {
+  const times: number[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    await page.goto('about:blank')
+    await page.goto(`${server.url}/api/console`)
+    await page.locator('main h1').first().waitFor()
+    const time = await page.evaluate(
+      () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
+    )
+    if (round > 0) times.push(time)
+  }
+  tell('first paint', times)
+}
+
+const ALL_SHOWN = `() => document.querySelector('table.runs')?.getAttribute('aria-rowcount') === '${COUNT + 1}'`
 
 const browser = await launch()
 try {
@@ -72,25 +99,33 @@ try {
     },
     JSON.stringify({ runs, nextCursor: null }),
   )
-  console.log('| what | median | spread |\n|---|---|---|')
+  await firstPaint(page)
+  await measure(page, '5,000 runs shown', ['#/tools', '#/runs'], ALL_SHOWN)
   await measure(
     page,
-    '200 runs shown',
-    '#/runs',
-    `() => document.querySelectorAll('table.list tbody tr').length === 200`,
+    '5,000 runs sorted by time taken',
+    ['#/runs', '#/runs?sort=took'],
+    `() => document.querySelector('table.runs a')?.textContent.endsWith(' ${COUNT - 1}')`,
+  )
+  await measure(
+    page,
+    'the slow ones of 5,000 runs',
+    ['#/runs', '#/runs?quick=slow'],
+    `() => document.querySelector('.chip[aria-current]')?.textContent.startsWith('Slow')`,
   )
   await measure(
     page,
     'a run of 10,000 events opened, its events shown',
-    `#/runs/${id}?view=events`,
+    ['#/tools', `#/runs/${id}?view=events`],
     `() => document.querySelector('main').textContent.includes('10,001 events')`,
   )
   await measure(
     page,
     'a run of 10,000 events opened, its timeline shown',
-    `#/runs/${id}`,
-    `() => document.querySelector('.rows rect') !== null`,
+    ['#/tools', `#/runs/${id}`],
+    `() => document.querySelector('.flow li') !== null`,
   )
+  console.log(`| what | median | spread |\n|---|---|---|\n${told.join('\n')}`)
 } finally {
   await browser.close()
   await server.stop()
