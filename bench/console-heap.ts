@@ -41,7 +41,7 @@ const short = new Agent({
 const handler = createHandler({
   serve: [talker, short],
   registry: new Registry(),
-  log: false,
+  logger: false,
   production: false,
   runs: { timeoutMs: 3_600_000 },
   metricsExporter: new MetricsExporter({ history: true }),

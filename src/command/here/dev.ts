@@ -17,7 +17,7 @@ import { addressOf, SERVES } from './serving.ts'
 import { watchSources } from './watch.ts'
 
 /** Milliseconds after which a file that still loads is named. */
-const LOAD_MS = 10_000
+const LOAD_MS = 5000
 
 /** Milliseconds that runs have after a change, and after Ctrl-C. Then the process dies, and what can goes on elsewhere. */
 const CHANGE_GRACE_MS = 60_000
@@ -89,7 +89,7 @@ class DevServer {
     this.#alive.add(child)
     const slow = setTimeout(() => {
       screen.note(
-        'The code is still loading after 10 s. Does it wait for something, or loop, while it is imported?',
+        'The code is still loading after 5 s. Does it wait for something, or loop, while it is imported?',
       )
     }, LOAD_MS)
     child.on('message', (heard: Heard) => {

@@ -57,9 +57,15 @@ export async function optionsHere(here: HereOptions): Promise<{ options: Handler
     ...parts,
     ...config,
     serve: [...new Set([...serve, ...loaded.agents])],
-    plugins: here.console && !given.some(({ name }) => name === 'console') ? [webConsole(), ...given] : given,
+    plugins:
+      here.console && !given.some(({ name }) => name === 'console') ? [consoleFor(here), ...given] : given,
   }
   return { options, ...loaded }
+}
+
+/** In production the console is for whomever the middleware knows. */
+function consoleFor({ production }: HereOptions) {
+  return webConsole(production ? { authenticate: (_, identity) => identity } : {})
 }
 
 /** Every part that needs no setting. */
