@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { begin, cli } from '../contracts/command.ts'
 import { eventually } from '../eventually.ts'
+import { commandsIn, fencesOf, snippetsIn } from '../pages/pages.ts'
 import { ELSEWHERE, LONG } from '../tags.ts'
 import { denoPath } from './harness.ts'
 import { root, type Started, start } from './process.ts'
@@ -140,6 +141,24 @@ async function freePort(): Promise<string> {
   await new Promise(resolve => server.close(resolve))
   return String(port)
 }
+
+describe('the page about it', () => {
+  it('shows an agent and options that the commands serve and ask', async () => {
+    const shown = snippetsIn(fencesOf(['dev.md']))
+    const files = [...shown].map(([name, text]) => [name, text.replaceAll(`'servable'`, `'${SOURCE}'`)])
+    const folder = await folderWith(Object.fromEntries(files))
+    const { ready } = await serving(folder, ['dev'])
+    const [, runs = ''] = commandsIn(fencesOf(['dev.md']))
+    for (const line of runs.split('\n')) {
+      const typed = line.replace('http://127.0.0.1:3000/api', ready[1] ?? '')
+      const args = [...typed.matchAll(/"([^"]+)"|(\S+)/g)]
+        .map(([, quoted, word]) => quoted ?? word ?? '')
+        .slice(2)
+      const { out, err } = await HERE(folder, args, { SERVABLE_TOKEN: 'token-of-ada' })
+      expect({ line, out, err }).toEqual({ line, out: 'HELLO YOU\n', err: '' })
+    }
+  })
+})
 
 describe('servable dev', () => {
   it('serves every part that needs no setting, and says where', async () => {
