@@ -37,7 +37,9 @@ const HELP = `create-servable ${version}
   --version, --help
 `
 
-const say = (text: string) => process.stdout.write(`${text}\n`)
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
 
 /** Throws a `UsageError` where the value is none of the names. */
 function oneOf<T extends string>(names: Readonly<Record<T, string>>, value: string, what: string): T {
@@ -140,7 +142,9 @@ async function main(): Promise<void> {
 try {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
-    throw new UsageError(`servable needs Node ${OLDEST.join('.')} or newer here, and this is Node ${process.versions.node}`)
+    throw new UsageError(
+      `servable needs Node ${OLDEST.join('.')} or newer here, and this is Node ${process.versions.node}`,
+    )
   await main()
 } catch (error) {
   process.stderr.write(`${error instanceof UsageError ? error.message : (error as Error).stack}\n`)

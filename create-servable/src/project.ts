@@ -1,5 +1,14 @@
 /** Makes the files of a project. A project is there with all its files, or not at all. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -55,21 +64,17 @@ export function nameOf(folder: string): string {
   return name
 }
 
-/** Throws a `UsageError` where no project can be. */
-export function checkFolder(folder: string): void {
+/** Throws a `UsageError` where no project can be. Returns whether the folder is there, and empty. */
+export function checkFolder(folder: string): boolean {
   nameOf(folder)
-  if (!existsSync(folder)) return
-  const entries = filesOf(folder)
-  if (entries === undefined) throw new UsageError(`\`${folder}\` is a file: name a new folder`)
-  if (entries.length > 0)
-    throw new UsageError(`\`${folder}\` is not empty, it has \`${entries[0]}\`: name a new folder`)
-}
-
-function filesOf(folder: string): string[] | undefined {
   try {
-    return readdirSync(folder)
+    const [first] = readdirSync(folder)
+    if (first === undefined) return true
+    throw new UsageError(`\`${folder}\` is not empty, it has \`${first}\`: name a new folder`)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return false
+    if (code === 'ENOTDIR') throw new UsageError(`\`${folder}\` is a file, or below one: name a new folder`)
     throw error
   }
 }
@@ -77,8 +82,7 @@ function filesOf(folder: string): string[] | undefined {
 /** Writes a project into its folder, which must be empty or absent. Throws a `UsageError`. */
 export function writeProject(project: Project): void {
   const { folder } = project
-  checkFolder(folder)
-  const isThere = existsSync(folder)
+  const isThere = checkFolder(folder)
   // Beside a folder that is to be, and in one that is there: that may be on another disk than what is around it.
   const made = join(isThere ? folder : dirname(folder), `.${basename(folder)}-${process.pid}`)
   try {
@@ -98,6 +102,9 @@ function fill(folder: string, { template, packageManager, servable, ...project }
   renameSync(join(folder, '_gitignore'), join(folder, '.gitignore'))
   const [manifest, config] = MERGED.map(file => layers.map(layer => partOf(layer, file)).reduce(merged))
   const name = nameOf(project.folder)
+  const packages = Object.values(Object(manifest))
+  if (packages.some(part => isObject(part) && Object.hasOwn(part, name)))
+    throw new UsageError(`\`${name}\` is a package that the project needs: choose another name`)
   writeJson(join(folder, 'tsconfig.json'), config)
   writeJson(join(folder, 'package.json'), merged(manifest, { name, dependencies: { servable } }))
   for (const file of ['README.md', 'wrangler.toml']) {

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { HandlerOptions } from 'servable'
-import { aiSdkUi } from 'servable/ai-sdk-ui'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -20,4 +19,4 @@ async function page({ url }: Request): Promise<Response> {
   return new Response(body, { headers: { 'content-type': type } })
 }
 
-export default { plugins: [aiSdkUi()], fallback: page } satisfies HandlerOptions
+export default { fallback: page } satisfies HandlerOptions

@@ -29,7 +29,12 @@ export function Chat() {
         {error && <p role="alert">{error.message}</p>}
       </div>
       <form onSubmit={send}>
-        <input name="text" aria-label="Message" defaultValue="What is the weather in Oslo?" autoComplete="off" />
+        <input
+          name="text"
+          aria-label="Message"
+          defaultValue="What is the weather in Oslo?"
+          autoComplete="off"
+        />
         <button type="submit" disabled={isBusy}>
           Send
         </button>
@@ -41,14 +46,15 @@ export function Chat() {
   )
 }
 
-function Message({ role, parts }: UIMessage) {
+function Message({ id, role, parts }: UIMessage) {
   return (
     <article data-role={role}>
       {parts.map((part, index) => {
-        if (part.type === 'text') return <p key={index}>{part.text}</p>
+        const key = `${id}/${index}`
+        if (part.type === 'text') return <p key={key}>{part.text}</p>
         if (part.type !== 'dynamic-tool') return null
         return (
-          <p key={index} className="tool">
+          <p key={key} className="tool">
             {part.toolName} {JSON.stringify(part.input)}
           </p>
         )
