@@ -9,7 +9,7 @@ test('asks for the weather, and says it', async t => {
   const { text, toolCalls } = await service.agent('assistant').run('What is the weather in Oslo?')
   assert.equal(text, 'It is sunny in Oslo, and 18 °C.')
   assert.deepEqual(
-    toolCalls?.map(({ name }) => name),
+    toolCalls?.map(({ toolName }) => toolName),
     ['forecast'],
   )
 })
