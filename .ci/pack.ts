@@ -16,7 +16,9 @@ import { withTargets } from './docs.ts'
 export interface Manifest {
   readonly name: string
   readonly version: string
-  readonly repository?: string | { readonly type?: string; readonly url?: string; readonly directory?: string }
+  readonly repository?:
+    | string
+    | { readonly type?: string; readonly url?: string; readonly directory?: string }
   readonly homepage?: string
   readonly bugs?: string | object
   readonly exports?: Readonly<Record<string, { readonly types: string; readonly default: string }>>
@@ -140,20 +142,31 @@ function prune(folder: string, { exports = {}, bin = {} }: Manifest): void {
 function published(manifest: Manifest, owner: Manifest, folder: string): object {
   const { repository } = owner
   const own = Object.fromEntries(OWNERS.flatMap(key => (owner[key] === undefined ? [] : [[key, owner[key]]])))
-  const inFolder = folder !== '.' && typeof repository === 'object' && {
-    repository: { ...repository, directory: posix.join(repository.directory ?? '', folder) },
-  }
+  const inFolder = folder !== '.' &&
+    typeof repository === 'object' && {
+      repository: { ...repository, directory: posix.join(repository.directory ?? '', folder) },
+    }
   const entries = Object.entries(manifest).filter(([key]) => !TOOLCHAIN.includes(key))
   return { ...Object.fromEntries(entries), ...own, ...inFolder }
 }
 
+/** What npm tells of a tarball. */
+interface Told extends Pick<Tarball, 'name' | 'version'> {
+  readonly filename: string
+  readonly entryCount: number
+  readonly size: number
+  readonly unpackedSize: number
+}
+
 /** Runs `npm pack` without scripts. */
-function npmPack(cwd: string, destination: string): Omit<Tarball, 'path'> & { readonly path: string } {
+function npmPack(cwd: string, destination: string): Tarball {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
-  const told = JSON.parse(execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
-  const [{ name, version, filename, entryCount, size, unpackedSize }] = Object.values<never>(told) as never
-  const path = join(destination, filename)
-  return { name, version, path, files: entryCount, packedBytes: size, unpackedBytes: unpackedSize }
+  const text = execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  // A list, or an object by the names of the packages.
+  const [told] = Object.values<Told>(JSON.parse(text))
+  if (told === undefined) throw new Error(`npm has packed nothing in ${cwd}`)
+  const { name, version, filename, entryCount: files, size: packedBytes, unpackedSize: unpackedBytes } = told
+  return { name, version, path: join(destination, filename), files, packedBytes, unpackedBytes }
 }
 
 /** Builds and packs both packages of a repository into its folder. Without a stated repository, links to it are left out. */
@@ -169,7 +182,10 @@ export function packAll(root: string): Tarball[] {
       const copy = join(temporary, 'package')
       const manifest = manifestIn(source)
       prune(copy, manifest)
-      writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published(manifest, owner, folder), null, 2)}\n`)
+      writeFileSync(
+        join(copy, 'package.json'),
+        `${JSON.stringify(published(manifest, owner, folder), null, 2)}\n`,
+      )
       changePages(copy, source, home && { ...home, directory: posix.join(home.directory, folder) })
       return npmPack(copy, root)
     } finally {
@@ -187,7 +203,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)))
   try {
     if (process.argv[2] === 'refuse')
-      throw new Error('npm packs the whole manifest, and more than users need: run `npm run tarball` or `npm run release`')
+      throw new Error(
+        'npm packs the whole manifest, and more than users need: run `npm run tarball` or `npm run release`',
+      )
     for (const { path, files, packedBytes, unpackedBytes } of packAll(root))
       console.log(`${path}: ${files} files, ${packedBytes} bytes packed, ${unpackedBytes} unpacked`)
   } catch (error) {
