@@ -17,7 +17,7 @@ const noUnits = [...contracts, ...wide, 'test/.tmp/**']
 
 /** The words of tests that change or watch their whole process: its clock, globals, console, memory, folder or default registry. */
 const WHOLE_PROCESS =
-  /useFakeTimers|stubGlobal|stubEnv|spyOn\((console|globalThis|process|performance|Date|JSON|Array)|process\.(on|chdir)\(|setFlagsFromString|defaultRegistry/
+  /useFakeTimers|stubGlobal|stubEnv|spyOn\((console|globalThis|process|performance|Date|JSON|Array)|process\.(on|chdir)\(|setFlagsFromString|defaultRegistry|testService/
 
 /** Unit tests that each need a process of their own. All others share processes, which saves a fifth of their time. */
 const alone = globSync('test/**/*.test.ts', { cwd: root, exclude: noUnits }).filter(file =>
