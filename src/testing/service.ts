@@ -215,6 +215,8 @@ class Service implements TestService {
     })
     this.#processes.push(process)
     await process.begin()
+    // What begins with a process has begun.
+    await this.#clock.advance(0)
   }
 
   async stop(): Promise<void> {

@@ -24,6 +24,7 @@ interface Import {
 
 /** The doors of `src`, the top floor first: a door imports the ones below it. */
 const DOORS = [
+  'testing',
   'entries',
   'command',
   'runtimes',
@@ -165,6 +166,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
   command:
     'agents base/errors base/validation base/wake client features/files features/logs http runs runtimes stores',
+  testing: `client handler options ${DEEP} stores base/errors`,
   'core-entry': `features/small features/webhooks/delivery ${DEEP} stores web base/errors`,
   options: `features/admin features/metrics features/small protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} web base/errors base/validation`,
   handler: 'options protocols/openapi core http agents',
