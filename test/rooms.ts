@@ -43,6 +43,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
     'in-memory',
   ],
   stores: ['sqlite', 'sqlite-opening', 'object-store'],
+  testing: ['testing'],
   web: ['node', 'outbound'],
   webhooks: ['webhooks', 'webhooks-interrupted'],
 }

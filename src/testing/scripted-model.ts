@@ -236,13 +236,13 @@ function valueIn(output: unknown): unknown {
   return value
 }
 
-interface Answer {
+interface Said {
   readonly turn: ScriptedTurn
   readonly content: Content[]
   readonly error: Error | undefined
 }
 
-function toAnswer(turn: ScriptedTurn, place: number): Answer {
+function toAnswer(turn: ScriptedTurn, place: number): Said {
   const { thinking = '', text = '', toolCalls = [], error } = turn
   const whole = typeof text === 'string' ? text : text.join('')
   const content: Content[] = [

@@ -24,7 +24,7 @@ import type { HandlerOptions } from '../options.ts'
 import { type LocalState, localState } from '../runs/stored/local-state.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { type TestClock, takeClock } from './clock.ts'
-import { TestProcess } from './process.ts'
+import { TestProcess } from './crash.ts'
 import { type RunParts, startTestRun, type TestRun, testRun } from './run.ts'
 
 /** An agent, a team or a workflow in a test. */
@@ -184,12 +184,12 @@ class Service implements TestService {
 
   async fetch(request: Request | string, init?: RequestInit): Promise<Response> {
     const asked = typeof request === 'string' ? new Request(new URL(request, ORIGIN), init) : request
-    return this.#process.fetch(asked)
+    return this.#living.fetch(asked)
   }
 
   async advance(ms: number): Promise<void> {
     await this.#clock.advance(ms)
-    await this.#process.lookAfter()
+    await this.#living.lookAfter()
   }
 
   kill(): void {
@@ -198,7 +198,7 @@ class Service implements TestService {
 
   async restart(): Promise<void> {
     this.kill()
-    const process = new TestProcess(this.#state, (state, plugin) => {
+    const living = new TestProcess(this.#state, (state, plugin) => {
       const { plugins = [], logger, ...options } = this.#made()
       return createHandler({
         registry: this.#registry,
@@ -213,14 +213,16 @@ class Service implements TestService {
         },
       })
     })
-    this.#processes.push(process)
-    await process.begin()
+    this.#processes.push(living)
+    await living.begin()
+    // What begins with a process has begun.
+    await this.#clock.advance(0)
   }
 
   async stop(): Promise<void> {
     try {
-      for (const process of this.#processes.splice(0, this.#processes.length - 1)) await process.stop()
-      await this.#process.stop()
+      for (const dead of this.#processes.splice(0, this.#processes.length - 1)) await dead.stop()
+      await this.#living.stop()
     } finally {
       this.#state.store.close()
       this.#clock.release()
@@ -231,7 +233,7 @@ class Service implements TestService {
     await this.stop()
   }
 
-  get #process(): TestProcess {
+  get #living(): TestProcess {
     return this.#processes.at(-1)!
   }
 

@@ -54,6 +54,7 @@ const PAGES_APART: readonly string[] = [
   'remote-agents.md',
   'resuming.md',
   'roles.md',
+  'testing.md',
   'traces.md',
   'webhooks.md',
 ]
