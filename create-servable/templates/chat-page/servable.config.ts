@@ -19,4 +19,5 @@ async function page({ url }: Request): Promise<Response> {
   return new Response(body, { headers: { 'content-type': type } })
 }
 
-export default { fallback: page } satisfies HandlerOptions
+// The page has the path `/`, where A2A would be.
+export default { fallback: page, a2a: { basePath: '/api/a2a' } } satisfies HandlerOptions
