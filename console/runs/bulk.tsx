@@ -56,14 +56,14 @@ export function Bulk({ filters, count }: { filters: Filters; count: number }) {
   if (count === 0) return null
   return (
     <>
-      <Menu title="All of these">
+      <Menu title="Change all">
         {Object.entries(ACTS).map(([id, act]) => (
           <button key={id} type="button" onClick={() => open(act)}>
             {act.title}…
           </button>
         ))}
       </Menu>
-      <dialog ref={dialog} aria-label="All of these runs" onClose={() => choose(undefined)}>
+      <dialog ref={dialog} aria-label="Change all these runs" onClose={() => choose(undefined)}>
         {chosen && <Doing act={chosen} filters={filters} close={() => dialog.current?.close()} />}
       </dialog>
     </>

@@ -4,18 +4,20 @@
  * failed, 2 for a wrong command, and 3 if the service cannot be reached.
  *
  * Reads its arguments here, and finds the service in `service.ts`. A subcommand is a file: `runs.ts`, `tail.ts`, `sessions.ts`,
- * `login.ts`, `tenants.ts`, `agents.ts`.
+ * `login.ts`, `tenants.ts`, `agents.ts`. The commands about the agents of a folder are in `here`; `load.ts` loads them.
  * May import Node's modules, `client`, and every door below.
  *
  * @module
  */
 
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { type Command, cac } from 'cac'
 import { shown } from '../features/logs/shown.ts'
 import { VERSION } from '../http/version.ts'
 import { checkNode } from '../runtimes/node/version.ts'
 import { agentsCommand } from './agents.ts'
+import { SERVES } from './here/serving.ts'
 import { loginCommand, logoutCommand } from './login.ts'
 import { runsCommand } from './runs.ts'
 import { createScreen, endWithReader } from './screen.ts'
@@ -25,6 +27,7 @@ import { pruneCommand } from './store-prune.ts'
 import { tenantsCommand } from './tenants.ts'
 
 const cli = cac('servable')
+const program = fileURLToPath(import.meta.url)
 const screen = createScreen()
 
 /** Adds the options of every command that calls a service. */
@@ -48,6 +51,42 @@ function naming(command: Command): Command {
     .option('--team <name>', 'Of this team')
     .option('--workflow <name>', 'Of this workflow')
 }
+
+/** Adds the options of every command that serves. */
+function serving(command: Command): Command {
+  return command
+    .option('--port <port>', 'The port; 0 takes a free one (default: PORT, then 3000)')
+    .option('--host <address>', 'The address to listen on', { default: '127.0.0.1' })
+}
+
+serving(cli.command('dev [path]', 'Serve the agents of a file or folder, with the console, and reload them'))
+  .option('--open', 'Open the console in the browser')
+  .example('servable dev agents.ts')
+  .action(async (path: string | undefined, options: Options) => {
+    const { devCommand } = await import('./here/dev.ts')
+    process.exitCode = await devCommand(path, options, { screen, program })
+  })
+
+serving(cli.command('start [path]', 'Serve the agents of a file or folder in production'))
+  .option('--console', 'Serve the console too')
+  .option('--public', 'Listen beyond this machine without known authentication')
+  .option('--grace <seconds>', 'How long runs may go on after SIGTERM (default: 25)')
+  .example('servable start agents.ts --host 0.0.0.0')
+  .action(async (path: string | undefined, options: Options) => {
+    const { startCommand } = await import('./here/start.ts')
+    process.exitCode = await startCommand(path, options)
+    process.exit()
+  })
+
+asking(cli.command('run <name> [...input]', 'Ask an agent, team or workflow of this folder, or at --url'))
+  .option('--from <path>', 'The file or folder with the agents (default: as `servable dev`)')
+  .option('--session <id>', 'Go on in this session')
+  .option('--approve', 'Approve every call that asks')
+  .example('servable run echo "Hello"')
+  .action(async (name: string, input: string[], options: Options) => {
+    const { runCommand } = await import('./here/run.ts')
+    process.exitCode = await runCommand(name, input, options, screen)
+  })
 
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
   .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
@@ -155,11 +194,19 @@ function checkCommand(): void {
 endWithReader()
 try {
   checkNode()
-  cli.parse(process.argv, { run: false })
-  checkCommand()
-  await cli.runMatchedCommand()
+  if (process.env[SERVES]) {
+    const { serveForDev } = await import('./here/dev-process.ts')
+    serveForDev()
+  } else await parse()
 } catch (error) {
   const { text, code } = failureOf(error)
   screen.note(`servable: ${shown(text, 2000)}`)
   process.exitCode = code
+}
+
+/** Runs the command of the arguments. */
+async function parse(): Promise<void> {
+  cli.parse(process.argv, { run: false })
+  checkCommand()
+  await cli.runMatchedCommand()
 }

@@ -88,7 +88,7 @@ function headOf({ id, kind, name, status, createdAt }: RunRecord, { paint }: Scr
 }
 
 /** Prints events for people. Text continues on its line; every other event has its own line. */
-class RunPrinter {
+export class RunPrinter {
   readonly #screen: Screen
   #isInLine = false
 

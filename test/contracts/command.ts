@@ -26,16 +26,17 @@ interface Working {
   kill(): void
 }
 
-const cli = join(root, 'src/command/cli.ts')
+export const cli = join(root, 'src/command/cli.ts')
 
 /** Starts the real command in a process of its own, without the variables of the test runner. */
 export function begin(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   piped = '',
+  cwd = root,
 ): Working {
   const child = spawn(process.execPath, [cli, ...args], {
-    cwd: root,
+    cwd,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -48,6 +48,7 @@ const PAGES_APART: readonly string[] = [
   'budgets.md',
   'keys.md',
   'command.md',
+  'dev.md',
   'mcp.md',
   'openai.md',
   'remote-agents.md',
@@ -104,7 +105,7 @@ export function snippetsIn(shown: readonly Fence[]): Map<string, string> {
   const snippets = new Map<string, string>()
   for (const { page, language, text } of shown) {
     if (language !== 'ts' && language !== 'tsx') continue
-    const name = /^\/\/ ([\w-]+\.tsx?)\n/.exec(text)?.[1]
+    const name = /^\/\/ ([\w.-]+\.tsx?)\n/.exec(text)?.[1]
     if (name === undefined || snippets.has(name))
       throw new Error(`${page}: ${name ?? text} needs a name of its own`)
     snippets.set(name, text)

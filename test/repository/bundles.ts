@@ -148,7 +148,7 @@ export const BUNDLES: readonly Bundle[] = [
   ),
   withPlugin('`metrics()`', 'src/features/metrics/plugin.ts', 'metrics(new MetricsExporter())', 51.1),
   withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 53.95),
-  withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 156.95),
+  withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 157),
   withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 60.85),
   withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 104.35, true),
   withPlugin('`otel()`', 'src/features/otel/plugin.ts', 'otel({ tracer: {} })', 47.1),

@@ -25,8 +25,8 @@ interface Import {
 /** The doors of `src`, the top floor first: a door imports the ones below it. */
 const DOORS = [
   'testing',
-  'entries',
   'command',
+  'entries',
   'runtimes',
   'protocols',
   'client',
@@ -165,7 +165,9 @@ const KNOWS: Readonly<Record<string, string>> = {
   client: 'features/approvals features/metrics features/sessions http runs agents web base/errors',
   runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
   command:
-    'agents base/errors base/validation base/wake client features/files features/logs http runs runtimes stores',
+    'handler options runtimes protocols/ag-ui protocols/ai-sdk-ui protocols/mcp protocols/openai client features/approvals features/console ' +
+    'features/files features/logs features/metrics features/queue features/sessions features/small features/webhooks core ' +
+    'adapters/frameworks http runs agents stores web base/errors base/validation base/wake',
   testing: `client handler options ${DEEP} stores base/errors`,
   'core-entry': `features/small features/webhooks/delivery ${DEEP} stores web base/errors`,
   options: `features/admin features/metrics features/small protocols/a2a protocols/event-socket/gateway protocols/openapi ${DEEP} web base/errors base/validation`,

@@ -290,9 +290,9 @@ needing('chromium-headless-shell').describe('the console of a development server
     const { page } = await open('runs?sessionId=bulk')
     await expect.poll(() => lines(page).count()).toBe(2)
     const act = async (name: string, sure: string, done: string) => {
-      await page.getByText('All of these', { exact: true }).click()
+      await page.getByText('Change all', { exact: true }).click()
       await button(page, `${name}…`).click()
-      const dialog = page.getByRole('dialog', { name: 'All of these runs' })
+      const dialog = page.getByRole('dialog', { name: 'Change all these runs' })
       await dialog.getByText(sure).waitFor()
       expect(await violationsOf(page)).toEqual([])
       await dialog.getByRole('button', { name: `${name} 2` }).click()

@@ -94,6 +94,11 @@ export function toAgent(agent: unknown, options: ToAgentOptions = {}): Servable 
   return new Agent({ ...configOf({ name: agent.name }, options), run: body, register: false })
 }
 
+/** Whether a value is servable, or an agent of a framework that `toAgent` knows. A plain function is not. */
+export function isFrameworkAgent(value: unknown): value is object {
+  return isServable(value) || ADAPTERS.some(adapter => adapter.recognizes(value))
+}
+
 function adapted(agent: unknown, adapter: Adapter, options: ToAgentOptions): ServableAgent {
   checkOptions(options, [...COMMON, 'forRun', ...(adapter.options ?? [])], adapter.what)
   for (const option of ['forRun', 'session'] as const) {
