@@ -17,6 +17,7 @@ import { shown } from '../features/logs/shown.ts'
 import { VERSION } from '../http/version.ts'
 import { checkNode } from '../runtimes/node/version.ts'
 import { agentsCommand } from './agents.ts'
+import { doctorCommand } from './doctor.ts'
 import { SERVES } from './here/serving.ts'
 import { loginCommand, logoutCommand } from './login.ts'
 import { runsCommand } from './runs.ts'
@@ -86,6 +87,16 @@ asking(cli.command('run <name> [...input]', 'Ask an agent, team or workflow of t
   .action(async (name: string, input: string[], options: Options) => {
     const { runCommand } = await import('./here/run.ts')
     process.exitCode = await runCommand(name, input, options, screen)
+  })
+
+asking(
+  cli.command('doctor [target]', 'Check a running service by its address, or what this folder would serve'),
+)
+  .option('--reach <address>', 'Without an address of a service: where a webhook must get to')
+  .example('servable doctor https://agents.example.com/api')
+  .example('servable doctor agents.ts')
+  .action(async (target: string | undefined, options: Options) => {
+    process.exitCode = await doctorCommand(target, options, screen)
   })
 
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
