@@ -17,7 +17,6 @@ import { shown } from '../features/logs/shown.ts'
 import { VERSION } from '../http/version.ts'
 import { checkNode } from '../runtimes/node/version.ts'
 import { agentsCommand } from './agents.ts'
-import { doctorCommand } from './doctor.ts'
 import { SERVES } from './here/serving.ts'
 import { loginCommand, logoutCommand } from './login.ts'
 import { runsCommand } from './runs.ts'
@@ -96,6 +95,7 @@ asking(
   .example('servable doctor https://agents.example.com/api')
   .example('servable doctor agents.ts')
   .action(async (target: string | undefined, options: Options) => {
+    const { doctorCommand } = await import('./doctor.ts')
     process.exitCode = await doctorCommand(target, options, screen)
   })
 

@@ -29,7 +29,7 @@ const TIMEOUT_MS = 10_000
 /** Most bytes of an answer that are read. */
 const MAX_BYTES = 65_536
 
-/** Requests of one polling session: with two servers behind a proxy that does not stick, all but one in 32 find the other one. */
+/** Requests of one polling session. With two servers and a proxy that chooses by chance, one session in 64 seems to stick. */
 const POLLS = 6
 
 /** Seconds by which clocks may differ. `Date` has whole seconds. */
@@ -203,7 +203,7 @@ async function pollingOf(url: URL, sid: string, headers: Record<string, string>)
     check,
     status: 'fail',
     what: `${lost} of ${POLLS} requests of one polling session did not reach it`,
-    fix: 'make sessions stick to one server, by a cookie or by the address (see "Sticky sessions" in the page about deploying)',
+    fix: 'make sessions stick to one server, by a cookie or by the address (see "Several processes" in the page "Deploy")',
   }
 }
 

@@ -6,7 +6,6 @@
 
 import process from 'node:process'
 import { type Style, shown } from '../features/logs/shown.ts'
-import { checkHere } from './doctor-here.ts'
 import { type Check, checkUrl } from './doctor-url.ts'
 import type { Screen } from './screen.ts'
 import { EXIT, type Options, serviceOf, textOf, UsageError } from './service.ts'
@@ -44,6 +43,7 @@ async function checksOf(target: string | undefined, options: Options): Promise<C
     return checkUrl(await serviceOf(isAddress ? { ...options, url: target } : options))
   }
   if (reach !== undefined && !URL.canParse(reach)) throw new UsageError('--reach must be an address')
+  const { checkHere } = await import('./doctor-here.ts')
   return checkHere({ path: target, cwd: process.cwd(), reach })
 }
 
