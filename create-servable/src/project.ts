@@ -1,6 +1,5 @@
 /** Makes the files of a project. A project is there with all its files, or not at all. */
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -95,9 +94,8 @@ export function writeProject(project: Project): void {
 }
 
 function fill(folder: string, { template, packageManager, servable, ...project }: Project): void {
-  mkdirSync(folder, { recursive: true })
   const layers = layersOf(template).map(name => join(templates, name))
-  for (const layer of layers) cpSync(layer, folder, { recursive: true })
+  for (const layer of layers) copy(layer, folder)
   // The registry of npm drops files of this name.
   renameSync(join(folder, '_gitignore'), join(folder, '.gitignore'))
   const [manifest, config] = MERGED.map(file => layers.map(layer => partOf(layer, file)).reduce(merged))
@@ -115,6 +113,16 @@ function fill(folder: string, { template, packageManager, servable, ...project }
   }
   // Without a folder `node_modules`, TypeScript and bundlers find no types.
   if (packageManager === 'yarn') writeFileSync(join(folder, '.yarnrc.yml'), 'nodeLinker: node-modules\n')
+}
+
+/** Copies what is in a folder. Yarn runs this out of an archive, which `cpSync` of Node cannot read. */
+function copy(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) copy(source, target)
+    else writeFileSync(target, readFileSync(source))
+  }
 }
 
 function partOf(layer: string, file: string): unknown {

@@ -51,7 +51,7 @@ class Death {
 
   /** Lets go of what still waits. */
   bury(): void {
-    this.#bury(new Error('The process was killed'))
+    this.#bury(new Error('The service was killed'))
   }
 }
 
