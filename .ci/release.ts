@@ -15,7 +15,7 @@ import { manifestIn, OWNERS, packAll, type Tarball } from './pack.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Where the version stands. */
-const FILES = [
+export const FILES: string[] = [
   '{.,create-servable,create-servable/templates/_shared,examples/*}/package.json',
   'deno.json',
   'src/http/version.ts',
@@ -106,7 +106,10 @@ export function withHeading(log: string, version: string, date: string): string 
 /** A text with the new version in place of the old one. */
 export function withVersion(text: string, old: string, version: string): string {
   const before = `"version": "|"servable": "\\^?|VERSION = '|servable (?:\\| )?|this is version `
-  return text.replaceAll(new RegExp(`(?<=${before})${old.replaceAll('.', '\\.')}(?![\\w.-])`, 'g'), version)
+  return text.replaceAll(
+    new RegExp(`(?<=${before})${old.replaceAll('.', '\\.')}(?![\\w-]|\\.\\d)`, 'g'),
+    version,
+  )
 }
 
 /** Writes what changes. Returns what undoes that. */
