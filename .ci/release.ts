@@ -19,9 +19,10 @@ export const FILES: string[] = [
   '{.,create-servable,create-servable/templates/_shared,examples/*}/package.json',
   'deno.json',
   'src/http/version.ts',
-  'docs/start/comparison.md',
-  'docs/run/logs.md',
 ]
+
+/** Pages that may show it. */
+const PAGES = ['README.md', 'docs/{build,connect,look-up,run,start}/*.md']
 
 const CHANGELOG = 'CHANGELOG.md'
 
@@ -122,7 +123,8 @@ function write(version: string, log: string): () => void {
     writeFileSync(join(root, file), to(text))
   }
   change(CHANGELOG, () => log)
-  for (const file of globSync(FILES, { cwd: root })) change(file, text => withVersion(text, old, version))
+  for (const file of globSync([...FILES, ...PAGES], { cwd: root }))
+    change(file, text => withVersion(text, old, version))
   return () => {
     for (const [file, text] of texts) writeFileSync(join(root, file), text)
   }
