@@ -103,8 +103,19 @@ function fill(folder: string, { template, packageManager, servable, ...project }
     const text = readFileSync(path, 'utf8').replaceAll('my-agents', name)
     writeFileSync(path, text.replaceAll('npm run', PACKAGE_MANAGERS[packageManager]))
   }
+  for (const [file, text] of settingsOf(template, packageManager)) writeFileSync(join(folder, file), text)
+}
+
+/** Files with settings that a package manager needs. */
+function settingsOf(
+  template: Template,
+  packageManager: PackageManager,
+): (readonly [file: string, text: string])[] {
   // Without a folder `node_modules`, TypeScript and bundlers find no types.
-  if (packageManager === 'yarn') writeFileSync(join(folder, '.yarnrc.yml'), 'nodeLinker: node-modules\n')
+  if (packageManager === 'yarn') return [['.yarnrc.yml', 'nodeLinker: node-modules\n']]
+  // Pnpm installs nothing if it may not run these.
+  const allowed = 'allowBuilds:\n  esbuild: true\n  workerd: true\n'
+  return packageManager === 'pnpm' && template === 'worker' ? [['pnpm-workspace.yaml', allowed]] : []
 }
 
 /** Copies what is in a folder. Yarn runs this out of an archive, which `cpSync` of Node cannot read. */
