@@ -164,7 +164,7 @@ export function asPlugin(plugin: BuiltIn): Plugin {
 }
 
 /** The parts of a handler that plugins of this package get. */
-export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'caller'> {
+export interface Core extends Omit<PluginCore, 'calls' | 'readRun'> {
   readonly settings: CoreSettings
   readonly callTransactions: CallTransactions
   readonly readKeys: KeyReader

@@ -1,5 +1,5 @@
 /**
- * The sender of a request, as plugins use it: its runs, its sessions, and what it may do. `core.caller(request, context)` makes one.
+ * The sender of a request, as plugins use it: its runs, its sessions, and what it may do. `callerOf(core, request, context)` makes one.
  *
  * @module
  */

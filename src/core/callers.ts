@@ -6,7 +6,7 @@
 
 import { type SessionKey, type SessionStorage, sessionOf } from '../agents/memory.ts'
 import { ServableError } from '../base/errors.ts'
-import type { RequestState } from '../http/context.ts'
+import type { Context, RequestState } from '../http/context.ts'
 import { after, encoded, encodedLogs } from '../http/runs/encoded.ts'
 import { shownTo } from '../http/runs/shown-to.ts'
 import { type AskedRun, StartedRun } from '../http/runs/start-run.ts'
@@ -21,6 +21,8 @@ import { sseReply } from '../web/reply.ts'
 import { counted } from '../web/sse.ts'
 import type { Core, SessionActs } from './built-in.ts'
 import type { AnswersToRun, Caller, CallerRuns, CallerSessions, SessionOf } from './caller.ts'
+import { stateOf } from './core.ts'
+import type { PluginCore } from './plugin.ts'
 
 /** Most runs of one message. */
 const MAX_CHAIN = 100
@@ -29,8 +31,17 @@ const MAX_CHAIN = 100
 const PAGE = 100
 const MAX_PAGES = 10
 
-/** The sender of a request. */
-export function callerOf(core: Core, request: Request, state: RequestState): Caller {
+/**
+ * The sender of a request of a plugin's route: it starts runs, and reads and changes its own runs and sessions. Give the `request` and the
+ * `context` that the endpoint got.
+ *
+ * @example
+ * endpoint: async (request, context) => Response.json(await callerOf(core, request, context).runs.list())
+ */
+export function callerOf(plugin: PluginCore, request: Request, context: Context): Caller {
+  // The core that a plugin gets has more than the plugin knows.
+  const core = plugin as unknown as Core
+  const state = stateOf(context)
   const { host, openStream, production, runs } = core
   const asker = new RequestAsker(request, state, core.readKeys)
   const made = new CallersRuns(core, asker, state)

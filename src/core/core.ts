@@ -31,12 +31,10 @@ import type { SessionSettings } from '../runs/sessions/session-record.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import { createWorkingRuns } from '../runs/stored/working.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
-import { callerOf } from './callers.ts'
 import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
-import { socketRoute } from './plugin-sockets.ts'
 import { type CallTransactions, callTransactionsIn } from './transaction-calls.ts'
 
 /** The error of a request for a stored run if `runs.store` is `none`. */
@@ -135,8 +133,7 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   try {
     // Third-party plugins get the public part only, plugins of this package get both.
     const given = checkMounted(plugin.mount?.({ ...core, ...publicPart(core, plugin) }) ?? {})
-    const { routes: plain = [], base, sockets = [], ...rest } = given
-    const routes: readonly Route[] = [...plain, ...sockets.map(socket => socketRoute(socket, core, name))]
+    const { routes = [], base, ...rest } = given
     const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
     return {
       ...rest,
@@ -157,10 +154,7 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
 }
 
 /** The part of the core that third-party plugins get besides settings. */
-function publicPart(
-  core: Core,
-  { name, kept: own }: BuiltIn,
-): Pick<PluginCore, 'calls' | 'readRun' | 'caller'> {
+function publicPart(core: Core, { name, kept: own }: BuiltIn): Pick<PluginCore, 'calls' | 'readRun'> {
   const { catalog, maxBodyBytes, uploads: readUpload, callTransactions } = core
   return {
     calls(kept) {
@@ -170,12 +164,11 @@ function publicPart(
     },
     readRun: (kind, request, context) =>
       readRunRequest(kind, request, stateOf(context), { catalog, maxBodyBytes, readUpload }),
-    caller: (request, context) => callerOf(core, request, stateOf(context)),
   }
 }
 
 /** The request state behind a context. Throws for any other object: it would have no identity and no limits. */
-function stateOf(context: Context): RequestState {
+export function stateOf(context: Context): RequestState {
   if (context instanceof RequestState) return context
   throw new ServableError('internal_error', 'Give the `context` that the endpoint got, not a copy of it')
 }

@@ -5,11 +5,46 @@
  */
 
 import { ServableError } from '../base/errors.ts'
-import type { Route } from '../http/context.ts'
+import type { Context, Route } from '../http/context.ts'
 import type { RawSocket, RawSocketHandlers } from '../http/platform.ts'
 import { isLonger } from '../web/body.ts'
-import type { Core } from './built-in.ts'
-import type { PluginConnection, PluginSocket, SocketHandlers } from './plugin.ts'
+import type { PluginCore, PluginRoute, ToError } from './plugin.ts'
+
+/** A path at which clients open WebSockets (RFC 6455). Pages of other origins cannot, unless `cors` allows their origin. */
+export interface PluginSocket {
+  /** As for a route. */
+  readonly path: string
+  /** The scope that a key needs. Default: `run`. */
+  readonly scope?: 'read' | 'run' | 'all'
+  readonly toError?: ToError
+  /** Most bytes of a message. A longer one closes the socket with 1009. Default: `core.maxBodyBytes`. */
+  readonly maxBytes?: number
+  /** Most open sockets in this process. More are refused with `rate_limited`. Default: 1000. */
+  readonly maxSockets?: number
+  /**
+   * Called for a handshake, before the socket opens. What it throws is the response. The signal of this `request` fires when the socket
+   * has closed, so plain runs that `callerOf` starts for it end then.
+   */
+  readonly open: (request: Request, context: Context) => SocketHandlers | Promise<SocketHandlers>
+}
+
+/** What happens on a WebSocket. An error that a handler throws is logged, and closes the socket with 1011. */
+export interface SocketHandlers {
+  /** Called once, before all others. */
+  open?(socket: PluginConnection): void | Promise<void>
+  /** Called for each message, in order. */
+  message(data: string | Uint8Array, socket: PluginConnection): void | Promise<void>
+  /** Called once, as the last. `code` is 1006 if the connection broke. */
+  close?(code: number, reason: string): void
+}
+
+/** An open WebSocket. */
+export interface PluginConnection {
+  /** Sends a message. Never throws. A client that leaves 1 MiB unread is cut off with 1008. */
+  send(data: string | Uint8Array): void
+  /** Closes it (RFC 6455, section 7.4). Default: 1000. Never throws. */
+  close(code?: number, reason?: string): void
+}
 
 /** Most bytes that wait for a slow reader, where the runtime reports them. */
 const MAX_BUFFERED = 1024 * 1024
@@ -19,15 +54,19 @@ const MAX_WAITING = 1000
 
 const MAX_SOCKETS = 1000
 
-/** The route at which the sockets open. */
+/**
+ * The route at which a plugin's WebSockets open, on every runtime but Next.js. On Workers they are open in the Worker, and keep it in
+ * memory.
+ *
+ * @example
+ * mount: core => ({ routes: [socketRoute(core, { path: '/echo', open: () => ({ message: (data, socket) => socket.send(data) }) })] })
+ */
 export function socketRoute(
+  core: PluginCore,
   { path, scope = 'run', toError, maxBytes, maxSockets = MAX_SOCKETS, open }: PluginSocket,
-  core: Core,
-  part: string,
-): Route {
+): PluginRoute {
   let count = 0
-  return {
-    part,
+  const route: Omit<Route, 'part'> = {
     method: 'GET',
     path,
     scope,
@@ -59,6 +98,8 @@ export function socketRoute(
       }
     },
   }
+  // The endpoint gets what the handler makes of the context.
+  return route as PluginRoute
 }
 
 /** The handlers of one socket, whose messages are handled one after the other. */

@@ -12,7 +12,6 @@ import type { AskedRun } from '../http/runs/start-run.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Reply } from '../web/reply.ts'
 import type { Builders, Description } from './builders.ts'
-import type { Caller } from './caller.ts'
 import type { Keeping, PluginTransactions } from './plugin-store.ts'
 import type { Calls } from './transaction-calls.ts'
 
@@ -43,8 +42,6 @@ export interface Mounted {
    * route of another plugin that could answer there is `invalid_options`.
    */
   readonly base?: { readonly path: string; readonly guard?: Middleware; readonly toError?: ToError }
-  /** WebSockets of the plugin. */
-  readonly sockets?: readonly PluginSocket[]
   /** Wraps every request of every part, inside the handler's own middleware. */
   readonly middleware?: Middleware
   /**
@@ -74,42 +71,6 @@ export interface PluginRoute {
  */
 export type ToError = (problem: Response) => Response | Promise<Response>
 
-/** A path at which clients open WebSockets (RFC 6455). Pages of other origins cannot, unless `cors` allows their origin. */
-export interface PluginSocket {
-  /** As for a route. */
-  readonly path: string
-  /** The scope that a key needs. Default: `run`. */
-  readonly scope?: 'read' | 'run' | 'all'
-  readonly toError?: ToError
-  /** Most bytes of a message. A longer one closes the socket with 1009. Default: `core.maxBodyBytes`. */
-  readonly maxBytes?: number
-  /** Most open sockets in this process. More are refused with `rate_limited`. Default: 1000. */
-  readonly maxSockets?: number
-  /**
-   * Called for a handshake, before the socket opens. What it throws is the response. The signal of this `request` fires when the socket
-   * has closed, so plain runs of `core.caller(request, context)` end with it.
-   */
-  readonly open: (request: Request, context: Context) => SocketHandlers | Promise<SocketHandlers>
-}
-
-/** What happens on a WebSocket. An error that a handler throws is logged, and closes the socket with 1011. */
-export interface SocketHandlers {
-  /** Called once, before all others. */
-  open?(socket: PluginConnection): void | Promise<void>
-  /** Called for each message, in order. */
-  message(data: string | Uint8Array, socket: PluginConnection): void | Promise<void>
-  /** Called once, as the last. `code` is 1006 if the connection broke. */
-  close?(code: number, reason: string): void
-}
-
-/** An open WebSocket. */
-export interface PluginConnection {
-  /** Sends a message. Never throws. A client that leaves 1 MiB unread is cut off with 1008. */
-  send(data: string | Uint8Array): void
-  /** Closes it (RFC 6455, section 7.4). Default: 1000. Never throws. */
-  close(code?: number, reason?: string): void
-}
-
 /** The handler, as a plugin sees it. */
 export interface PluginCore {
   /** The path of all routes but those of A2A and the socket. */
@@ -133,11 +94,6 @@ export interface PluginCore {
    * `invalid_body`.
    */
   readRun(kind: Kind, request: Request, context: Context): Promise<AskedRun>
-  /**
-   * The sender of a request: it starts runs, and reads and changes its own runs and sessions. Give the `request` and the `context` that the
-   * endpoint got.
-   */
-  caller(request: Request, context: Context): Caller
   /**
    * Calls of the plugin's `kept`. An address is any text; on Workers each address is one Durable Object. Throws `invalid_options`
    * for anything but its `kept`.

@@ -4,6 +4,7 @@ import {
   Agent,
   type AskedRun,
   type CoreOptions,
+  callerOf,
   memoryState,
   type Plugin,
   type RunEvent,
@@ -63,7 +64,7 @@ function starting(options: CoreOptions = {}, more: readonly Plugin[] = []): Star
           path: '/lines/:name',
           async endpoint(request, context) {
             runs.push(
-              await core.caller(request, context).start(await core.readRun('agent', request, context)),
+              await callerOf(core, request, context).start(await core.readRun('agent', request, context)),
             )
             return new Response(null, { status: 202 })
           },
@@ -288,7 +289,7 @@ describe('a conversation that a plugin tells', () => {
             path: '/translated/:name',
             async endpoint(request, context) {
               const asked = await core.readRun('agent', request, context)
-              const run = await core.caller(request, context).start({ ...asked, ...(told as Told) })
+              const run = await callerOf(core, request, context).start({ ...asked, ...(told as Told) })
               return Response.json((await run.result()).structured)
             },
           },

@@ -4,7 +4,14 @@
  * @module
  */
 
-import type { FinishEvent, Kind, PluginCore, PluginRoute, StartedRun } from '../../core-entry.ts'
+import {
+  callerOf,
+  type FinishEvent,
+  type Kind,
+  type PluginCore,
+  type PluginRoute,
+  type StartedRun,
+} from '../../core-entry.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { Reply } from '../../web/reply.ts'
 import { SSE_HEADERS, sseData } from '../../web/sse.ts'
@@ -31,7 +38,7 @@ function answer(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
     requireJson(request)
     const body = await readJson(request, maxBodyBytes)
     const input = parseInput(body)
-    const caller = core.caller(request, context)
+    const caller = callerOf(core, request, context)
     const { threadId, runId: named, protocolVersion, state, context: agentContext, forwardedProps } = input
     const client = { threadId, runId: named }
     const isVersion1 = protocolVersion !== undefined

@@ -6,6 +6,7 @@
 
 import {
   type Context,
+  callerOf,
   type Kind,
   type PluginCore,
   type PluginRoute,
@@ -55,7 +56,7 @@ function routesAt(path: string, core: PluginCore, chats: Chats, find: Find): Plu
   })
   const chatOf = (request: Request, context: Context) => ({
     target: find(context),
-    caller: core.caller(request, context),
+    caller: callerOf(core, request, context),
     context,
   })
   return [

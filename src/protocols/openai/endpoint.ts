@@ -7,6 +7,7 @@
 import {
   type AskedRun,
   type Caller,
+  callerOf,
   type PluginCore,
   type PluginRoute,
   ServableError,
@@ -40,7 +41,7 @@ export function endpointOf(
   return async (request, context) => {
     requireJson(request)
     const body = withoutNulls(await readJson(request, core.maxBodyBytes))
-    const caller = core.caller(request, context)
+    const caller = callerOf(core, request, context)
     const { answers, asked, how, toEncoder } = await toPlan(body, caller)
     const key = idempotencyKeyOf(request.headers)
     const { started } =

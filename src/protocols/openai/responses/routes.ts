@@ -7,6 +7,7 @@
 import {
   type Caller,
   type Context,
+  callerOf,
   type PluginCore,
   type PluginRoute,
   ServableError,
@@ -40,16 +41,16 @@ export function responseRoutes(
   return [
     route('POST', 'responses', createResponse(core, models, making)),
     route('GET', 'responses/:id', async (request, context) => {
-      const caller = core.caller(request, context)
+      const caller = callerOf(core, request, context)
       return reply(await find(caller, context), request, caller)
     }),
     route('DELETE', 'responses/:id', async (request, context) => {
-      const caller = core.caller(request, context)
+      const caller = callerOf(core, request, context)
       await caller.runs.delete((await find(caller, context)).record.id)
       return jsonReply({ id: context.params.id, object: 'response', deleted: true })
     }),
     route('POST', 'responses/:id/cancel', async (request, context) => {
-      const caller = core.caller(request, context)
+      const caller = callerOf(core, request, context)
       const kept = await find(caller, context)
       if (!kept.asked.isBackground)
         throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
@@ -58,7 +59,7 @@ export function responseRoutes(
     }),
     route('GET', 'responses/:id/input_items', async (request, context) =>
       jsonReply(
-        pageOf(inputItemsOf(await find(core.caller(request, context), context)), queryOf(request.url)),
+        pageOf(inputItemsOf(await find(callerOf(core, request, context), context)), queryOf(request.url)),
       ),
     ),
   ]
