@@ -15,13 +15,14 @@ import { manifestIn, OWNERS, packAll, type Tarball } from './pack.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Where the version stands. */
-const FILES = [
+export const FILES: string[] = [
   '{.,create-servable,create-servable/templates/_shared,examples/*}/package.json',
   'deno.json',
   'src/http/version.ts',
-  'docs/start/comparison.md',
-  'docs/run/logs.md',
 ]
+
+/** Pages that may show it. */
+const PAGES = ['README.md', 'docs/{build,connect,look-up,run,start}/*.md']
 
 const CHANGELOG = 'CHANGELOG.md'
 
@@ -106,7 +107,10 @@ export function withHeading(log: string, version: string, date: string): string 
 /** A text with the new version in place of the old one. */
 export function withVersion(text: string, old: string, version: string): string {
   const before = `"version": "|"servable": "\\^?|VERSION = '|servable (?:\\| )?|this is version `
-  return text.replaceAll(new RegExp(`(?<=${before})${old.replaceAll('.', '\\.')}(?![\\w.-])`, 'g'), version)
+  return text.replaceAll(
+    new RegExp(`(?<=${before})${old.replaceAll('.', '\\.')}(?![\\w-]|\\.\\d)`, 'g'),
+    version,
+  )
 }
 
 /** Writes what changes. Returns what undoes that. */
@@ -119,7 +123,8 @@ function write(version: string, log: string): () => void {
     writeFileSync(join(root, file), to(text))
   }
   change(CHANGELOG, () => log)
-  for (const file of globSync(FILES, { cwd: root })) change(file, text => withVersion(text, old, version))
+  for (const file of globSync([...FILES, ...PAGES], { cwd: root }))
+    change(file, text => withVersion(text, old, version))
   return () => {
     for (const [file, text] of texts) writeFileSync(join(root, file), text)
   }

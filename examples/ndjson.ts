@@ -44,7 +44,7 @@ export function ndjson(): Plugin {
             async endpoint(request, context) {
               // Errors of these two calls are answered as usual: an unknown agent with 404, an invalid body with 400.
               const asked = await core.readRun('agent', request, context)
-              const run = await core.startRun(asked, request, context)
+              const run = await core.caller(request, context).start(asked)
               // The response does not wait for the count. A failed count does not affect the run.
               const counting = kept.add(PLACE, asked.target.name).catch(error => {
                 core.log({ level: 'warn', event: 'ndjson.uncounted', message: String(error) })

@@ -135,11 +135,32 @@ export {
   type ServableErrorOptions,
   type ServerErrorCode,
 } from './base/errors.ts'
-export type { Description, Operation } from './core/builders.ts'
+export type { Builders, Description, Operation, OperationParts, Paths } from './core/builders.ts'
+export type {
+  AnsweredRun,
+  AnswersToRun,
+  Caller,
+  CallerRuns,
+  CallerSessions,
+  FoundRun,
+  KeptInput,
+  SessionOf,
+  StreamOptions,
+  WrittenTurn,
+} from './core/caller.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState, ObjectAddress } from './core/hosted.ts'
 export type { LimitOptions, State } from './core/options.ts'
-export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
+export type {
+  Mounted,
+  Plugin,
+  PluginConnection,
+  PluginCore,
+  PluginRoute,
+  PluginSocket,
+  SocketHandlers,
+  ToError,
+} from './core/plugin.ts'
 export {
   type Keeping,
   type KeptDocument,

@@ -1,14 +1,5 @@
 /** Makes the files of a project. A project is there with all its files, or not at all. */
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -95,9 +86,8 @@ export function writeProject(project: Project): void {
 }
 
 function fill(folder: string, { template, packageManager, servable, ...project }: Project): void {
-  mkdirSync(folder, { recursive: true })
   const layers = layersOf(template).map(name => join(templates, name))
-  for (const layer of layers) cpSync(layer, folder, { recursive: true })
+  for (const layer of layers) copy(layer, folder)
   // The registry of npm drops files of this name.
   renameSync(join(folder, '_gitignore'), join(folder, '.gitignore'))
   const [manifest, config] = MERGED.map(file => layers.map(layer => partOf(layer, file)).reduce(merged))
@@ -113,8 +103,29 @@ function fill(folder: string, { template, packageManager, servable, ...project }
     const text = readFileSync(path, 'utf8').replaceAll('my-agents', name)
     writeFileSync(path, text.replaceAll('npm run', PACKAGE_MANAGERS[packageManager]))
   }
+  for (const [file, text] of settingsOf(template, packageManager)) writeFileSync(join(folder, file), text)
+}
+
+/** Files with settings that a package manager needs. */
+function settingsOf(
+  template: Template,
+  packageManager: PackageManager,
+): (readonly [file: string, text: string])[] {
   // Without a folder `node_modules`, TypeScript and bundlers find no types.
-  if (packageManager === 'yarn') writeFileSync(join(folder, '.yarnrc.yml'), 'nodeLinker: node-modules\n')
+  if (packageManager === 'yarn') return [['.yarnrc.yml', 'nodeLinker: node-modules\n']]
+  // Pnpm installs nothing if it may not run these.
+  const allowed = 'allowBuilds:\n  esbuild: true\n  workerd: true\n'
+  return packageManager === 'pnpm' && template === 'worker' ? [['pnpm-workspace.yaml', allowed]] : []
+}
+
+/** Copies what is in a folder. Yarn runs this out of an archive, which `cpSync` of Node cannot read. */
+function copy(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) copy(source, target)
+    else writeFileSync(target, readFileSync(source))
+  }
 }
 
 function partOf(layer: string, file: string): unknown {

@@ -43,6 +43,8 @@ export async function managed(
   await mkdir(bin, { recursive: true })
   await mkdir(home)
   await symlink(process.execPath, join(bin, 'node'))
+  // Pnpm takes no registry from the environment.
+  if (registry !== undefined) await writeFile(join(home, '.npmrc'), `registry=${registry}\n`)
   if (manager === 'bun') await symlink(join(root, 'node_modules/.bin/bun'), join(bin, 'bun'))
   for (const [name, path] of Object.entries(PROGRAMS[manager])) {
     await writeFile(join(bin, name), `#!/bin/sh\nexec node ${join(packages, path)} "$@"\n`)

@@ -7,7 +7,7 @@ import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { linksOf } from '../../.ci/docs.ts'
+import { deadLinks, linksOf } from '../../.ci/docs.ts'
 import { homeOf, withAbsoluteLinks } from '../../.ci/pack.ts'
 import { VERSION } from '../../src/http/version.ts'
 import { copyInto, type Packed, pack } from './packing.ts'
@@ -120,30 +120,29 @@ describe('the packed tarball', () => {
   test('leaves the manifest of the repository as it was', async () => {
     const before = await readFile(join(root, 'package.json'), 'utf8')
     expect(await readFile(join(folder, 'package.json'), 'utf8')).toBe(before)
-    expect(existsSync(join(folder, '.ci/package.json.whole'))).toBe(false)
   })
 
   test('holds what it exports, and nothing but built files, pages and licence', async () => {
     const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
     expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
     const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
-    const texts = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
+    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
     const entries = await readdir(join(root, 'docs'), { recursive: true, withFileTypes: true })
     const docs = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-    const pages = ['bench/README.md', ...docs.map(path => path.replace(root, ''))]
+    const pages = docs.map(path => path.replace(root, '')).filter(path => !/^docs\/why\/|\.png$/.test(path))
     expect(other.sort()).toEqual([...texts, ...pages].map(name => `package/${name}`).sort())
   })
 
-  test('has a README whose links lead to what is packed, as no repository is stated', async () => {
-    const links = linksOf(await textIn(tarball, 'README.md'))
-    expect(links).toContain('docs/why/architecture-light.svg')
-    for (const link of links) {
-      const path = `package/${link.replace(/#.*/, '')}`
-      expect(
-        listed.some(packed => packed === path || packed.startsWith(`${path}/`)),
-        link,
-      ).toBe(true)
-    }
+  test('has pages whose links lead to what is packed, as no repository is stated', async () => {
+    const pages = listed.filter(path => path.endsWith('.md')).map(path => path.replace('package/', ''))
+    const texts = new Map<string, string>()
+    for (const page of pages) texts.set(page, await textIn(tarball, page))
+    expect(linksOf(texts.get('README.md') ?? '')).toContain('docs/build/models.md')
+    const unlinked = [...texts].filter(([, text]) => /[("]nowhere:/.test(text)).map(([page]) => page)
+    expect(unlinked).toEqual([])
+    const isPacked = (path: string) =>
+      listed.some(packed => packed === `package/${path}` || packed.startsWith(`package/${path}/`))
+    expect(deadLinks(texts, isPacked)).toEqual([])
   })
 
   test('names no package of the toolchain in its manifest', async () => {
@@ -158,9 +157,18 @@ describe('the packed tarball', () => {
     }
   })
 
-  test('has nothing that publint reports', async () => {
-    const { stdout } = await run('publint', ['--strict', tarball], { cwd: folder })
-    expect(stdout).toContain('All good!')
+  test('has nothing that publint reports, as has the tarball of create-servable', async () => {
+    for (const path of [tarball, packed.creator]) {
+      const { stdout } = await run('publint', ['--strict', path], { cwd: folder })
+      expect(stdout).toContain('All good!')
+    }
+  })
+
+  test('comes with one of create-servable, which needs no other package', async () => {
+    const { stdout } = await run('tar', ['-xzOf', packed.creator, 'package/package.json'])
+    const { version, dependencies, scripts, devDependencies } = JSON.parse(stdout)
+    expect(version).toBe(manifest.version)
+    expect({ dependencies, scripts, devDependencies }).toEqual({})
   })
 
   test('has types that every ESM resolver finds', async () => {
@@ -191,12 +199,6 @@ describe('the tarball that is published', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('is not made without a repository', async () => {
-    for (const name of ['tarball', 'prepublishOnly']) {
-      await expect(script(name)).rejects.toMatchObject({ stderr: expect.stringContaining('`repository`') })
-    }
-  })
-
   test('has a README that links to the repository, and changes nothing outside the tarball', async () => {
     const stated = await stateRepository({ type: 'git', url: 'git+https://git.example.com/some/one.git' })
     await script('tarball')
@@ -220,10 +222,11 @@ describe('the tarball that is published', () => {
     for (const link of links) expect(posix.normalize(`docs/${link}`)).not.toMatch(/^examples/)
   })
 
-  test('is the only one that npm publishes', async () => {
-    await expect(script('prepublishOnly')).rejects.toMatchObject({
-      stderr: expect.stringContaining('npm run tarball'),
-    })
+  test('is the only one that npm packs and publishes', async () => {
+    for (const place of ['.', 'create-servable'])
+      await expect(run('npm', ['pack'], { cwd: join(folder, place) })).rejects.toMatchObject({
+        stderr: expect.stringContaining('npm run tarball'),
+      })
   })
 })
 
@@ -245,6 +248,13 @@ describe('links to a repository', () => {
   test('begin in the folder of their page', () => {
     const at = 'https://git.example.com/some/one'
     expect(linked('[a](../bench/a.md)', `${at}.git`, 'docs/b.md')).toBe(`[a](${at}/blob/HEAD/bench/a.md)`)
+  })
+
+  test('are left out without one, where they lead to what is not packed', () => {
+    const page = '<picture>\n<img src="c.png">\n</picture>\n\n[a](docs/a.md) ![c](c.png)[e](#e) `[g](g.md)`'
+    expect(withAbsoluteLinks({ path: 'README.md', text: page }, undefined, look)).toBe(
+      'a [e](#e) `[g](g.md)`',
+    )
   })
 
   test.each(['', 'git@git.example.com:some/one.git', 'some/one'])('need an address on the web (%s)', url => {

@@ -10,14 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** What the tarball is made of. */
 const SOURCES = [
-  ...[
-    'package.json',
-    'tsconfig.json',
-    'LICENSE',
-    'README.md',
-    'CHANGELOG.md',
-    'SECURITY.md',
-  ],
+  ...['package.json', 'tsconfig.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
   ...['.ci', 'console', 'create-servable', 'docs', 'src'],
 ]
 

@@ -192,3 +192,11 @@ describe.each(MANAGERS.filter(manager => manager !== 'npm'))('the template minim
     await whileServed(created.serve('dev', ['--port', '0']), url => answers(url, true))
   })
 })
+
+it.each(MANAGERS.filter(manager => manager !== 'npm'))(
+  'the template worker with %s installs and is built',
+  async manager => {
+    const created = await create('worker', manager)
+    await created.script('build')
+  },
+)
