@@ -37,7 +37,7 @@ const CLOCK_WARN_S = 2
 const CLOCK_FAIL_S = 60
 
 /** An answer. */
-interface Answer {
+interface Told {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -46,7 +46,7 @@ interface Answer {
 type Ask = (
   path: string,
   parts?: { readonly method?: 'POST'; readonly body?: string; readonly anonymous?: true },
-) => Promise<Answer>
+) => Promise<Told>
 
 /** Checks a service. Rejects as the client does if there is none. */
 export async function checkUrl(service: ClientOptions): Promise<Check[]> {
@@ -84,7 +84,7 @@ function hidden(check: string, what: string): Check {
 
 const HERE = 'run `servable doctor` where it runs'
 
-function versionOf({ status, text }: Answer): Check {
+function versionOf({ status, text }: Told): Check {
   const check = 'version'
   const { versions } = jsonIn(text) as { versions?: { servable?: unknown; runtime?: unknown } }
   if (status === 401 || status === 403 || versions === undefined)
@@ -105,7 +105,7 @@ function versionOf({ status, text }: Answer): Check {
   }
 }
 
-function clockOf({ headers }: Answer, at: number, passedMs: number): Check {
+function clockOf({ headers }: Told, at: number, passedMs: number): Check {
   const check = 'clock'
   const told = Date.parse(headers.date ?? '')
   if (Number.isNaN(told)) return { check, status: 'unknown', what: 'The service tells no time', fix: HERE }
@@ -122,7 +122,7 @@ function clockOf({ headers }: Answer, at: number, passedMs: number): Check {
   }
 }
 
-function proxyOf({ headers }: Answer): Check {
+function proxyOf({ headers }: Told): Check {
   const proxy = headers.via ?? (headers['cf-ray'] && 'Cloudflare') ?? headers.server
   if (proxy === undefined)
     return {
@@ -246,7 +246,7 @@ function send(
     body,
     headers,
   }: { readonly method?: 'GET' | 'POST'; readonly body?: string; readonly headers: Record<string, string> },
-): Promise<Answer> {
+): Promise<Told> {
   const request = url.protocol === 'https:' ? secureRequest : plainRequest
   const type = body === undefined ? {} : { 'content-type': 'text/plain;charset=UTF-8' }
   return new Promise((resolve, reject) => {
