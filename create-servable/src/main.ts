@@ -81,14 +81,19 @@ async function askFor(said: { folder: string | undefined; template: string | und
   const defaults = { folder: folder ?? 'my-agents', template: template ?? 'minimal' }
   if (isQuiet || !process.stdin.isTTY || (folder !== undefined && template !== undefined)) return defaults
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const left = new AbortController()
+  // Ctrl-C and Ctrl-D close it.
+  terminal.once('close', () => left.abort())
   const ask = async (question: string, value: string) =>
-    (await terminal.question(`${question} (${value}) `)).trim() || value
+    (await terminal.question(`${question} (${value}) `, { signal: left.signal })).trim() || value
   try {
     const asked = folder ?? (await ask('Which folder?', defaults.folder))
     checkFolder(resolve(asked))
     if (template !== undefined) return { folder: asked, template }
     for (const [name, what] of Object.entries(TEMPLATES)) say(`  ${name.padEnd(10)} ${what}`)
     return { folder: asked, template: await ask('Which template?', defaults.template) }
+  } catch (error) {
+    throw left.signal.aborted ? new UsageError('\nNothing is made') : error
   } finally {
     terminal.close()
   }
