@@ -3,9 +3,9 @@
  */
 
 import process from 'node:process'
+import type { LocalState } from '../src/core/local-state.ts'
 import type { RunQuery } from '../src/runs/stored/host.ts'
 import { createLocalHost } from '../src/runs/stored/local-host.ts'
-import type { LocalState } from '../src/runs/stored/local-state.ts'
 import { encodeCursor, MAX_LOOKS } from '../src/runs/stored/page.ts'
 import { partitionOf, RESULTS, RUNS, toDocument } from '../src/runs/stored/record.ts'
 import { postgresState } from '../src/runtimes/postgres.ts'

@@ -152,6 +152,7 @@ export type {
 export { callerOf } from './core/callers.ts'
 export { createHandler, type Handler } from './core/handler.ts'
 export type { HostedState, ObjectAddress } from './core/hosted.ts'
+export { type LocalState, memoryState } from './core/local-state.ts'
 export type { CoreOptions, LimitOptions, State } from './core/options.ts'
 export type {
   Mounted,
@@ -209,7 +210,7 @@ export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
 export type { SessionPage, SessionQuery, SessionSummary } from './runs/sessions/summary.ts'
 export type { DisconnectPolicy, RunPage, RunQuery } from './runs/stored/host.ts'
-export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
+export type { MemoryStateOptions } from './runs/stored/local-state.ts'
 export type { RunEventPage } from './runs/stored/log-page.ts'
 export type { AnsweredRequest, RunRecord, RunStatus, RunSummary } from './runs/stored/record.ts'
 export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'

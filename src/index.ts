@@ -151,6 +151,7 @@ export type {
 export { callerOf } from './core/callers.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState, ObjectAddress } from './core/hosted.ts'
+export { type LocalState, memoryState } from './core/local-state.ts'
 export type { LimitOptions, State } from './core/options.ts'
 export type {
   Mounted,
@@ -231,7 +232,7 @@ export type { PausedTarget } from './runs/brake.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
 export type { DisconnectPolicy } from './runs/stored/host.ts'
-export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
+export type { MemoryStateOptions } from './runs/stored/local-state.ts'
 export type { AnsweredRequest, RunRecord, RunStatus } from './runs/stored/record.ts'
 export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'
 export type { LocalParts, Retention } from './stores/state.ts'

@@ -5,8 +5,8 @@
  */
 
 import { existsSync } from 'node:fs'
+import type { LocalState } from '../core/local-state.ts'
 import { FILE_TRANSACTIONS } from '../features/files/transactions.ts'
-import type { LocalState } from '../runs/stored/local-state.ts'
 import { type Amount, prune } from '../runs/stored/prune.ts'
 import { sqliteState } from '../runtimes/sqlite.ts'
 import { EXIT, type Options, UsageError } from './service.ts'

@@ -14,7 +14,6 @@ import { type Context, RequestState, type Route, refusing } from '../http/contex
 import { logFailure, logThrown } from '../http/failure-log.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
-import { createAnswerRun, createRunAgain } from '../http/runs/go-on.ts'
 import { readRunRequest } from '../http/runs/run-request.ts'
 import { createStartRun } from '../http/runs/start-run.ts'
 import { checkCredentials } from '../http/security/credential.ts'
@@ -83,7 +82,9 @@ export function createCore(options: CoreOptions): Core {
     state.createHost(runs),
   )
   const whyUnstored = storeCheck(settings)
-  const start = createStartRun({ runs, host, whyUnstored })
+  const parts = { runs, host, whyUnstored, catalogOf }
+  const start = createStartRun(parts)
+  const stored = state.kind === 'none' ? undefined : state.storedRuns
   const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])
   const core: Core = {
     settings,
@@ -101,8 +102,8 @@ export function createCore(options: CoreOptions): Core {
     runs,
     host,
     start,
-    answer: createAnswerRun({ runs, host, whyUnstored, catalogOf }),
-    again: createRunAgain({ runs, host, whyUnstored, catalogOf, start }),
+    answer: stored?.answerRun(parts) ?? noRun,
+    again: stored?.runAgain({ ...parts, start }) ?? { resume: noRun, retry: noRun },
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
@@ -125,6 +126,11 @@ export function createCore(options: CoreOptions): Core {
   }
   for (const plugin of plugins) mounted.push({ ...mount(plugin, core), plugin, name: plugin.name })
   return core
+}
+
+/** The error of a run that cannot be stored anywhere. */
+async function noRun(): Promise<never> {
+  throw new ServableError('run_not_found', 'There is no such run')
 }
 
 /** Mounts a plugin. An error that does not name an option gets the plugin's name. */

@@ -11,13 +11,10 @@ import { createDispatch } from '../http/dispatch.ts'
 import { withDrain } from '../http/drain.ts'
 import { platformOf } from '../http/platform.ts'
 import { createMatcher, isBelow, joinPath, pathnameOf } from '../http/router.ts'
-import { againRoutes } from '../http/routes/again-routes.ts'
-import { answerRoute } from '../http/routes/answer-route.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
 import { type ListParts, listRoutes } from '../http/routes/list-routes.ts'
 import { runRoutes } from '../http/routes/run-routes.ts'
-import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withNoAddress } from '../http/security/no-address.ts'
 import { checkScopes } from '../http/security/scopes.ts'
 import { withLife } from '../runs/life.ts'
@@ -142,7 +139,6 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
 /** The routes of every handler. */
 function coreRoutes(core: Core): Route[] {
   const { settings, prefix, catalog, readKeys, start, host, maxBodyBytes, uploads, openStream, life } = core
-  const { listAnonymous } = settings.runs
   const countStream = openStream
   return [
     ...runRoutes({
@@ -155,9 +151,7 @@ function coreRoutes(core: Core): Route[] {
       readUpload: uploads,
       countStream,
     }),
-    ...storedRunRoutes({ prefix, host, listAnonymous, countStream, permit: core.runs.permit }),
-    answerRoute({ prefix, host, answerRun: core.answer, readKeys, maxBodyBytes, countStream }),
-    ...againRoutes({ prefix, host, again: core.again, readKeys, maxBodyBytes, countStream }),
+    ...(settings.state.kind === 'none' ? [] : settings.state.storedRuns.routes(core)),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog, listParts(core))),
     healthRoute(prefix, life.isReady),
   ]

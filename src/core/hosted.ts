@@ -7,6 +7,7 @@
 import type { Sessions } from '../runs/sessions/session-storage.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import type { NearStore } from '../stores/store.ts'
+import type { StoredRuns } from './stored-runs.ts'
 
 /**
  * The address of data. Data with the same address is in one Durable Object, and a transaction cannot reach another address. A
@@ -30,6 +31,8 @@ export type Reach = (className: ObjectClassName, address: ObjectAddress, service
 export interface HostedState {
   readonly kind: 'hosted'
   createHost(settings: HostSettings): RunHost
+  /** What a handler does with stored runs. */
+  readonly storedRuns: StoredRuns
   /** The number of objects that share the data of a class. The deployment may choose it. */
   countOf(className: ObjectClassName): number
   /** Whether one object lists the runs of all owners, too. */

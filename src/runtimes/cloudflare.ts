@@ -13,6 +13,7 @@ import { ServableError } from '../base/errors.ts'
 import type { Core } from '../core/built-in.ts'
 import { coreOf } from '../core/handler.ts'
 import type { HostedState, ObjectClassName } from '../core/hosted.ts'
+import { STORED_RUNS } from '../core/stored-runs.ts'
 import { SESSIONS_IN_STATE } from '../runs/sessions/session-storage.ts'
 import { findObjects, NAMES, reach } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
@@ -79,6 +80,7 @@ export function durableState({
   }
   return {
     kind: 'hosted',
+    storedRuns: STORED_RUNS,
     sessions: SESSIONS_IN_STATE,
     createHost(settings) {
       findObjects('run')

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type LocalState, localState } from '../runs/stored/local-state.ts'
+import { type LocalState, localState } from '../core/local-state.ts'
 import { postgresDriver } from '../stores/postgres/driver.ts'
 import type { Listen } from '../stores/postgres/notifications.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from '../stores/postgres/schema.ts'

@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../base/errors.ts'
-import { type LocalState, localState } from '../runs/stored/local-state.ts'
+import { type LocalState, localState } from '../core/local-state.ts'
 import type { Synchronous } from '../stores/sqlite/driver.ts'
 import { sqliteModule } from '../stores/sqlite/module.ts'
 import { sqliteStore } from '../stores/sqlite/store.ts'

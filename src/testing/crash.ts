@@ -11,10 +11,10 @@
 import type { RunEvent } from '../agents/contract.ts'
 import { asPlugin } from '../core/built-in.ts'
 import { coreOf } from '../core/handler.ts'
+import type { LocalState } from '../core/local-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife, type End } from '../runs/life.ts'
-import type { LocalState } from '../runs/stored/local-state.ts'
 import type { Store } from '../stores/store.ts'
 
 /** A handler, as its process sees it. */

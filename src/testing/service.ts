@@ -18,10 +18,10 @@ import {
   type ServableClient,
 } from '../client/index.ts'
 import type { NamedOptions, ServedBy } from '../core/handler.ts'
+import { type LocalState, localState } from '../core/local-state.ts'
 import { createHandler } from '../handler.ts'
 import type { LogEntry } from '../http/log.ts'
 import type { HandlerOptions } from '../options.ts'
-import { type LocalState, localState } from '../runs/stored/local-state.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { type TestClock, takeClock } from './clock.ts'
 import { TestProcess } from './crash.ts'

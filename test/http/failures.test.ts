@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { localState } from '../../src/core/local-state.ts'
 import {
   Agent,
   bearerAuth,
@@ -16,7 +17,6 @@ import {
   type Tool,
   Workflow,
 } from '../../src/index.ts'
-import { localState } from '../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { eventually } from '../eventually.ts'

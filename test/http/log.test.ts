@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { localState } from '../../src/core/local-state.ts'
 import { VERSION } from '../../src/http/version.ts'
 import {
   bearerAuth,
@@ -7,7 +8,6 @@ import {
   type LogEntry,
   type RunOptions,
 } from '../../src/index.ts'
-import { localState } from '../../src/runs/stored/local-state.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 
 function make(options: HandlerOptions = {}) {

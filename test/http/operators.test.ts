@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { localState } from '../../src/core/local-state.ts'
 import { budgets } from '../../src/features/budgets/plugin.ts'
 import { schedule, schedules } from '../../src/features/schedules/plugin.ts'
 import { Agent, bearerIdentity, createHandler, type Plugin, platform } from '../../src/index.ts'
-import { localState } from '../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
 const agents = { echo: new Agent({ name: 'echo', register: false, run: () => 'x' }) }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, createHandler, type RunsOptions } from '../../src/index.ts'
-import type { LocalState } from '../../src/runs/stored/local-state.ts'
+import type { LocalState } from '../../src/core/local-state.ts'
 import { postgresState } from '../../src/runtimes/postgres.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { begin } from '../contracts/command.ts'

@@ -1,10 +1,4 @@
-import type {
-  Builders,
-  Description,
-  OperationParts,
-  Schema,
-  SchemaBuilders,
-} from '../../core/builders.ts'
+import type { Builders, Description, OperationParts, Schema, SchemaBuilders } from '../../core/builders.ts'
 import { TOOL_SUMMARY } from '../../http/tool-catalog.ts'
 
 /** Describes the admin routes for the OpenAPI document. */

@@ -1,11 +1,4 @@
-import type {
-  Builders,
-  Description,
-  OperationParts,
-  Paths,
-  Schema,
-  Secured,
-} from '../../core/builders.ts'
+import type { Builders, Description, OperationParts, Paths, Schema, Secured } from '../../core/builders.ts'
 import { EVENTS } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
 

@@ -1,6 +1,6 @@
 /** A store in memory that behaves like a remote one: it answers late, and its works run more than once. */
 
-import { type LocalState, localState, memoryState } from '../../../src/runs/stored/local-state.ts'
+import { type LocalState, localState, memoryState } from '../../../src/core/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { alone, type Presence } from '../../../src/stores/presence.ts'
 import type {

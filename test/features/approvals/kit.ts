@@ -1,4 +1,6 @@
 /** A handler in this process whose agent asks for an approval. */
+
+import { localState } from '../../../src/core/local-state.ts'
 import { type ApprovalsOptions, approvals } from '../../../src/features/approvals/plugin.ts'
 import {
   Agent,
@@ -7,7 +9,6 @@ import {
   type LogEntry,
   type RunRecord,
 } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'

@@ -1,4 +1,6 @@
 /** A service in this process whose agent calls a model as often as its input says, for a cent and 1,000 tokens each. */
+
+import { localState } from '../../../src/core/local-state.ts'
 import {
   type BudgetOptions,
   type BudgetState,
@@ -6,7 +8,6 @@ import {
   budgets,
 } from '../../../src/features/budgets/plugin.ts'
 import { Agent, createHandler, type HandlerOptions, type LogEntry, textOf } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'

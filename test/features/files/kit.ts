@@ -1,6 +1,7 @@
 /** A handler in this process whose agent says what a test has it say. */
 
 import { coreOf } from '../../../src/core/handler.ts'
+import { localState } from '../../../src/core/local-state.ts'
 import { type FileStore, type FilesOptions, files } from '../../../src/features/files/plugin.ts'
 import {
   Agent,
@@ -11,7 +12,6 @@ import {
   type RunRecord,
   type Yielded,
 } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { RUNS, type StoredRun } from '../../../src/runs/stored/record.ts'
 import { forgetRun } from '../../../src/runs/stored/retention.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'

@@ -1,5 +1,6 @@
 /** Services in this process that keep keys. */
 
+import { localState } from '../../../src/core/local-state.ts'
 import {
   type CallerKeysOptions,
   callerKeys,
@@ -8,7 +9,6 @@ import {
   keysAuth,
 } from '../../../src/features/keys/plugin.ts'
 import { Agent, createHandler, type Handler, type HandlerOptions, type LogEntry } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'

@@ -1,7 +1,7 @@
 /** Counts in a store that is far away: a write may be made though its answer is lost. */
 import { expect, it } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import { Agent, createHandler, MetricsExporter, ServableError } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'
 

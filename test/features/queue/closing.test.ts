@@ -1,9 +1,9 @@
 /** What waits while a server closes. */
 import { expect, it } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import { createHandler as createCoreHandler } from '../../../src/core-entry.ts'
 import { queue } from '../../../src/features/queue/plugin.ts'
 import { Agent, createHandler, textOf } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { eventually } from '../../eventually.ts'

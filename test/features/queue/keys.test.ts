@@ -1,8 +1,8 @@
 /** What is left of the idempotency keys of runs that are refused. */
 import { expect, it } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import { queue } from '../../../src/features/queue/plugin.ts'
 import { Agent, createHandler } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
 

@@ -1,5 +1,6 @@
 /** The plugin in a handler of this process. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import {
   type Schedule,
   type ScheduleOptions,
@@ -17,7 +18,6 @@ import {
   Workflow,
 } from '../../../src/index.ts'
 import { beginLife } from '../../../src/runs/life.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { nextHandlers } from '../../../src/runtimes/next.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 

@@ -2,6 +2,7 @@
 import type { BuiltIn } from '../../../src/core/built-in.ts'
 import type { HostedState } from '../../../src/core/hosted.ts'
 import { noState } from '../../../src/core/no-state.ts'
+import { STORED_RUNS } from '../../../src/core/stored-runs.ts'
 import { localCalls, type Transactions } from '../../../src/core/transaction-calls.ts'
 import { createHandler, type LogEntry, memoryState } from '../../../src/index.ts'
 import { SESSIONS_IN_STATE } from '../../../src/runs/sessions/session-storage.ts'
@@ -22,6 +23,7 @@ export function inObjects(fails: (method: string) => boolean | Promise<boolean> 
   }
   const state: HostedState = {
     kind: 'hosted',
+    storedRuns: STORED_RUNS,
     listsAll: false,
     createHost: noState().createHost,
     countOf: () => 1,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import { deferred } from '../../../src/base/wake.ts'
+import type { LocalState } from '../../../src/core/local-state.ts'
 import { files } from '../../../src/features/files/plugin.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
@@ -17,7 +18,6 @@ import {
   Team,
   textOf,
 } from '../../../src/index.ts'
-import type { LocalState } from '../../../src/runs/stored/local-state.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { bound } from '../../../src/stores/bound.ts'
 import type { Reader, Store, Transaction } from '../../../src/stores/store.ts'

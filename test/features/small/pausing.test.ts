@@ -1,5 +1,6 @@
 /** Pauses in a handler of this process, and over several. */
 import { describe, expect, it, vi } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import { createHandler as createCoreHandler } from '../../../src/core-entry.ts'
 import { auditLog } from '../../../src/features/logs/index.ts'
 import { schedule, schedules } from '../../../src/features/schedules/plugin.ts'
@@ -12,7 +13,6 @@ import {
   platform,
   type State,
 } from '../../../src/index.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'

@@ -1,6 +1,7 @@
 /** Processes of a service on one store, and a receiver of their webhooks. */
 import { createServer, type ServerResponse } from 'node:http'
 import { expect, onTestFinished } from 'vitest'
+import { localState } from '../../../src/core/local-state.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   type WebhookDelivery,
@@ -9,7 +10,6 @@ import {
 } from '../../../src/features/webhooks/plugin.ts'
 import { createHandler, type LogEntry } from '../../../src/index.ts'
 import { beginLife } from '../../../src/runs/life.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
 import { bound } from '../../../src/stores/bound.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Store } from '../../../src/stores/store.ts'

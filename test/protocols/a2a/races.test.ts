@@ -7,7 +7,7 @@ import { isTerminalState, type Message } from '../../../src/protocols/a2a/model.
 import { createLocalTaskHost } from '../../../src/protocols/a2a/tasks/local-task-host.ts'
 import type { TaskEntry } from '../../../src/protocols/a2a/tasks/task-body.ts'
 import type { Delivered, TaskHost } from '../../../src/protocols/a2a/tasks/task-host.ts'
-import { memoryState } from '../../../src/runs/stored/local-state.ts'
+import { memoryState } from '../../../src/core/local-state.ts'
 import type { Target } from '../../../src/runs/target.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { SETTINGS } from '../../contracts/run-host/local.ts'

@@ -26,7 +26,7 @@ import {
 } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { openai as openAi } from '../../../src/protocols/openai/plugin.ts'
-import { localState } from '../../../src/runs/stored/local-state.ts'
+import { localState } from '../../../src/core/local-state.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { asking } from '../../contracts/fixture/asking.ts'
 import { doing, restarting } from '../../contracts/fixture/restarting.ts'
