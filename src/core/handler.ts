@@ -151,7 +151,13 @@ function coreRoutes(core: Core): Route[] {
       readUpload: uploads,
       countStream,
     }),
-    ...(settings.state.kind === 'none' ? [] : settings.state.storedRuns.routes(core)),
+    ...(settings.state.kind === 'none'
+      ? []
+      : settings.state.storedRuns.routes({
+          ...core,
+          listAnonymous: settings.runs.listAnonymous,
+          permit: core.runs.permit,
+        })),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog, listParts(core))),
     healthRoute(prefix, life.isReady),
   ]

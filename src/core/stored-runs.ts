@@ -17,23 +17,39 @@ import {
   type RunAgain,
 } from '../http/runs/go-on.ts'
 import type { StartRun } from '../http/runs/start-run.ts'
-import type { Core } from './built-in.ts'
+import type { KeyReader } from '../http/security/key-headers.ts'
+import type { Permit } from '../runs/permit.ts'
+import type { RunHost } from '../runs/stored/host.ts'
+import type { StreamCount } from '../web/sse.ts'
 
 /** How a handler handles stored runs. */
 export interface StoredRuns {
   answerRun(parts: GoOnParts): AnswerRun
   runAgain(parts: GoOnParts & { readonly start: StartRun }): RunAgain
-  routes(core: Core): readonly Route[]
+  routes(parts: StoredRouteParts): readonly Route[]
+}
+
+/** The parts of a handler that the routes need. */
+export interface StoredRouteParts {
+  readonly prefix: string
+  readonly host: RunHost
+  readonly answer: AnswerRun
+  readonly again: RunAgain
+  readonly readKeys: KeyReader
+  readonly maxBodyBytes: number
+  readonly openStream: StreamCount | undefined
+  /** Whether everyone may list runs without an owner. */
+  readonly listAnonymous: boolean
+  readonly permit: Permit | undefined
 }
 
 /** That of every state. */
 export const STORED_RUNS: StoredRuns = {
   answerRun: createAnswerRun,
   runAgain: createRunAgain,
-  routes({ settings, prefix, host, answer, again, readKeys, maxBodyBytes, openStream: countStream, runs }) {
-    const { listAnonymous } = settings.runs
+  routes({ prefix, host, answer, again, readKeys, maxBodyBytes, openStream: countStream, ...more }) {
     return [
-      ...storedRunRoutes({ prefix, host, listAnonymous, countStream, permit: runs.permit }),
+      ...storedRunRoutes({ prefix, host, countStream, ...more }),
       answerRoute({ prefix, host, answerRun: answer, readKeys, maxBodyBytes, countStream }),
       ...againRoutes({ prefix, host, again, readKeys, maxBodyBytes, countStream }),
     ]
