@@ -218,14 +218,16 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 function declarations(): Map<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'servable-api-'))
   try {
-    const config = join(root, 'src/runtimes/tsconfig.api.json')
-    writeFileSync(config, JSON.stringify({ extends: './tsconfig.json', include: ['..'] }))
-    try {
-      const how = ['--emitDeclarationOnly', '--noCheck', '--outDir', folder]
-      execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', config, ...how], { stdio: 'inherit' })
-    } finally {
-      rmSync(config)
+    const config = join(folder, 'tsconfig.json')
+    const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] }
+    const settings = {
+      extends: join(root, 'src/runtimes/tsconfig.json'),
+      compilerOptions,
+      include: [join(root, 'src')],
     }
+    writeFileSync(config, JSON.stringify(settings))
+    const how = ['--emitDeclarationOnly', '--noCheck', '--outDir', folder]
+    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', config, ...how], { stdio: 'inherit' })
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(file =>
       file.endsWith('.d.ts'),
     )

@@ -9,7 +9,7 @@
  */
 
 // In your own project import from `servable/core`. This example imports the sources, so that it needs no build.
-import { type Description, keeping, type Plugin, type RunEvent } from '../src/core-entry.ts'
+import { callerOf, type Description, keeping, type Plugin, type RunEvent } from '../src/core-entry.ts'
 
 /**
  * The plugin's stored data: transactions, each a pure function of the data and its arguments. A store may run a transaction
@@ -44,7 +44,7 @@ export function ndjson(): Plugin {
             async endpoint(request, context) {
               // Errors of these two calls are answered as usual: an unknown agent with 404, an invalid body with 400.
               const asked = await core.readRun('agent', request, context)
-              const run = await core.startRun(asked, request, context)
+              const run = await callerOf(core, request, context).start(asked)
               // The response does not wait for the count. A failed count does not affect the run.
               const counting = kept.add(PLACE, asked.target.name).catch(error => {
                 core.log({ level: 'warn', event: 'ndjson.uncounted', message: String(error) })

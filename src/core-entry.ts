@@ -75,7 +75,7 @@ export type {
   Usage,
   Yielded,
 } from './agents/run-types.ts'
-export type { Served } from './agents/served.ts'
+export type { NamesOf, Nothing, Served, StructuredOf } from './agents/served.ts'
 export {
   parallel,
   routeTo,
@@ -136,11 +136,36 @@ export {
   type ServableErrorOptions,
   type ServerErrorCode,
 } from './base/errors.ts'
-export type { Description } from './core/builders.ts'
+export type { Builders, Description, Operation, OperationParts, Paths } from './core/builders.ts'
+export type {
+  AnsweredRun,
+  AnswersToRun,
+  Caller,
+  CallerRuns,
+  CallerSessions,
+  FoundRun,
+  KeptInput,
+  SessionOf,
+  StreamOptions,
+  WrittenTurn,
+} from './core/caller.ts'
+export { callerOf } from './core/callers.ts'
 export { createHandler, type Handler } from './core/handler.ts'
 export type { HostedState, ObjectAddress } from './core/hosted.ts'
 export type { CoreOptions, LimitOptions, State } from './core/options.ts'
-export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
+export type {
+  Mounted,
+  Plugin,
+  PluginCore,
+  PluginRoute,
+  ToError,
+} from './core/plugin.ts'
+export {
+  type PluginConnection,
+  type PluginSocket,
+  type SocketHandlers,
+  socketRoute,
+} from './core/plugin-sockets.ts'
 export {
   type Keeping,
   type KeptDocument,
@@ -166,6 +191,7 @@ export type { ErrorStory } from './http/error-story.ts'
 export type { JsonSchema } from './http/json-schema.ts'
 export type { Log, LogEntry } from './http/log.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
+export type { Encoder } from './http/runs/encoded.ts'
 export type { AskedRun, StartedRun } from './http/runs/start-run.ts'
 export {
   type ApiKeyOptions,
@@ -181,11 +207,15 @@ export type { PausedTarget } from './runs/brake.ts'
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
-export type { DisconnectPolicy } from './runs/stored/host.ts'
+export type { SessionPage, SessionQuery, SessionSummary } from './runs/sessions/summary.ts'
+export type { DisconnectPolicy, RunPage, RunQuery } from './runs/stored/host.ts'
 export { type LocalState, type MemoryStateOptions, memoryState } from './runs/stored/local-state.ts'
-export type { AnsweredRequest, RunRecord, RunStatus } from './runs/stored/record.ts'
+export type { RunEventPage } from './runs/stored/log-page.ts'
+export type { AnsweredRequest, RunRecord, RunStatus, RunSummary } from './runs/stored/record.ts'
 export type { Retained, RetentionMs } from './runs/stored/retention-of.ts'
+export type { Target } from './runs/target.ts'
 export type { LocalParts, Retention } from './stores/state.ts'
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'
+export type { Reply } from './web/reply.ts'

@@ -74,7 +74,7 @@ export type {
   Usage,
   Yielded,
 } from './agents/run-types.ts'
-export type { Served } from './agents/served.ts'
+export type { NamesOf, Nothing, Served, StructuredOf } from './agents/served.ts'
 export {
   parallel,
   routeTo,
@@ -135,11 +135,36 @@ export {
   type ServableErrorOptions,
   type ServerErrorCode,
 } from './base/errors.ts'
-export type { Description, Operation } from './core/builders.ts'
+export type { Builders, Description, Operation, OperationParts, Paths } from './core/builders.ts'
+export type {
+  AnsweredRun,
+  AnswersToRun,
+  Caller,
+  CallerRuns,
+  CallerSessions,
+  FoundRun,
+  KeptInput,
+  SessionOf,
+  StreamOptions,
+  WrittenTurn,
+} from './core/caller.ts'
+export { callerOf } from './core/callers.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState, ObjectAddress } from './core/hosted.ts'
 export type { LimitOptions, State } from './core/options.ts'
-export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
+export type {
+  Mounted,
+  Plugin,
+  PluginCore,
+  PluginRoute,
+  ToError,
+} from './core/plugin.ts'
+export {
+  type PluginConnection,
+  type PluginSocket,
+  type SocketHandlers,
+  socketRoute,
+} from './core/plugin-sockets.ts'
 export {
   type Keeping,
   type KeptDocument,

@@ -14,7 +14,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   queue: ['queue', 'queue-interrupted'],
   budgets: ['budgets', 'budgets-interrupted'],
   client: ['client'],
-  command: ['command'],
+  command: ['command', 'doctor'],
   core: ['objects', 'plugin'],
   'event-socket': ['gateway', 'gateway-others', 'socket'],
   files: ['files', 'files-r2'],

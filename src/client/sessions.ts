@@ -1,5 +1,5 @@
-import type { SessionPage, SessionQuery, SessionSummary } from '../features/sessions/list.ts'
 import type { TurnPage, TurnQuery } from '../features/sessions/turns.ts'
+import type { SessionPage, SessionQuery, SessionSummary } from '../runs/sessions/summary.ts'
 import type { ClientCaller } from './call.ts'
 import type { RunTarget } from './client-run.ts'
 import type { CallOptions } from './options.ts'

@@ -88,6 +88,17 @@ asking(cli.command('run <name> [...input]', 'Ask an agent, team or workflow of t
     process.exitCode = await runCommand(name, input, options, screen)
   })
 
+asking(
+  cli.command('doctor [target]', 'Check a running service by its address, or what this folder would serve'),
+)
+  .option('--reach <address>', 'Without an address of a service: where a webhook must get to')
+  .example('servable doctor https://agents.example.com/api')
+  .example('servable doctor agents.ts')
+  .action(async (target: string | undefined, options: Options) => {
+    const { doctorCommand } = await import('./doctor.ts')
+    process.exitCode = await doctorCommand(target, options, screen)
+  })
+
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
   .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
   .option('--waiting', 'With `ls`: that wait for answers')

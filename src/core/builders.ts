@@ -1,5 +1,5 @@
 /**
- * Builders for the parts of the OpenAPI document. The document passes them to the plugins of this package, so that a plugin
+ * Builders for the parts of the OpenAPI document. The document passes them to plugins, so that a plugin
  * carries no such code if there is no document.
  *
  * @module
@@ -25,6 +25,8 @@ export interface Description {
    */
   readonly schemas?: Readonly<Record<string, object>>
   readonly securitySchemes?: Readonly<Record<string, object>>
+  /** Request bodies by name, as the valibot schemas that check them. */
+  readonly bodies?: Readonly<Record<string, GenericSchema>>
   /** The security of its operations that do not state their own. One requirement suffices. Default: as for the handler. */
   readonly security?: readonly SecurityRequirement[]
 }
@@ -61,12 +63,6 @@ export interface OperationParts extends Omit<Operation, 'operationId' | 'summary
 
 /** Fields by name. A name that ends with a question mark is optional. */
 export type SchemaFields = Readonly<Record<string, Schema>>
-
-/** The part of the document that a plugin of this package adds. */
-export interface BuiltInDescription extends Description {
-  /** Request bodies, by the schemas that check them. */
-  readonly bodies?: Readonly<Record<string, GenericSchema>>
-}
 
 /** Builds the parts of a description. */
 export interface Builders extends SchemaBuilders {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryStorage } from '../agents/memory.ts'
+import type { MemoryStorage, SessionKey } from '../agents/memory.ts'
 import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
@@ -24,12 +24,12 @@ import type { CostOf } from '../runs/numbers.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Permit } from '../runs/permit.ts'
 import type { RunMiddleware } from '../runs/run-middleware.ts'
+import type { SessionPage, SessionQuery, SessionSummary } from '../runs/sessions/summary.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import type { WorkingRuns } from '../runs/stored/working.ts'
 import type { Approvals } from '../runs/waiting/approvals.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
-import type { Builders, BuiltInDescription } from './builders.ts'
 import type { ObjectClassName, ObjectServiceMaker, SocketObjectContext, SocketService } from './hosted.ts'
 import type { CoreSettings } from './options.ts'
 import type { Mounted, Plugin, PluginCore } from './plugin.ts'
@@ -99,10 +99,8 @@ export interface HostParts {
 }
 
 /** The result of `mount`, with the members of this package's plugins. */
-export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'describe'> {
+export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   readonly routes?: readonly Route[]
-  /** `toError` makes the errors of paths that match no route. */
-  readonly base?: Mounted['base'] & Pick<Route, 'toError'>
   /** Who may call its routes across origins. Null for nobody. Absent: as for the handler. */
   readonly cors?: Cors | null
   /** Middleware outside all other middleware. */
@@ -118,8 +116,8 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'descr
   forget?(what: Forgetting): Promise<boolean>
   /** Some of the owners of a tenant of whom it stores something. It is asked again once they are deleted. */
   ownersOf?(tenant: string): Promise<readonly string[]>
-  /** Returns the part that it adds to the OpenAPI document. */
-  describe?(build: Builders): BuiltInDescription
+  /** Lists and changes sessions. Only one plugin may have it. */
+  readonly sessions?: SessionActs
   /** Called when the handler is complete and about to serve. Not called if only a document is made. */
   begin?(): void
   /** Called by a clock of the runtime, such as a cron trigger. The plugin does its due work. */
@@ -128,6 +126,23 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'descr
   readonly needsServer?: string | undefined
   /** How its limits treat clients with an unknown address. */
   readonly withoutAddress?: string
+}
+
+/** What the plugin `sessions` does with sessions, for other plugins. */
+export interface SessionActs {
+  list(identity: string, query: SessionQuery): Promise<SessionPage>
+  rename(key: SessionKey, title: string): Promise<SessionSummary>
+  fork(
+    key: SessionKey,
+    identity: string | null,
+    how: { readonly runId?: string; readonly title?: string },
+  ): Promise<SessionSummary>
+  /** Returns whether there was one. */
+  forget(
+    owner: string | null,
+    session: { readonly kind: Kind; readonly name: string; readonly id: string },
+    cancels: boolean,
+  ): Promise<boolean>
 }
 
 /** Whose data to delete: all of an owner, or that of one session. */
@@ -149,7 +164,7 @@ export function asPlugin(plugin: BuiltIn): Plugin {
 }
 
 /** The parts of a handler that plugins of this package get. */
-export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'> {
+export interface Core extends Omit<PluginCore, 'calls' | 'readRun'> {
   readonly settings: CoreSettings
   readonly callTransactions: CallTransactions
   readonly readKeys: KeyReader

@@ -16,14 +16,12 @@ import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
 import { createAnswerRun, createRunAgain } from '../http/runs/go-on.ts'
 import { readRunRequest } from '../http/runs/run-request.ts'
-import { type AskedRun, createStartRun, type StartedRun } from '../http/runs/start-run.ts'
-import { RequestAsker } from '../http/security/asker.ts'
+import { createStartRun } from '../http/runs/start-run.ts'
 import { checkCredentials } from '../http/security/credential.ts'
 import { createKeyReader, keyHeaders } from '../http/security/key-headers.ts'
 import { createNoAddress } from '../http/security/no-address.ts'
 import { CHANGES, scopeOf } from '../http/security/scopes.ts'
 import { braked } from '../runs/brake.ts'
-import { type Conversation, parseConversation } from '../runs/input.ts'
 import { filterInputBy } from '../runs/input-filter.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
@@ -32,7 +30,6 @@ import { type SessionParts, type SettingsFor, settingsBy } from '../runs/session
 import type { SessionSettings } from '../runs/sessions/session-record.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import { createWorkingRuns } from '../runs/stored/working.ts'
-import { parseJson } from '../web/json.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
@@ -95,6 +92,8 @@ export function createCore(options: CoreOptions): Core {
     log,
     publicUrl,
     maxBodyBytes: settings.limits.maxBodyBytes,
+    maxLength: runs.maxLength,
+    storesRuns: isStored(settings),
     catalog,
     catalogOf,
     callTransactions,
@@ -155,11 +154,8 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
 }
 
 /** The part of the core that third-party plugins get besides settings. */
-function publicPart(
-  core: Core,
-  { name, kept: own }: BuiltIn,
-): Pick<PluginCore, 'calls' | 'readRun' | 'startRun'> {
-  const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, callTransactions } = core
+function publicPart(core: Core, { name, kept: own }: BuiltIn): Pick<PluginCore, 'calls' | 'readRun'> {
+  const { catalog, maxBodyBytes, uploads: readUpload, callTransactions } = core
   return {
     calls(kept) {
       // Durable Objects know only the `kept` of the plugin.
@@ -168,37 +164,11 @@ function publicPart(
     },
     readRun: (kind, request, context) =>
       readRunRequest(kind, request, stateOf(context), { catalog, maxBodyBytes, readUpload }),
-    async startRun(asked, request, context) {
-      const state = stateOf(context)
-      let started: StartedRun | undefined
-      try {
-        started = await start(
-          { ...asked, ...checkConversation(asked) },
-          new RequestAsker(request, state, readKeys),
-        )
-        state.started(started.id)
-        return started
-      } finally {
-        // A plain run holds its input until it ends, so only other runs release it here.
-        if (started?.run === undefined) asked.release?.()
-      }
-    },
   }
-}
-
-/** Checks the conversation that a plugin passes, by the rules for bodies. Throws `invalid_body`. */
-function checkConversation({ history, clientTools, memory }: AskedRun): Conversation {
-  let text: string
-  try {
-    text = JSON.stringify({ history, clientTools, memory })
-  } catch (cause) {
-    throw new ServableError('invalid_body', 'The run must be JSON that is not nested too deep', { cause })
-  }
-  return parseConversation(parseJson(text))
 }
 
 /** The request state behind a context. Throws for any other object: it would have no identity and no limits. */
-function stateOf(context: Context): RequestState {
+export function stateOf(context: Context): RequestState {
   if (context instanceof RequestState) return context
   throw new ServableError('internal_error', 'Give the `context` that the endpoint got, not a copy of it')
 }

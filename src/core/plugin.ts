@@ -8,9 +8,10 @@ import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Context, Middleware } from '../http/context.ts'
 import type { Log } from '../http/log.ts'
-import type { AskedRun, StartedRun } from '../http/runs/start-run.ts'
+import type { AskedRun } from '../http/runs/start-run.ts'
 import type { Observer } from '../runs/observer.ts'
-import type { Description } from './builders.ts'
+import type { Reply } from '../web/reply.ts'
+import type { Builders, Description } from './builders.ts'
 import type { Keeping, PluginTransactions } from './plugin-store.ts'
 import type { Calls } from './transaction-calls.ts'
 
@@ -40,14 +41,14 @@ export interface Mounted {
    * A path that belongs to the plugin, together with all paths below it. Requests there pass the guard first. With a guard, a
    * route of another plugin that could answer there is `invalid_options`.
    */
-  readonly base?: { readonly path: string; readonly guard?: Middleware }
+  readonly base?: { readonly path: string; readonly guard?: Middleware; readonly toError?: ToError }
   /** Wraps every request of every part, inside the handler's own middleware. */
   readonly middleware?: Middleware
   /**
-   * Adds to the OpenAPI document. Called for each document. `prefix` is the prefix in the document: `core.prefix`, or another if
-   * a proxy changes it. If it throws, `plugin.failed` is logged and the document goes without this part.
+   * Adds to the OpenAPI document. Called for each document, with what builds its parts. Its `prefix` is the prefix in the document:
+   * `core.prefix`, or another if a proxy changes it. If it throws, `plugin.failed` is logged and the document goes without this part.
    */
-  describe?(document: { readonly prefix: string }): Description
+  describe?(build: Builders): Description
   /** Called when the last server that serves the handler has ended its runs. An error that it throws goes to the log. */
   close?(): void | Promise<void>
 }
@@ -59,8 +60,16 @@ export interface PluginRoute {
   readonly path: string
   /** The scope that a key of `servable/keys` needs for it. Default: `read` for GET, `run` for POST, else `all`. */
   readonly scope?: 'read' | 'run' | 'all'
-  readonly endpoint: (request: Request, context: Context) => Response | Promise<Response>
+  /** Default: the problem as it is (RFC 9457). */
+  readonly toError?: ToError
+  readonly endpoint: (request: Request, context: Context) => Response | Reply | Promise<Response | Reply>
 }
+
+/**
+ * Makes the error of a protocol from the response with the problem (RFC 9457). It gets every error of its routes, also those of
+ * middleware, which may have no JSON.
+ */
+export type ToError = (problem: Response) => Response | Promise<Response>
 
 /** The handler, as a plugin sees it. */
 export interface PluginCore {
@@ -73,6 +82,10 @@ export interface PluginCore {
   readonly publicUrl: string | undefined
   /** Most bytes of a JSON body. */
   readonly maxBodyBytes: number
+  /** Most characters of an answer. */
+  readonly maxLength: number
+  /** Whether the handler stores runs and sessions. */
+  readonly storesRuns: boolean
   /** The agents, teams and workflows, by kind and name, looked up at each call. */
   readonly catalog: Catalog
   /**
@@ -81,12 +94,6 @@ export interface PluginCore {
    * `invalid_body`.
    */
   readRun(kind: Kind, request: Request, context: Context): Promise<AskedRun>
-  /**
-   * Starts a run for the sender of a request, with its identity, keys and limits. It is a stored run if the request asks for
-   * the background or has a key, or if the disconnect policy says so. A plain run is cancelled when its reader stops or its
-   * request is aborted. Throws `runs_not_stored`, `idempotency_mismatch` and `too_many_runs`.
-   */
-  startRun(asked: AskedRun, request: Request, context: Context): Promise<StartedRun>
   /**
    * Calls of the plugin's `kept`. An address is any text; on Workers each address is one Durable Object. Throws `invalid_options`
    * for anything but its `kept`.

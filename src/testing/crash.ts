@@ -70,12 +70,12 @@ export class TestProcess {
     return this.#death.isDead
   }
 
-  /** Begins its work without a request: it goes on with the runs of dead processes, and its schedules tick. */
+  /** Begins its work without a request: it goes on with the runs of dead ones, and its schedules tick. */
   async begin(): Promise<void> {
     this.#end = await beginLife(this.#handler)
   }
 
-  /** Answers a request. Rejects, and breaks the answer, if the process is dead or dies. */
+  /** Answers a request. Rejects, and breaks the answer, if it is dead or dies. */
   async fetch(request: Request): Promise<Response> {
     if (this.isDead) throw broken()
     let forget = () => {}
@@ -111,7 +111,7 @@ export class TestProcess {
     this.#death.bury()
   }
 
-  /** The same response, with a body that breaks when the process dies. */
+  /** The same response, with a body that breaks at the death. */
   #cuttable(response: Response): Response {
     const { body, status, statusText, headers } = response
     if (body === null) return response

@@ -4,6 +4,7 @@ import {
   Agent,
   type AskedRun,
   type CoreOptions,
+  callerOf,
   memoryState,
   type Plugin,
   type RunEvent,
@@ -62,7 +63,9 @@ function starting(options: CoreOptions = {}, more: readonly Plugin[] = []): Star
           method: 'POST',
           path: '/lines/:name',
           async endpoint(request, context) {
-            runs.push(await core.startRun(await core.readRun('agent', request, context), request, context))
+            runs.push(
+              await callerOf(core, request, context).start(await core.readRun('agent', request, context)),
+            )
             return new Response(null, { status: 202 })
           },
         },
@@ -286,7 +289,7 @@ describe('a conversation that a plugin tells', () => {
             path: '/translated/:name',
             async endpoint(request, context) {
               const asked = await core.readRun('agent', request, context)
-              const run = await core.startRun({ ...asked, ...(told as Told) }, request, context)
+              const run = await callerOf(core, request, context).start({ ...asked, ...(told as Told) })
               return Response.json((await run.result()).structured)
             },
           },

@@ -123,8 +123,8 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './next': 'Next.js, Node',
 }
 
-/** Tested on Node, with the frameworks that they are for. */
-const APART = ['./adapters']
+/** Tested on Node, with the frameworks that they are for, and in the runners of tests. */
+const APART = ['./adapters', './test']
 
 describe('matrix', () => {
   let folder: string

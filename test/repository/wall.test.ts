@@ -29,6 +29,7 @@ const DOORS = [
   'entries',
   'runtimes',
   'protocols',
+  'core-entry.ts',
   'client',
   'features',
   'core',
@@ -41,8 +42,9 @@ const DOORS = [
   'base',
 ]
 
-/** The folder at the first level of `src`. The files there are the entries. */
+/** The folder at the first level of `src`. The files there are the entries. Protocols stand above the entry of the core. */
 function doorOf(path: string): string {
+  if (path === 'core-entry.ts') return path
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : 'entries'
 }
 
@@ -61,7 +63,7 @@ function roomOf(path: string): string {
   const apart = APART.find(room => path.startsWith(`${room}/`))
   if (apart !== undefined) return apart
   const door = doorOf(path)
-  if (door === 'entries' || door === 'base') return path.replace(/\.ts$/, '')
+  if (door === 'entries' || door === 'core-entry.ts' || door === 'base') return path.replace(/\.ts$/, '')
   return OF_PARTS.includes(door) ? path.split('/').slice(0, 2).join('/') : door
 }
 
@@ -105,6 +107,9 @@ const isOwn = (path: string) => path.endsWith('.ts')
 const imports = modules.flatMap(({ path, text }) => importsIn(path, text))
 const inner = imports.filter(({ to }) => isOwn(to))
 const show = ({ from, to }: Import) => `${from} → ${to}`
+
+/** What a protocol knows that is written on the public interface. */
+const PUBLIC = 'core-entry protocols/encoders web'
 
 /** The rooms below the plugins. */
 const DEEP = 'core http runs agents'
@@ -152,13 +157,14 @@ const KNOWS: Readonly<Record<string, string>> = {
   'features/webhooks': `features/webhooks/delivery ${DEEP} stores web base/errors base/environment base/schemas base/validation base/wake`,
   'features/webhooks/delivery': 'stores web base/errors base/fair-share base/wake',
   'protocols/a2a': `protocols/encoders features/webhooks/delivery ${DEEP} stores web base/errors base/defaults base/environment base/schemas base/validation base/wake`,
-  'protocols/ag-ui': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation`,
-  'protocols/ai-sdk-ui': `protocols/encoders ${DEEP} web base/errors base/canonical-json base/schemas base/validation`,
-  'protocols/encoders': `${DEEP} web base/errors base/validation`,
+  // As those of a third party would, they know the public interface, the kit, and helpers of Web standards.
+  'protocols/ag-ui': PUBLIC,
+  'protocols/ai-sdk-ui': PUBLIC,
+  'protocols/openai': PUBLIC,
+  'protocols/encoders': `core-entry ${DEEP} web base/errors base/canonical-json base/schemas base/validation`,
   'protocols/event-socket/gateway': `protocols/event-socket/socket ${DEEP} stores web base/errors base/counter base/defaults base/schemas base/validation base/wake`,
   'protocols/event-socket/socket': 'http web base/errors base/counter base/defaults base/wake',
   'protocols/mcp': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation base/wake`,
-  'protocols/openai': `protocols/encoders ${DEEP} web base/errors base/schemas base/validation`,
   'protocols/openapi': `${DEEP} web base/errors base/schemas base/validation`,
   'protocols/signing': 'protocols/a2a base/errors base/canonical-json base/validation',
   // Of all these, types alone: see below.
@@ -218,7 +224,7 @@ describe('the rooms of src', () => {
   it('stand behind a dozen doors', () => {
     expect([...new Set(modules.map(({ path }) => doorOf(path)))].toSorted()).toEqual(DOORS.toSorted())
     const entries = modules.filter(({ path }) => doorOf(path) === 'entries').map(({ path }) => path)
-    expect(entries).toEqual(['core-entry.ts', 'handler.ts', 'index.ts', 'options.ts'])
+    expect(entries).toEqual(['handler.ts', 'index.ts', 'options.ts'])
     expect([...new Set(modules.map(({ path }) => roomOf(path)))].toSorted()).toEqual(
       Object.keys(KNOWS).toSorted(),
     )

@@ -44,8 +44,10 @@ describe('the page about the command', () => {
     command: string,
     { stdout, stderr, id }: Record<'stdout' | 'stderr' | 'id', string>,
   ) {
-    if (/tenants|agents/.test(command))
-      expect(stdout).toMatch(/the tenant acme|^(Paused|Resumed) the agent opens\n$/)
+    if (/tenants|agents|doctor/.test(command))
+      expect(stdout).toMatch(
+        /the tenant acme|^(Paused|Resumed) the agent opens\n$|^ok +The service reads and/,
+      )
     else if (/log(in|out)/.test(command)) expect(stderr).toMatch(/^Logged (in|out)/)
     else if (command.includes('--output'))
       expect(await readFile(join(folder, 'turns.jsonl'), 'utf8')).toContain(id)

@@ -57,6 +57,15 @@ describe('a service in a test', () => {
     expect((await service.fetch('/api/health')).status).toBe(200)
   })
 
+  it('knows the names that it serves, and the types of their output', async () => {
+    const service = await testService({ serve: [echo], agents: { other: echo } })
+    open.push(service)
+    await expect(service.agent('echo').run('Hello')).resolves.toMatchObject({ structured: null })
+    await expect(service.agent('other').run('Hello')).resolves.toBeDefined()
+    // @ts-expect-error No agent has this name.
+    await expect(service.agent('ecco').run('Hello')).rejects.toMatchObject({ code: 'agent_not_found' })
+  })
+
   it('knows nothing of agents that registered elsewhere', async () => {
     const service = await started({ serve: [echo] })
     new Agent({ name: 'elsewhere-in-test', run: async () => 'no' })

@@ -1,6 +1,6 @@
 import type {
   Builders,
-  BuiltInDescription,
+  Description,
   OperationParts,
   Schema,
   SchemaBuilders,
@@ -8,7 +8,7 @@ import type {
 import { TOOL_SUMMARY } from '../../http/tool-catalog.ts'
 
 /** Describes the admin routes for the OpenAPI document. */
-export function describeAdmin(build: Builders): BuiltInDescription {
+export function describeAdmin(build: Builders): Description {
   const { at, operation, answer, json, parameter, ref, list, object } = build
   const act = (
     operationId: string,

@@ -1,7 +1,7 @@
-import type { Builders, BuiltInDescription } from '../../core/builders.ts'
+import type { Builders, Description } from '../../core/builders.ts'
 
 /** The OpenAPI description of the routes. */
-export function describeApprovals(build: Builders): BuiltInDescription {
+export function describeApprovals(build: Builders): Description {
   const { at, page, parameter, ref, object, list, choice, event, operation, answer, json } = build
   const { text, maybeText, flag, moment } = build
   const kinds = { ...choice('approval', 'question', 'client_tool'), default: 'approval' }

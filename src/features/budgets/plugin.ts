@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Builders, BuiltInDescription } from '../../core/builders.ts'
+import type { Builders, Description } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import { stateFor } from '../../core/no-state.ts'
 import type { CoreSettings } from '../../core/options.ts'
@@ -87,7 +87,7 @@ export function budgets(
 }
 
 /** The OpenAPI description of the routes. */
-function describeBudgets(build: Builders, hasToken: boolean): BuiltInDescription {
+function describeBudgets(build: Builders, hasToken: boolean): Description {
   const { at, operation, page, answer, json, parameter, ref, object, list, text } = build
   const { amount, count, moment, maybeText } = build
   const token = build.token(

@@ -9,7 +9,7 @@
 
 import * as v from 'valibot'
 import { checkOptions, count, isFunction } from '../../base/schemas.ts'
-import type { Builders, BuiltInDescription, Operation, Schema } from '../../core/builders.ts'
+import type { Builders, Description, Operation, Schema } from '../../core/builders.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
 import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
@@ -99,7 +99,7 @@ function createFileService(context: ObjectContext, core: Core): ObjectService {
 }
 
 /** The OpenAPI description of the routes. */
-function describeFiles(build: Builders): BuiltInDescription {
+function describeFiles(build: Builders): Description {
   const { at, operation, parameter, answer } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const part = parameter('query', 'part', 'Which part of it, from 0', {

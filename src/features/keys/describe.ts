@@ -1,9 +1,9 @@
-import type { Builders, BuiltInDescription, OperationParts, Paths, Schema } from '../../core/builders.ts'
+import type { Builders, Description, OperationParts, Paths, Schema } from '../../core/builders.ts'
 
 const TAG = 'keys'
 
 /** Describes the routes for the OpenAPI document. */
-export function describeKeys(build: Builders): BuiltInDescription {
+export function describeKeys(build: Builders): Description {
   return {
     tags: [{ name: TAG, description: 'Keys for callers' }],
     paths: pathsOf(build),

@@ -1,7 +1,7 @@
-import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../../core/builders.ts'
+import type { Builders, Description, Schema, SchemaBuilders } from '../../core/builders.ts'
 
 /** Describes the routes of metrics for the OpenAPI document. */
-export function describeMetrics(build: Builders): BuiltInDescription {
+export function describeMetrics(build: Builders): Description {
   const { at, operation, answer, json, eventStream, parameter, ref, text } = build
   return {
     tags: [{ name: 'metrics', description: 'Counts of runs and tokens' }],

@@ -10,7 +10,7 @@
 import * as v from 'valibot'
 import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func } from '../../base/schemas.ts'
-import type { Builders, BuiltInDescription, Operation } from '../../core/builders.ts'
+import type { Builders, Description, Operation } from '../../core/builders.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
 import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
@@ -181,7 +181,7 @@ function createScheduleObject(
 }
 
 /** The OpenAPI description of the routes. */
-function describeSchedules(build: Builders): BuiltInDescription {
+function describeSchedules(build: Builders): Description {
   const { at, answer, json, operation, page, parameter, ref, object, list, choice } = build
   const { text, maybeText, flag, moment } = build
   const tag = 'schedules'

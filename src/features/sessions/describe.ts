@@ -1,13 +1,13 @@
 import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
-import type { Builders, BuiltInDescription, Operations, Schema } from '../../core/builders.ts'
+import type { Builders, Description, Operations, Schema } from '../../core/builders.ts'
 import { FeedbackSchema } from './feedback.ts'
 import { ForkSchema, NewSessionSchema, RenameSchema } from './schemas.ts'
 
 const TAG = 'sessions'
 
 /** The OpenAPI description of the routes. */
-export function describeSessions(build: Builders): BuiltInDescription {
+export function describeSessions(build: Builders): Description {
   const { at, operation, page, parameter, answer, json, ref, searchTerm } = build
   const session = json(ref('SessionSummary'))
   const body = (name: string): Schema => ({ required: true, content: json(ref(name)) })

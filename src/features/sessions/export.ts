@@ -13,9 +13,9 @@ import type { Core } from '../../core/built-in.ts'
 import type { Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
+import type { SessionSummary } from '../../runs/sessions/summary.ts'
 import { storedFeedbackOf } from './feedback.ts'
 import { FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS, type TurnsWithFeedback } from './feedback-transactions.ts'
-import type { SessionSummary } from './list.ts'
 import { keyOf, type SessionService } from './service.ts'
 
 /** Sessions to read at once. */

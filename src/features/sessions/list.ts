@@ -19,48 +19,11 @@ import {
   TURNS,
 } from '../../runs/sessions/session-record.ts'
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
+import type { SessionPage, SessionQuery, SessionSummary } from '../../runs/sessions/summary.ts'
 import { MAX_LOOKS } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Document, Position, Reader } from '../../stores/store.ts'
 import { fromBase64, toBase64 } from '../../web/base64.ts'
-
-/** A session, as its owner sees it. */
-export interface SessionSummary {
-  readonly id: string
-  readonly kind: Kind
-  readonly name: string
-  /** The title that was set, or the beginning of the first message. */
-  readonly title: string | null
-  /** The beginning of the last message of either side. */
-  readonly lastMessage: string | null
-  /** Number of turns so far. The oldest may be deleted. */
-  readonly count: number
-  /** ISO 8601, in UTC. */
-  readonly createdAt: string
-  /** The time of the last begin or end of a turn. */
-  readonly updatedAt: string
-  /** Present while a run of the session is running. Lists on Durable Objects do not have it. */
-  readonly isRunning?: true
-}
-
-/** A page of sessions, newest first. It may be short or even empty although there is a next page. */
-export interface SessionPage {
-  readonly sessions: readonly SessionSummary[]
-  /** The cursor of the next page. Null only at the end. */
-  readonly nextCursor: string | null
-}
-
-/** Which sessions to list. */
-export interface SessionQuery {
-  readonly kind?: Kind | undefined
-  readonly name?: string | undefined
-  /** Only sessions whose title contains this. 1 to 200 characters. */
-  readonly search?: string | undefined
-  /** The cursor from an earlier page. */
-  readonly cursor?: string | undefined
-  /** 1 to 100. */
-  readonly limit: number
-}
 
 /** A page of an owner's sessions. Throws `invalid_query` for an invalid cursor. */
 export function listSessions(tx: Reader, owner: string, query: SessionQuery): SessionPage {

@@ -22,8 +22,8 @@ import { forgetRoutes, sessionRoutes } from './routes.ts'
 import { NAME, SessionService } from './service.ts'
 import { SESSION_SERVICE_TRANSACTIONS } from './transactions.ts'
 
+export type { SessionPage, SessionSummary } from '../../runs/sessions/summary.ts'
 export type { StoredFeedback } from './feedback.ts'
-export type { SessionPage, SessionSummary } from './list.ts'
 export type { TurnPage } from './turns.ts'
 
 /**
@@ -46,13 +46,24 @@ export function sessions(): Plugin {
       }
       const shown = new SessionService(core)
       kept.changed = key => shown.tell(key)
+      const forgetter = new Forgetter(core, shown, kept)
       const routes = [
         ...sessionRoutes(core, shown),
-        ...forgetRoutes(core, new Forgetter(core, shown, kept)),
+        ...forgetRoutes(core, forgetter),
         ...feedbackRoutes(core),
         ...exportRoutes(core, shown),
       ]
-      return { routes, links: { sessions: joinPath(core.prefix, 'sessions') }, describe: describeSessions }
+      return {
+        routes,
+        links: { sessions: joinPath(core.prefix, 'sessions') },
+        sessions: {
+          list: (identity, query) => shown.list(identity, query),
+          rename: (key, title) => shown.rename(key, title),
+          fork: (key, identity, how) => shown.fork(key, identity, how),
+          forget: (owner, session, cancels) => forgetter.session(owner, session, cancels),
+        },
+        describe: describeSessions,
+      }
     },
   })
 }

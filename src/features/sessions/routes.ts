@@ -14,9 +14,9 @@ import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { hasRight } from '../../http/security/gate.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
+import type { SessionSummary } from '../../runs/sessions/summary.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import type { Forgetter } from './forget.ts'
-import type { SessionSummary } from './list.ts'
 import {
   checkId,
   ForkSchema,

@@ -9,8 +9,8 @@ import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import { ServableError } from '../../base/errors.ts'
 import { isObject, paging, searched, validate } from '../../base/validation.ts'
+import type { SessionQuery } from '../../runs/sessions/summary.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import type { SessionQuery } from './list.ts'
 import type { TurnQuery } from './turns.ts'
 
 /** Most characters of a session id, as for runs. */

@@ -17,15 +17,9 @@ import {
   type SessionSettings,
   save,
 } from '../../runs/sessions/session-record.ts'
+import type { SessionPage, SessionQuery, SessionSummary } from '../../runs/sessions/summary.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
-import {
-  copyOf,
-  listSessions,
-  type SessionPage,
-  type SessionQuery,
-  type SessionSummary,
-  summaryOf,
-} from './list.ts'
+import { copyOf, listSessions, summaryOf } from './list.ts'
 import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Correction, CorrectionQuery, CorrectionStore } from '../../agents/corrections.ts'
-import type { Builders, BuiltInDescription } from '../../core/builders.ts'
+import type { Builders, Description } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import type { CallTransactions, Transactions } from '../../core/transaction-calls.ts'
@@ -61,7 +61,7 @@ function correctionsIn(callTransactions: CallTransactions): Required<CorrectionS
   }
 }
 
-function describe(build: Builders): BuiltInDescription {
+function describe(build: Builders): Description {
   const { at, nameOf, operation, page, answer, json, ref, object, list, text, maybeText, moment } = build
   const name = nameOf('agent')
   const example = { originalValue: 'Oslo', correctedValue: 'Bergen', field: 'city' }

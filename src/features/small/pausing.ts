@@ -9,7 +9,7 @@ import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import { checkOptions, func } from '../../base/schemas.ts'
 import { validate } from '../../base/validation.ts'
-import type { Builders, BuiltInDescription } from '../../core/builders.ts'
+import type { Builders, Description } from '../../core/builders.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
 import { stateFor } from '../../core/no-state.ts'
 import type { Plugin } from '../../core/plugin.ts'
@@ -141,7 +141,7 @@ async function readReason(request: Request, maxBytes: number): Promise<string | 
 }
 
 /** The OpenAPI description of the routes. */
-function describePausing(build: Builders, hasToken: boolean): BuiltInDescription {
+function describePausing(build: Builders, hasToken: boolean): Description {
   const { at, operation, nameOf, answer, json, ref, object, list, text, maybeText, moment, choice } = build
   const kinds = choice(...KINDS)
   const paused = { kind: kinds, name: text, reason: maybeText, by: maybeText, at: moment }

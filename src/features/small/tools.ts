@@ -9,7 +9,7 @@ import type { Tool, Toolkit } from '../../agents/tool.ts'
 import type { ToolServerSource } from '../../agents/tool-servers.ts'
 import { record } from '../../base/schemas.ts'
 import { validate } from '../../base/validation.ts'
-import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../../core/builders.ts'
+import type { Builders, Description, Schema, SchemaBuilders } from '../../core/builders.ts'
 import { asPlugin } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
 import type { Route } from '../../http/context.ts'
@@ -56,7 +56,7 @@ export function tools(options: ToolsOptions = {}): Plugin {
   })
 }
 
-function describeTools(build: Builders): BuiltInDescription {
+function describeTools(build: Builders): Description {
   const { at, read, operation, parameter, answer, json, ref, list } = build
   return {
     paths: {

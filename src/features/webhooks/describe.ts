@@ -1,6 +1,6 @@
 import type {
   Builders,
-  BuiltInDescription,
+  Description,
   OperationParts,
   Paths,
   Schema,
@@ -18,7 +18,7 @@ export interface WebhookReaders {
 }
 
 /** The OpenAPI description of the routes. */
-export function describeWebhooks(build: Builders, { clients, admin }: WebhookReaders): BuiltInDescription {
+export function describeWebhooks(build: Builders, { clients, admin }: WebhookReaders): Description {
   return {
     tags: [{ name: TAG, description: 'Who is told of runs' }],
     paths: {

@@ -6,7 +6,7 @@
  */
 
 import type { Kind } from '../../agents/contract.ts'
-import type { Builders, BuiltInDescription, Operation, Paths, Schema, Secured } from '../../core/builders.ts'
+import type { Builders, Description, Operation, Paths, Schema, Secured } from '../../core/builders.ts'
 import { joinPath } from '../../http/router.ts'
 import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { KIND_PATHS } from './cards/skills.ts'
@@ -35,7 +35,7 @@ export function describeA2A(
     tenants,
   }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard' | 'tenants'>,
   build: Builders,
-): BuiltInDescription {
+): Description {
   const all: Mount = { base: joinPath(basePath), suffix: '', whose: 'the agents', parameters: [] }
   const each = KIND_PATHS.map(([kind, segment]): Mount => {
     const parameters = [build.nameOf(kind)]

@@ -6,13 +6,14 @@
  * @module
  */
 
-import type { Answer, InputRequest } from '../../agents/contract.ts'
-import { ServableError } from '../../base/errors.ts'
-import { misfit, validate } from '../../base/validation.ts'
-import type { RunHost, Viewer } from '../../runs/stored/host.ts'
-import type { Target } from '../../runs/target.ts'
-import { AnswersSchema } from '../../runs/waiting/answers.ts'
-import { givenIn } from '../encoders/history.ts'
+import {
+  type Answer,
+  type CallerRuns,
+  type InputRequest,
+  ServableError,
+  type Target,
+} from '../../core-entry.ts'
+import { AnswersSchema, givenIn, misfit, validate } from '../encoders/index.ts'
 import type { AgUiMessage, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
 import { lastUserOf } from './messages.ts'
 
@@ -52,15 +53,14 @@ function runOf(id: string): string {
 export async function answersOf(
   { messages, resume }: RunAgentInput,
   { kind, name }: Target,
-  host: Pick<RunHost, 'get'>,
-  viewer: Viewer,
+  runs: Pick<CallerRuns, 'get'>,
 ): Promise<InterruptAnswers | undefined> {
   const last = messages.at(-1)
   const messageId =
     resume[0]?.interruptId ?? (last?.role === 'tool' ? messageIdOf(messages, last) : undefined)
   if (messageId === undefined) return undefined
   const id = runOf(messageId)
-  const record = await host.get(id, viewer)
+  const record = await runs.get(id)
   if (record.kind !== kind || record.name !== name) {
     throw new ServableError('request_not_found', 'Another agent asked this')
   }

@@ -8,15 +8,14 @@
 import type {
   ArtifactEvent,
   ContentPart,
+  Encoder,
   EventFacts,
   FinishEvent,
   RunEvent,
   StepEvent,
-} from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/fold.ts'
-import { isObject } from '../../base/validation.ts'
+} from '../../core-entry.ts'
 import { sseData } from '../../web/sse.ts'
-import { type Encoder, SentText } from '../encoders/encoder.ts'
+import { endMessageOf, isObject, SentText } from '../encoders/index.ts'
 import { idIn, type KnownCalls } from './answers.ts'
 import { finished } from './finish.ts'
 import { type RunNames, Subagents, type Tag, trim } from './subagents.ts'

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { FinishEvent, InputRequest, ModelUsage, Usage } from '../../agents/contract.ts'
-import { isObject } from '../../base/validation.ts'
+import type { FinishEvent, InputRequest, ModelUsage, Usage } from '../../core-entry.ts'
+import { isObject } from '../encoders/index.ts'
 import type { RunNames } from './subagents.ts'
 
 /** What the end depends on: the client's ids and version. */

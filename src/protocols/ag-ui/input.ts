@@ -5,9 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { isObject, list, validate } from '../../base/validation.ts'
-import { MAX_PARTS } from '../../runs/input.ts'
-import { idText } from '../encoders/conversation.ts'
+import { idText, isObject, list, MAX_PARTS, validate } from '../encoders/index.ts'
 
 // The run checks its texts again, more strictly.
 

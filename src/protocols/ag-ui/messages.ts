@@ -4,11 +4,15 @@
  * @module
  */
 
-import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../../agents/contract.ts'
-import { isObject, misfit } from '../../base/validation.ts'
-import type { EditedConversation } from '../encoders/edits.ts'
-import { answeredOnly, parsed } from '../encoders/history.ts'
-import { partsOfFile } from '../encoders/parts.ts'
+import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../../core-entry.ts'
+import {
+  answeredOnly,
+  type EditedConversation,
+  isObject,
+  misfit,
+  parsed,
+  partsOfFile,
+} from '../encoders/index.ts'
 import type { AgUiContent, AgUiMessage, AgUiToolCall, RunAgentInput } from './input.ts'
 
 /** The newest user message of a client, and the messages before it. Throws `invalid_body` if there is no user message. */

@@ -7,23 +7,18 @@
  * @module
  */
 
-import { KINDS } from '../../agents/registry.ts'
-import type { Builders, BuiltInDescription } from '../../core/builders.ts'
-import { asPlugin } from '../../core/built-in.ts'
-import type { Plugin } from '../../core/plugin.ts'
+import type { Builders, Description, Plugin } from '../../core-entry.ts'
+import { KINDS } from '../encoders/index.ts'
 import { RunAgentInputSchema } from './input.ts'
 import { agUiRoutes } from './routes.ts'
 
 /** Serves `POST {prefix}/agents/:name/ag-ui`, and the same for teams and workflows, to clients of AG-UI 0.x and 1.0. */
 export function agUi(): Plugin {
-  return asPlugin({
-    name: 'ag-ui',
-    mount: core => ({ routes: agUiRoutes(core), describe: describeAgUi }),
-  })
+  return { name: 'ag-ui', mount: core => ({ routes: agUiRoutes(core), describe: describeAgUi }) }
 }
 
 /** Describes the routes for the OpenAPI document. */
-function describeAgUi(build: Builders): BuiltInDescription {
+function describeAgUi(build: Builders): Description {
   const { at, operation, answer, json, eventStream, nameOf, ref, object, text } = build
   const paths = KINDS.map(kind => [
     at(`${kind}s/{name}/ag-ui`),

@@ -4,18 +4,18 @@
  * @module
  */
 
-import type { FinishEvent, Kind } from '../../agents/contract.ts'
-import { KINDS } from '../../agents/registry.ts'
-import type { Core } from '../../core/built-in.ts'
-import type { Endpoint, Route } from '../../http/context.ts'
-import { joinPath } from '../../http/router.ts'
-import type { StartedRun } from '../../http/runs/start-run.ts'
-import { RequestAsker } from '../../http/security/asker.ts'
+import {
+  callerOf,
+  type FinishEvent,
+  type Kind,
+  type PluginCore,
+  type PluginRoute,
+  type StartedRun,
+} from '../../core-entry.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import { Reply, sseReply } from '../../web/reply.ts'
-import { counted, SSE_HEADERS, sseData } from '../../web/sse.ts'
-import { askedRunInSession } from '../encoders/edits.ts'
-import { after, encoded } from '../encoders/encoder.ts'
+import { Reply } from '../../web/reply.ts'
+import { SSE_HEADERS, sseData } from '../../web/sse.ts'
+import { askedRunInSession, joinPath, KINDS } from '../encoders/index.ts'
 import { answersOf } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
 import { finished } from './finish.ts'
@@ -23,24 +23,23 @@ import { parseInput } from './input.ts'
 import { conversationOf, editedMessages } from './messages.ts'
 
 /** The routes of every kind. */
-export function agUiRoutes(core: Core): Route[] {
+export function agUiRoutes(core: PluginCore): PluginRoute[] {
   return KINDS.map(kind => ({
     method: 'POST',
     path: joinPath(core.prefix, `${kind}s`, ':name', 'ag-ui'),
-    part: 'ag-ui',
     endpoint: answer(kind, core),
   }))
 }
 
-function answer(kind: Kind, core: Core): Endpoint {
-  const { catalog, host, maxBodyBytes, readKeys, openStream } = core
-  return async (request, state) => {
-    const target = catalog.resolve(kind, state.params.name ?? '')
+function answer(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
+  const { catalog, maxBodyBytes } = core
+  return async (request, context) => {
+    const target = catalog.resolve(kind, context.params.name ?? '')
     requireJson(request)
     const body = await readJson(request, maxBodyBytes)
     const input = parseInput(body)
-    const asker = new RequestAsker(request, state, readKeys)
-    const { threadId, runId: named, protocolVersion, state: clientState, context, forwardedProps } = input
+    const caller = callerOf(core, request, context)
+    const { threadId, runId: named, protocolVersion, state, context: agentContext, forwardedProps } = input
     const client = { threadId, runId: named }
     const isVersion1 = protocolVersion !== undefined
     let head = sseData({
@@ -53,16 +52,16 @@ function answer(kind: Kind, core: Core): Endpoint {
       return new Reply(text, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
     }
 
-    const given = await answersOf(input, target, host, state.owner)
+    const given = await answersOf(input, target, caller.runs)
     let started: StartedRun | undefined
     if (given === undefined) {
-      const asked = await askedRunInSession(conversationOf(input), target, core, state)
-      const agui = { runId: named, state: clientState, context, forwardedProps }
-      started = await core.start({ ...asked, metadata: { agui } }, asker)
+      const asked = await askedRunInSession(conversationOf(input), target, caller, context)
+      const agui = { runId: named, state, context: agentContext, forwardedProps }
+      started = await caller.start({ ...asked, metadata: { agui } })
     } else {
       const { id, answers, edited } = given
       if (answers.length === 0) return end(id, { finishReason: 'cancelled' })
-      const outcome = await core.answer({ id, answers }, asker)
+      const outcome = await caller.runs.answer({ id, answers })
       if (edited.size > 0)
         head += sseData({ type: 'MESSAGES_SNAPSHOT', messages: editedMessages(body, edited) })
       started = outcome.started
@@ -70,11 +69,8 @@ function answer(kind: Kind, core: Core): Endpoint {
         return end(id, { finishReason: 'input_required', requests: outcome.record.requests })
       }
     }
-    const { id: runId, run } = started
-    state.started(runId)
-    run?.arm()
-    const about = { runId, client, isVersion1, mayResume: run === undefined, ...given?.known }
-    const source = await encoded(started, new AgUiEncoder(about), core, request, state)
-    return sseReply(counted(after(head, source), openStream), { 'x-run-id': runId })
+    const { id: runId, record } = started
+    const about = { runId, client, isVersion1, mayResume: record !== undefined, ...given?.known }
+    return caller.stream(started, new AgUiEncoder(about), { head })
   }
 }

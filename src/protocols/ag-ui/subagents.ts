@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EventFacts } from '../../agents/contract.ts'
+import type { EventFacts } from '../../core-entry.ts'
 import { idIn } from './answers.ts'
 
 /** The ids of a run: our own, and those that the client gave the run and the conversation. */

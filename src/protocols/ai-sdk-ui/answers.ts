@@ -5,10 +5,8 @@
  * @module
  */
 
-import type { Answer, InputRequest } from '../../agents/contract.ts'
-import { ServableError } from '../../base/errors.ts'
-import { isObject, validate } from '../../base/validation.ts'
-import { AnswersSchema } from '../../runs/waiting/answers.ts'
+import { type Answer, type InputRequest, ServableError } from '../../core-entry.ts'
+import { AnswersSchema, isObject, validate } from '../encoders/index.ts'
 import type { UiMessage, UiPart } from './messages.ts'
 
 /** Matches the ids of runs. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Artifact, ArtifactEvent, ContentPart } from '../../agents/contract.ts'
+import type { Artifact, ArtifactEvent, ContentPart } from '../../core-entry.ts'
 
 /** Characters below which an artifact is sent with each chunk. */
 const SMALL = 256

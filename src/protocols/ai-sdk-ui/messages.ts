@@ -6,12 +6,14 @@
  */
 
 import * as v from 'valibot'
-import type { ContentPart, HistoryMessage, RunInput } from '../../agents/contract.ts'
-import type { HistoryToolCall } from '../../agents/run-types.ts'
-import { ServableError } from '../../base/errors.ts'
-import { isObject, list, validate } from '../../base/validation.ts'
-import { idText } from '../encoders/conversation.ts'
-import { partsOfFile } from '../encoders/parts.ts'
+import {
+  type ContentPart,
+  type HistoryMessage,
+  type HistoryToolCall,
+  type RunInput,
+  ServableError,
+} from '../../core-entry.ts'
+import { idText, isObject, list, partsOfFile, validate } from '../encoders/index.ts'
 
 /** Most messages of a chat, and most parts of one message. */
 const MAX_MESSAGES = 10_000

@@ -10,11 +10,14 @@ import type {
   FinishReason,
   InputRequest,
   Kind,
+  NamesOf,
+  Nothing,
+  Served,
   StepEvent,
+  StructuredOf,
+  Turn,
   Usage,
-} from '../../agents/run-types.ts'
-import type { NamesOf, Nothing, Served, StructuredOf } from '../../agents/served.ts'
-import type { Turn } from '../../agents/turn.ts'
+} from '../../core-entry.ts'
 
 /**
  * The messages of `useChat` with a servable of a handler. The tools that the page runs may be named last, as `UITools` of `ai`.

@@ -8,13 +8,16 @@
  */
 
 import * as v from 'valibot'
-import type { Kind } from '../../agents/contract.ts'
-import { KINDS } from '../../agents/registry.ts'
-import { checkOptions, flag } from '../../base/schemas.ts'
-import type { Builders, BuiltInDescription, OperationParts, Paths } from '../../core/builders.ts'
-import { asPlugin } from '../../core/built-in.ts'
-import { stateFor } from '../../core/no-state.ts'
-import type { Plugin } from '../../core/plugin.ts'
+import {
+  type Builders,
+  type Description,
+  type Kind,
+  type OperationParts,
+  type Paths,
+  type Plugin,
+  ServableError,
+} from '../../core-entry.ts'
+import { checkOptions, flag, KINDS } from '../encoders/index.ts'
 import { Chats } from './chat.ts'
 import { ChatSchema } from './messages.ts'
 import { chatRoutes, NAME, type NamedServable } from './routes.ts'
@@ -50,20 +53,24 @@ export function aiSdkUi(options: AiSdkUiOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const { agent, resume = false } = options
   const named = typeof agent === 'string' ? { kind: 'agent' as const, name: agent } : agent
-  return asPlugin({
+  return {
     name: NAME,
     mount(core) {
-      if (resume) stateFor(NAME, core.settings.state)
+      if (resume && !core.storesRuns)
+        throw new ServableError(
+          'invalid_options',
+          `\`${NAME}.resume\` needs stored runs: give the handler a \`state\``,
+        )
       return {
-        routes: chatRoutes(core, new Chats(core, resume), named),
+        routes: chatRoutes(core, new Chats(resume), named),
         describe: describeChats,
       }
     },
-  })
+  }
 }
 
 /** Describes the routes for the OpenAPI document. */
-function describeChats(build: Builders): BuiltInDescription {
+function describeChats(build: Builders): Description {
   return {
     paths: Object.assign({}, ...[...KINDS, undefined].map(kind => pathsOf(build, kind))),
     bodies: { ChatBody: ChatSchema },

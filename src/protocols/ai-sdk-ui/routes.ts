@@ -4,19 +4,19 @@
  * @module
  */
 
-import type { Kind } from '../../agents/contract.ts'
-import { KINDS } from '../../agents/registry.ts'
-import { ServableError } from '../../base/errors.ts'
-import { validate } from '../../base/validation.ts'
-import type { Core } from '../../core/built-in.ts'
-import type { RequestState, Route } from '../../http/context.ts'
-import { joinPath } from '../../http/router.ts'
-import type { Target } from '../../runs/target.ts'
+import {
+  type Context,
+  callerOf,
+  type Kind,
+  type PluginCore,
+  type PluginRoute,
+  ServableError,
+  type Target,
+} from '../../core-entry.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import { Reply, type ReplyHeaders } from '../../web/reply.ts'
-import { counted, SSE_HEADERS } from '../../web/sse.ts'
-import { idText } from '../encoders/conversation.ts'
-import type { ChatAnswer, Chats } from './chat.ts'
+import { Reply } from '../../web/reply.ts'
+import { idText, joinPath, KINDS, validate } from '../encoders/index.ts'
+import type { Chats } from './chat.ts'
 import { parseChat } from './messages.ts'
 
 /** The plugin's name. */
@@ -28,13 +28,10 @@ export interface NamedServable {
   readonly name: string
 }
 
-/** Marks the stream (AI SDK, UI message stream protocol). */
-const HEADERS: ReplyHeaders = { ...SSE_HEADERS, 'x-vercel-ai-ui-message-stream': 'v1' }
-
-type Find = (state: RequestState) => Target
+type Find = (context: Context) => Target
 
 /** Makes the routes. */
-export function chatRoutes(core: Core, chats: Chats, named: NamedServable | undefined): Route[] {
+export function chatRoutes(core: PluginCore, chats: Chats, named: NamedServable | undefined): PluginRoute[] {
   const { prefix, catalog } = core
   return [
     ...KINDS.flatMap(kind =>
@@ -46,31 +43,34 @@ export function chatRoutes(core: Core, chats: Chats, named: NamedServable | unde
   ]
 }
 
-function routesAt(path: string, { maxBodyBytes, openStream }: Core, chats: Chats, find: Find): Route[] {
-  const route = (method: Route['method'], suffix: string, endpoint: Route['endpoint']): Route => ({
+function routesAt(path: string, core: PluginCore, chats: Chats, find: Find): PluginRoute[] {
+  const route = (
+    method: PluginRoute['method'],
+    suffix: string,
+    endpoint: PluginRoute['endpoint'],
+  ): PluginRoute => ({
     method,
     path: `${path}${suffix}`,
-    part: NAME,
     toError,
     endpoint,
   })
-  const stream = ({ runId, source }: ChatAnswer): Reply =>
-    new Reply(typeof source === 'string' ? source : counted(source, openStream), {
-      headers: { ...HEADERS, 'x-run-id': runId },
-    })
+  const chatOf = (request: Request, context: Context) => ({
+    target: find(context),
+    caller: callerOf(core, request, context),
+    context,
+  })
   return [
-    route('POST', '', async (request, state) => {
-      const target = find(state)
+    route('POST', '', async (request, context) => {
+      const asking = chatOf(request, context)
       requireJson(request)
-      const chat = parseChat(await readJson(request, maxBodyBytes))
-      return stream(await chats.answer(chat, { target, request, state }))
+      return chats.answer(parseChat(await readJson(request, core.maxBodyBytes)), asking)
     }),
-    route('GET', '/:chatId/stream', async (request, state) => {
-      const answer = await chats.reconnect(chatIdIn(state), { target: find(state), request, state })
-      return answer === undefined ? new Reply(null, { status: 204, headers: NO_STORE }) : stream(answer)
+    route('GET', '/:chatId/stream', async (request, context) => {
+      const answer = await chats.reconnect(chatIdIn(context), chatOf(request, context))
+      return answer ?? new Reply(null, { status: 204, headers: NO_STORE })
     }),
-    route('POST', '/:chatId/stop', async (request, state) => {
-      await chats.stop(chatIdIn(state), { target: find(state), request, state })
+    route('POST', '/:chatId/stop', async (request, context) => {
+      await chats.stop(chatIdIn(context), chatOf(request, context))
       return new Reply(null, { status: 204, headers: NO_STORE })
     }),
   ]
@@ -78,12 +78,12 @@ function routesAt(path: string, { maxBodyBytes, openStream }: Core, chats: Chats
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-function chatIdIn({ params }: RequestState): string {
+function chatIdIn({ params }: Context): string {
   return validate(idText, params.chatId, 'invalid_path', 'chatId')
 }
 
 /** The servable of chats without a name in their path: the one of the options, else the only one. */
-function findNamed({ catalog }: Core, named: NamedServable | undefined): Target {
+function findNamed({ catalog }: PluginCore, named: NamedServable | undefined): Target {
   if (named !== undefined) return catalog.resolve(named.kind, named.name)
   const [only, ...others] = KINDS.flatMap(kind => catalog.entries(kind).map(({ name }) => ({ kind, name })))
   if (only !== undefined && others.length === 0) return catalog.resolve(only.kind, only.name)

@@ -9,18 +9,16 @@ import type {
   Answer,
   ArtifactEvent,
   ContentPart,
+  Encoder,
   EventFacts,
   FinishEvent,
   InputRequest,
   MessageEvent,
   RunEvent,
   StepEvent,
-} from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/fold.ts'
-import { canonicalJson } from '../../base/canonical-json.ts'
+} from '../../core-entry.ts'
 import { sseData } from '../../web/sse.ts'
-import { type Encoder, SentText } from '../encoders/encoder.ts'
-import { ANY, urlOf } from '../encoders/parts.ts'
+import { ANY, canonicalJson, endMessageOf, SentText, urlOf } from '../encoders/index.ts'
 import { GatheredArtifact } from './artifact.ts'
 
 /** The message that a run streams, and what the page has of it. */

@@ -5,11 +5,10 @@
  * @module
  */
 
-import { type SessionKey, type SessionStorage, sessionOf } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
-import type { Core } from '../../core/built-in.ts'
-import type { RequestState } from '../../http/context.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Context } from '../../http/context.ts'
 import type { AskedRun } from '../../http/runs/start-run.ts'
 import type { Target } from '../../runs/target.ts'
 import { askedRunOf, type ClientConversation } from './conversation.ts'
@@ -31,42 +30,24 @@ export interface EditedConversation extends ClientConversation {
 export async function askedRunInSession(
   conversation: EditedConversation,
   target: Target,
-  core: Pick<Core, 'runs' | 'whyUnstored'>,
-  state: RequestState,
+  caller: Pick<Caller, 'sessions' | 'whyUnstored'>,
+  { identity }: Pick<Context, 'identity'>,
 ): Promise<AskedRun> {
   const { thread: sessionId } = conversation
-  const session = sessionIn(sessionId, target, core, state)
-  const asked = askedRunOf(conversation, target, session !== undefined)
-  return session ? { ...asked, sessionId, replaces: await replacedBy(session, conversation) } : asked
-}
-
-/** The key of a session, and the storage that has it. */
-interface StoredSession {
-  readonly key: SessionKey
-  readonly storage: SessionStorage
-}
-
-/** The session of a caller with an identity. Undefined if the service stores no sessions. */
-function sessionIn(
-  sessionId: string,
-  target: Target,
-  { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
-  state: RequestState,
-): StoredSession | undefined {
-  const { memory } = runs
-  const { identity } = state
-  if (!identity || whyUnstored(state)) return undefined
-  const key = sessionOf(memory, target, { sessionId, identity: identity.id })
-  return key && memory?.sessions && { key, storage: memory.sessions }
+  // Of a caller without an identity, the client remembers the conversation.
+  if (!identity || caller.whyUnstored !== undefined) return askedRunOf(conversation, target)
+  const asked = askedRunOf(conversation, target, true)
+  const turns = () => caller.sessions.turns({ target, id: sessionId })
+  return { ...asked, sessionId, replaces: await replacedBy(turns, conversation) }
 }
 
 /** The id of the message to replace, if any. The run checks again that it exists. */
 async function replacedBy(
-  { key, storage }: StoredSession,
+  read: () => Promise<readonly Turn[]>,
   { messageId, replaces, before }: EditedConversation,
 ): Promise<string | undefined> {
   if (replaces === undefined) return undefined
-  const turns = await storage.turns(key)
+  const turns = await read()
   const turn = turns.find(each => idOf(each) === messageId)
   if (turn !== undefined) return turn.messageId ?? turn.runId
   const last = turns.findLast(({ continuedFrom }) => continuedFrom === undefined)

@@ -4,18 +4,17 @@
  * @module
  */
 
-import type {
-  FinishEvent,
-  FinishReason,
-  InputRequest,
-  MessageEvent,
-  RunEvent,
-  Usage,
-} from '../../agents/contract.ts'
-import { endMessageOf } from '../../agents/fold.ts'
-import { ServableError } from '../../base/errors.ts'
-import { type Encoder, SentText } from '../encoders/encoder.ts'
-import { questionOf } from '../encoders/questions.ts'
+import {
+  type Encoder,
+  type FinishEvent,
+  type FinishReason,
+  type InputRequest,
+  type MessageEvent,
+  type RunEvent,
+  ServableError,
+  type Usage,
+} from '../../core-entry.ts'
+import { endMessageOf, questionOf, SentText } from '../encoders/index.ts'
 
 /** The facts that an answer contains or depends on. */
 export interface AnswerOptions {

@@ -5,13 +5,15 @@
  * @module
  */
 
-import type { Answer, InputRequest } from '../../agents/contract.ts'
-import { ServableError } from '../../base/errors.ts'
-import { misfit, validate } from '../../base/validation.ts'
-import type { RunHost, Viewer } from '../../runs/stored/host.ts'
-import type { RunRecord } from '../../runs/stored/record.ts'
-import type { Target } from '../../runs/target.ts'
-import { AnswersSchema } from '../../runs/waiting/answers.ts'
+import {
+  type Answer,
+  type CallerRuns,
+  type InputRequest,
+  type RunRecord,
+  ServableError,
+  type Target,
+} from '../../core-entry.ts'
+import { AnswersSchema, misfit, validate } from '../encoders/index.ts'
 import { approvalIdOf, callIdOf, runOf } from './ids.ts'
 import type { ParsedInput } from './messages.ts'
 
@@ -44,13 +46,12 @@ export interface AnsweringRequest extends Pick<ParsedInput, 'earlier' | 'given'>
  */
 export async function answersTo(
   { given, earlier, target, previousId }: AnsweringRequest,
-  host: Pick<RunHost, 'get'>,
-  viewer: Viewer,
+  runs: Pick<CallerRuns, 'get'>,
 ): Promise<RunAnswers | undefined> {
   const last = given.at(-1)?.id ?? ''
   const id = runOf(last)
   if (id === undefined) throw new ServableError('run_not_found', `No run waits for \`${last.slice(0, 100)}\``)
-  const record = await host.get(id, viewer)
+  const record = await runs.get(id)
   const isHandedOver = !isOf(record, target) && given.every(({ answer }) => 'result' in answer)
   if (isHandedOver && (id === previousId || isCalled(last, earlier))) return undefined
   checkTarget(record, target)

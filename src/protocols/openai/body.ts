@@ -6,9 +6,8 @@
  */
 
 import * as v from 'valibot'
-import { flag } from '../../base/schemas.ts'
-import { isObject, list, misfit } from '../../base/validation.ts'
-import type { Target } from '../../runs/target.ts'
+import type { Target } from '../../core-entry.ts'
+import { flag, isObject, list, misfit } from '../encoders/index.ts'
 
 /** Most messages or items of one request. */
 const MAX_ITEMS = 10_000

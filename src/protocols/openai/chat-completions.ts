@@ -5,9 +5,8 @@
  */
 
 import * as v from 'valibot'
-import { checkOptions } from '../../base/schemas.ts'
-import { asPlugin } from '../../core/built-in.ts'
-import type { Plugin } from '../../core/plugin.ts'
+import type { Plugin } from '../../core-entry.ts'
+import { checkOptions } from '../encoders/index.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
 export type { ModelOptions } from './routes.ts'
@@ -22,5 +21,5 @@ const OptionsSchema = v.strictObject(modelOptions)
  */
 export function chatCompletions(options: ModelOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
-  return asPlugin({ name: NAME, mount: core => mountModels(core, options) })
+  return { name: NAME, mount: core => mountModels(core, options) }
 }

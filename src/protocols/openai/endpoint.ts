@@ -4,17 +4,18 @@
  * @module
  */
 
-import { errorOf } from '../../agents/event.ts'
-import { asLogged, reportError, ServableError } from '../../base/errors.ts'
-import { isObject, misfit } from '../../base/validation.ts'
-import type { Core } from '../../core/built-in.ts'
-import type { Endpoint, RequestState } from '../../http/context.ts'
-import { idempotencyKeyOf } from '../../http/runs/idempotency.ts'
-import type { AskedRun, StartedRun } from '../../http/runs/start-run.ts'
-import { RequestAsker } from '../../http/security/asker.ts'
+import {
+  type AskedRun,
+  type Caller,
+  callerOf,
+  type PluginCore,
+  type PluginRoute,
+  ServableError,
+  type StartedRun,
+} from '../../core-entry.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import { jsonReply, type Reply, sseReply } from '../../web/reply.ts'
-import { counted, pulled } from '../../web/sse.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
+import { asLogged, errorOf, idempotencyKeyOf, isObject, misfit } from '../encoders/index.ts'
 import type { AnswerEncoder, AnswerOptions } from './answer-encoder.ts'
 import type { RunAnswers } from './answers.ts'
 import type { Fields } from './body.ts'
@@ -34,32 +35,28 @@ export interface Plan {
 
 /** Makes an endpoint. */
 export function endpointOf(
-  core: Core,
-  toPlan: (body: Fields, state: RequestState) => Promise<Plan>,
-): Endpoint {
-  return async (request, state) => {
+  core: PluginCore,
+  toPlan: (body: Fields, caller: Caller) => Promise<Plan>,
+): PluginRoute['endpoint'] {
+  return async (request, context) => {
     requireJson(request)
     const body = withoutNulls(await readJson(request, core.maxBodyBytes))
-    const { answers, asked, how, toEncoder } = await toPlan(body, state)
-    const asker = new RequestAsker(request, state, core.readKeys)
+    const caller = callerOf(core, request, context)
+    const { answers, asked, how, toEncoder } = await toPlan(body, caller)
     const key = idempotencyKeyOf(request.headers)
     const { started } =
       answers === undefined
         ? {
-            started: await core.start(
-              { ...(await asked()), ...how, ...(key && { key: { key, body } }) },
-              asker,
-            ),
+            started: await caller.start({ ...(await asked()), ...how, ...(key && { key: { key, body } }) }),
           }
-        : await core.answer({ ...answers, ...how }, asker)
+        : await caller.runs.answer({ ...answers, ...how })
     if (started === undefined) throw new ServableError('request_changed', 'The run waits for more')
-    const { id: runId, run, record } = started
-    state.started(runId)
+    const { id: runId, record } = started
     const encoder = toEncoder({
-      ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
+      ...{ runId, isStored: record !== undefined, maxLength: core.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    const reply = await replyWith(started, encoder, core, { request, state, isAtOnce: how.isBackground })
+    const reply = await replyWith(started, encoder, { caller, request, isAtOnce: how.isBackground })
     if (encoder.end?.type === 'error') throw asLogged(errorOf(encoder.end))
     return reply
   }
@@ -82,8 +79,8 @@ function withoutNulls(body: unknown): Fields {
 
 /** The request to reply to. `isAtOnce`: whether to reply with the answer so far. */
 interface ReplyRequest {
+  readonly caller: Caller
   readonly request: Request
-  readonly state: RequestState
   readonly isAtOnce?: boolean | undefined
 }
 
@@ -91,40 +88,21 @@ interface ReplyRequest {
 export async function replyWith(
   started: StartedRun,
   encoder: AnswerEncoder,
-  { openStream, production }: Pick<Core, 'openStream' | 'production'>,
-  { request, state, isAtOnce = false }: ReplyRequest,
+  { caller, request, isAtOnce = false }: ReplyRequest,
 ): Promise<Reply> {
   const headers = { 'x-run-id': started.id }
   const { isStream } = encoder.about
   const whole = () => jsonReply(encoder.answer, { headers: { ...headers, 'cache-control': 'no-store' } })
   if (isAtOnce && !isStream) return whole()
+  if (isStream) return caller.stream(started, encoder, { head: encoder.begin(), headers })
   const events = started.events()
-  const cancel = () => void events.return?.()
-  if (!isStream) {
-    // A run that is not stored watches its caller by itself. Listening here too would cost more than most answers.
-    if (started.run === undefined) {
-      const { signal } = request
-      signal.addEventListener('abort', cancel)
-      if (signal.aborted) cancel()
-    }
-    for await (const event of events) encoder.encode(event)
-    return whole()
+  // A run that is not stored watches its caller by itself. Listening here too would cost more than most answers.
+  if (started.record !== undefined) {
+    const cancel = () => void events.return?.()
+    const { signal } = request
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
   }
-  let text = encoder.begin()
-  const next = async () => {
-    while (text === '') {
-      const { value } = await events.next()
-      if (value === undefined) return undefined
-      text = encoder.encode(value)
-    }
-    const fresh = text
-    text = ''
-    return fresh
-  }
-  const broken = (error: unknown) => {
-    state.logThrown('stream.failed', error, request)
-    const { code, message } = reportError(error, production, 'internal_error')
-    return encoder.encode({ type: 'error', code, error: message })
-  }
-  return sseReply(counted(pulled({ cancel, next, broken }), openStream), headers)
+  for await (const event of events) encoder.encode(event)
+  return whole()
 }

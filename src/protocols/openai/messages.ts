@@ -4,12 +4,8 @@
  * @module
  */
 
-import type { ContentPart, HistoryMessage, RunInput } from '../../agents/contract.ts'
-import type { HistoryToolCall } from '../../agents/run-types.ts'
-import { misfit } from '../../base/validation.ts'
-import { MAX_PARTS } from '../../runs/input.ts'
-import { givenIn, inputOf, parsed } from '../encoders/history.ts'
-import { partsOfFile } from '../encoders/parts.ts'
+import type { ContentPart, HistoryMessage, HistoryToolCall, RunInput } from '../../core-entry.ts'
+import { givenIn, inputOf, MAX_PARTS, misfit, parsed, partsOfFile } from '../encoders/index.ts'
 import type { Fields } from './body.ts'
 
 /** Reads a message. Throws `invalid_body`. */

@@ -4,10 +4,8 @@
  * @module
  */
 
-import { ServableError } from '../../base/errors.ts'
-import type { Catalog } from '../../http/catalog.ts'
-import type { Target } from '../../runs/target.ts'
-import { findNamed, namesOf } from '../encoders/named.ts'
+import { type Catalog, ServableError, type Target } from '../../core-entry.ts'
+import { findNamed, namesOf } from '../encoders/index.ts'
 
 /** A model in a list. */
 export interface Model {

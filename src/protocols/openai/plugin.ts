@@ -8,9 +8,8 @@
  */
 
 import * as v from 'valibot'
-import { checkOptions, flag } from '../../base/schemas.ts'
-import { asPlugin } from '../../core/built-in.ts'
-import type { Plugin } from '../../core/plugin.ts'
+import type { Plugin } from '../../core-entry.ts'
+import { checkOptions, flag } from '../encoders/index.ts'
 import { responseRoutes } from './responses/routes.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
@@ -42,11 +41,11 @@ const OptionsSchema = v.strictObject({
 export function openai(options: OpenAiOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const { toolCalls = 'mcp_call', store = true } = options
-  return asPlugin({
+  return {
     name: NAME,
     mount: core =>
       mountModels(core, options, (models, route) =>
         responseRoutes(core, models, { toolCalls, store }, route),
       ),
-  })
+  }
 }

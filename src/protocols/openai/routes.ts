@@ -5,12 +5,9 @@
  */
 
 import * as v from 'valibot'
-import { path } from '../../base/schemas.ts'
-import { isObject } from '../../base/validation.ts'
-import type { BuiltInMounted, Core } from '../../core/built-in.ts'
-import type { Endpoint, Route } from '../../http/context.ts'
-import { joinPath } from '../../http/router.ts'
+import type { Mounted, PluginCore, PluginRoute } from '../../core-entry.ts'
 import { jsonReply } from '../../web/reply.ts'
+import { isObject, joinPath, path } from '../encoders/index.ts'
 import { completeChat } from './chat/endpoint.ts'
 import { toError } from './errors.ts'
 import { createModels, type Models } from './models.ts'
@@ -38,18 +35,21 @@ export const modelOptions: v.ObjectEntries = {
 }
 
 /** Makes a route below the path of the plugin. */
-export type MakeRoute = (method: Route['method'], path: string, endpoint: Endpoint) => Route
+export type MakeRoute = (
+  method: PluginRoute['method'],
+  path: string,
+  endpoint: PluginRoute['endpoint'],
+) => PluginRoute
 
 /** Mounts the models, Chat Completions, and the routes of `more`. */
 export function mountModels(
-  core: Core,
+  core: PluginCore,
   { path: basePath = '/v1', models: named }: ModelOptions,
-  more?: (models: Models, route: MakeRoute) => readonly Route[],
-): BuiltInMounted {
+  more?: (models: Models, route: MakeRoute) => readonly PluginRoute[],
+): Mounted {
   const models = createModels(core.catalog, named)
-  const part = 'openai'
   const route: MakeRoute = (method, below, endpoint) => ({
-    ...{ method, path: joinPath(basePath, below), part, toError, endpoint },
+    ...{ method, path: joinPath(basePath, below), toError, endpoint },
   })
   const routes = [
     route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),

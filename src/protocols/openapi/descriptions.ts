@@ -7,7 +7,7 @@
 import { type JsonSchema, type OverrideSchemaContext, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { validate } from '../../base/validation.ts'
-import type { BuiltInDescription, Description, Operation, Paths, Schema } from '../../core/builders.ts'
+import type { Description, Operation, Paths, Schema } from '../../core/builders.ts'
 import { SecuritySchema } from '../../http/security/security.ts'
 
 type Schemas = Readonly<Record<string, Schema>>
@@ -44,7 +44,7 @@ const DescriptionSchema = v.object({
 })
 
 /** Returns a checked copy of a plugin's description. Throws if it is not valid. */
-export function checkDescription({ bodies, ...description }: BuiltInDescription): BuiltInDescription {
+export function checkDescription({ bodies, ...description }: Description): Description {
   // A value that is not JSON would make the whole document fail later.
   const copy: Description = JSON.parse(JSON.stringify(description))
   validate(DescriptionSchema, copy, 'invalid_options', 'describe()')
@@ -52,7 +52,7 @@ export function checkDescription({ bodies, ...description }: BuiltInDescription)
 }
 
 /** Fills in the defaults of a description. */
-export function readDescription(description: BuiltInDescription): CompleteDescription {
+export function readDescription(description: Description): CompleteDescription {
   const { bodies = {}, tags = [], schemas = {}, securitySchemes = {}, security } = description
   const paths = (description.paths ?? {}) as Paths
   const secured = (each: Operation): Operation =>

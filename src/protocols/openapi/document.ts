@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Builders, BuiltInDescription, Operations, Schema } from '../../core/builders.ts'
+import type { Builders, Description, Operations, Schema } from '../../core/builders.ts'
 import type { Core, MountedPlugin } from '../../core/built-in.ts'
 import { hasIndex } from '../../core/handler.ts'
 import { logThrown } from '../../http/failure-log.ts'
@@ -51,7 +51,7 @@ export function createDocument(
   const security: DocumentSecurity = { ...settings, providers: core.settings.providers }
   const build = createBuilders({ prefix: routePrefix, catalog, security })
   const claim = createClaims()
-  const own = (each: BuiltInDescription) => claim(readDescription(each))
+  const own = (each: Description) => claim(readDescription(each))
   const runs = own(describeRuns(build, { hasUploads: core.uploads !== undefined, security }))
   const hasLists = core.settings.registry !== undefined
   const discovery = own(describeDiscovery(build, { hasLists, specPath }))

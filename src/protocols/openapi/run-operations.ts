@@ -6,7 +6,7 @@
 
 import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
-import type { Builders, BuiltInDescription, Operation, Paths, Schema } from '../../core/builders.ts'
+import type { Builders, Description, Operation, Paths, Schema } from '../../core/builders.ts'
 import { AgainBodySchema } from '../../http/routes/again-routes.ts'
 import { ContentPartSchema, RunBodySchema } from '../../runs/input.ts'
 import { MAX_EVENTS } from '../../runs/stored/log-page.ts'
@@ -21,7 +21,7 @@ export interface RunParts {
 }
 
 /** Describes the operations on runs. */
-export function describeRuns(build: Builders, parts: RunParts): BuiltInDescription {
+export function describeRuns(build: Builders, parts: RunParts): Description {
   const { at } = build
   const started = KINDS.flatMap(kind => [
     [at(`${kind}s/{name}/run`), { post: runOperation(kind, build, parts) }],

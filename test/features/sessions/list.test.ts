@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import {
-  cursorOf,
-  listSessions,
-  positionIn,
-  type SessionSummary,
-} from '../../../src/features/sessions/list.ts'
+import { cursorOf, listSessions, positionIn } from '../../../src/features/sessions/list.ts'
 import { readTurns } from '../../../src/features/sessions/turns.ts'
 import { appendSession } from '../../../src/runs/sessions/session-memory.ts'
 import { idOf, type SessionSettings } from '../../../src/runs/sessions/session-record.ts'
 import { beginning, enterSession, leaveSession } from '../../../src/runs/sessions/session-turns.ts'
+import type { SessionSummary } from '../../../src/runs/sessions/summary.ts'
 import { partitionOf } from '../../../src/runs/stored/record.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { codePoint } from '../../code-point.ts'

@@ -5,12 +5,8 @@
  */
 
 import * as v from 'valibot'
-import type { HistoryMessage } from '../../../agents/contract.ts'
-import { validate } from '../../../base/validation.ts'
-import type { Core } from '../../../core/built-in.ts'
-import type { Endpoint } from '../../../http/context.ts'
-import { askedRunOf } from '../../encoders/conversation.ts'
-import { answeredOnly } from '../../encoders/history.ts'
+import type { HistoryMessage, PluginCore, PluginRoute } from '../../../core-entry.ts'
+import { answeredOnly, askedRunOf, validate } from '../../encoders/index.ts'
 import { answersTo } from '../answers.ts'
 import { asksJson, type CommonBody, clientToolsOf, commonFields, type Fields, objects } from '../body.ts'
 import { endpointOf } from '../endpoint.ts'
@@ -31,8 +27,8 @@ export const CompletionBodySchema: v.GenericSchema<unknown, CompletionBody> = v.
 })
 
 /** Answers a conversation that the client remembers. */
-export function completeChat(core: Core, models: Models): Endpoint {
-  return endpointOf(core, async (json, { owner }) => {
+export function completeChat(core: PluginCore, models: Models): PluginRoute['endpoint'] {
+  return endpointOf(core, async (json, { runs }) => {
     const body = validate(CompletionBodySchema, json, 'invalid_body', 'body')
     const { model, stream: isStream = false } = body
     const { messages: _, tools: __, ...openai } = json
@@ -47,7 +43,7 @@ export function completeChat(core: Core, models: Models): Endpoint {
     }
     return {
       how: { metadata: { openai } },
-      answers: given.length > 0 ? await answersTo({ given, earlier, target }, core.host, owner) : undefined,
+      answers: given.length > 0 ? await answersTo({ given, earlier, target }, runs) : undefined,
       async asked() {
         const history = () => answeredOnly(earlier as HistoryMessage[])
         return askedRunOf({ input, history, clientTools }, target)

@@ -5,18 +5,29 @@
  */
 
 import * as v from 'valibot'
-import type { ClientTool, HistoryMessage } from '../../../agents/contract.ts'
-import { ignoring, ServableError } from '../../../base/errors.ts'
-import { flag } from '../../../base/schemas.ts'
-import { misfit, validate } from '../../../base/validation.ts'
-import type { Core } from '../../../core/built-in.ts'
-import type { Endpoint, RequestState } from '../../../http/context.ts'
-import type { AskedRun } from '../../../http/runs/start-run.ts'
-import { parseConversation, RunInputSchema } from '../../../runs/input.ts'
-import type { Target } from '../../../runs/target.ts'
-import { askedRunOf, idText } from '../../encoders/conversation.ts'
-import { answeredOnly } from '../../encoders/history.ts'
-import { askedForText } from '../../encoders/questions.ts'
+import {
+  type AskedRun,
+  type Caller,
+  type CallerRuns,
+  type ClientTool,
+  type HistoryMessage,
+  type PluginCore,
+  type PluginRoute,
+  ServableError,
+  type Target,
+} from '../../../core-entry.ts'
+import {
+  answeredOnly,
+  askedForText,
+  askedRunOf,
+  flag,
+  idText,
+  ignoring,
+  misfit,
+  parseConversation,
+  RunInputSchema,
+  validate,
+} from '../../encoders/index.ts'
 import { answersTo, checkTarget, idFor, type RunAnswers, requestsOf } from '../answers.ts'
 import {
   asksJson,
@@ -81,23 +92,27 @@ interface RequestedResponse {
 }
 
 /** Makes the endpoint that creates responses. */
-export function createResponse(core: Core, models: Models, { toolCalls, store }: ResponseSettings): Endpoint {
-  return endpointOf(core, async (json, state) => {
+export function createResponse(
+  core: PluginCore,
+  models: Models,
+  { toolCalls, store }: ResponseSettings,
+): PluginRoute['endpoint'] {
+  return endpointOf(core, async (json, caller) => {
     const body = validate(ResponsesBodySchema, json, 'invalid_body', 'body')
     const { model, stream: isStream = false, background: isBackground = false } = body
     const { previous_response_id: previousId } = body
     if (body.store === false && isBackground) throw misfit('store', 'must be true with `background`')
     // An explicit `store` fails later with the reason, if runs cannot be stored.
-    const isKept = body.store ?? (isBackground || (store && core.whyUnstored(state) === undefined))
+    const isKept = body.store ?? (isBackground || (store && caller.whyUnstored === undefined))
     const target = models.resolve(model)
     const previous = previousId
-      ? await findKept(previousId, core, state.owner).catch(ignoring('run_not_found'))
+      ? await findKept(previousId, caller.runs).catch(ignoring('run_not_found'))
       : undefined
     if (previousId && previous === undefined) throw misfit(PREVIOUS, 'must be a kept response')
     const { clientTools } = parseConversation({ clientTools: clientToolsOf(body) })
     const parsed = splitInput(parseItems(itemsIn(body.input)), 'input')
     const wanted = { target, parsed, body, clientTools, previous }
-    const answers = await answersIn(wanted, core, state)
+    const answers = await answersIn(wanted, caller.runs)
     const { tools: _, ...openai } = json
     const about = {
       ...{ model, isStream, isJson: asksJson(formatIn(json), target, 'text.format') },
@@ -109,7 +124,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     return {
       answers,
       how: { isBackground, keepsInput: isKept, leavesNothing: body.store === false, metadata: { openai } },
-      asked: () => newRunOf(wanted, core, state),
+      asked: () => newRunOf(wanted, caller),
       toEncoder: facts => new ResponseEncoder({ ...facts, ...about }),
     }
   })
@@ -118,11 +133,10 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
 /** The answers in a request: those of its items, or its text as the answer to the question of the previous response. */
 async function answersIn(
   { target, parsed: { given, input, earlier }, previous }: RequestedResponse,
-  { host }: Pick<Core, 'host'>,
-  { owner }: RequestState,
+  runs: CallerRuns,
 ): Promise<RunAnswers | undefined> {
   const record = previous?.record
-  if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id }, host, owner)
+  if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id }, runs)
   if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
     return undefined
   const question = askedForText(record.requests)
@@ -134,23 +148,22 @@ async function answersIn(
 /** The new run that a request asks for. */
 async function newRunOf(
   { target, parsed: { input, earlier }, body, clientTools, previous }: RequestedResponse,
-  core: Core,
-  state: RequestState,
+  caller: Caller,
 ): Promise<AskedRun> {
   const { conversation, instructions } = body
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
     if (input === undefined || earlier.some(({ role }) => role !== 'system'))
       throw misfit('input', 'must be one new message')
-    const why = core.whyUnstored(state)
+    const why = caller.whyUnstored
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
     return { target, clientTools, input: validate(RunInputSchema, input, 'invalid_body', 'input'), sessionId }
   }
   const messages: HistoryMessage[] = [
     ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-    ...(previous === undefined ? [] : await historyOf(previous, core, state.owner)),
-    ...asCalled(await resolved(earlier, core, state), previous),
+    ...(previous === undefined ? [] : await historyOf(previous, caller.runs)),
+    ...asCalled(await resolved(earlier, caller.runs), previous),
   ]
   const history = () => answeredOnly(messages)
   return askedRunOf({ input, history, clientTools }, target)
@@ -167,11 +180,7 @@ function asCalled(messages: HistoryMessage[], previous: KeptResponse | undefined
 }
 
 /** Replaces references by their messages. Throws `run_not_found` for an item of no stored response of this client. */
-async function resolved(
-  earlier: ParsedInput['earlier'],
-  core: Pick<Core, 'host'>,
-  { owner }: RequestState,
-): Promise<HistoryMessage[]> {
+async function resolved(earlier: ParsedInput['earlier'], runs: CallerRuns): Promise<HistoryMessage[]> {
   const seen = new Set<string>()
   const messages = await Promise.all(
     earlier.map(async (each): Promise<HistoryMessage[]> => {
@@ -181,7 +190,7 @@ async function resolved(
       // A response has several items, but its messages are added once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES) throw misfit('input', 'must name fewer responses')
-      return outputMessagesOf(await findKept(idOf('resp', id), core, owner))
+      return outputMessagesOf(await findKept(idOf('resp', id), runs))
     }),
   )
   return messages.flat()

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InputRequest, RunEvent } from '../../../agents/contract.ts'
+import type { InputRequest, RunEvent } from '../../../core-entry.ts'
 import { sseData } from '../../../web/sse.ts'
 import {
   AnswerEncoder,

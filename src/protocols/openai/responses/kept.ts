@@ -4,12 +4,14 @@
  * @module
  */
 
-import type { HistoryMessage } from '../../../agents/contract.ts'
-import { ignoring, ServableError } from '../../../base/errors.ts'
-import type { Core } from '../../../core/built-in.ts'
-import type { Viewer } from '../../../runs/stored/host.ts'
-import type { StoredRequest } from '../../../runs/stored/journal.ts'
-import type { RunRecord } from '../../../runs/stored/record.ts'
+import {
+  type CallerRuns,
+  type HistoryMessage,
+  type KeptInput,
+  type RunRecord,
+  ServableError,
+} from '../../../core-entry.ts'
+import { ignoring } from '../../encoders/index.ts'
 import { textOf } from '../answer-encoder.ts'
 import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
 import { idOf, runOf } from '../ids.ts'
@@ -23,21 +25,17 @@ const MAX_CHAIN = 100
 /** A stored response. */
 export interface KeptResponse {
   readonly record: RunRecord
-  readonly asked: StoredRequest
+  readonly asked: KeptInput
   readonly body: CommonBody & Fields
 }
 
 /** Finds a stored response. Throws `run_not_found` if it is not stored, or belongs to another owner. */
-export async function findKept(
-  id: string,
-  { host }: Pick<Core, 'host'>,
-  viewer: Viewer,
-): Promise<KeptResponse> {
+export async function findKept(id: string, runs: CallerRuns): Promise<KeptResponse> {
   const runId = runOf(id)
   if (runId !== undefined && id === idOf('resp', runId)) {
-    const record = await host.get(runId, viewer)
-    const asked = await host.asked(runId, viewer).catch(ignoring('input_not_kept'))
-    const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
+    const record = await runs.get(runId)
+    const asked = await runs.input(runId).catch(ignoring('input_not_kept'))
+    const body = asked?.metadata?.openai as KeptResponse['body'] | undefined
     if (asked && body?.input && body.store !== false) return { record, asked, body }
   }
   throw new ServableError('run_not_found', 'There is no such response')
@@ -53,12 +51,12 @@ export function encoderOf(
     ...how,
     ...{ runId, body, model: body.model, isKept: true, isStored: true },
     createdMs: Date.parse(record.createdAt),
-    clientTools: asked.options.clientTools,
+    clientTools: asked.clientTools,
     previous: from ? idOf('resp', from) : body.previous_response_id,
-    isBackground: asked.isBackground === true,
+    isBackground: asked.isBackground,
     isQueued: record.status === 'queued',
     isJson: isJsonFormat(formatIn(body)),
-    answered: asked.continues?.work.answered.map(({ request }) => request) ?? [],
+    answered: asked.answered.map(({ request }) => request),
   })
 }
 
@@ -70,14 +68,13 @@ export function inputItemsOf({ record, body }: KeptResponse): readonly { id: str
 /** The messages up to a response, and its own. Its instructions are left out, because they apply only to that response. */
 export async function historyOf(
   { record, asked, body }: KeptResponse,
-  { host }: Pick<Core, 'host'>,
-  viewer: Viewer,
+  runs: CallerRuns,
 ): Promise<HistoryMessage[]> {
-  const { history = [] } = asked.options
+  const { history = [] } = asked
   const [first] = history
   const hasInstructions = first?.role === 'system' && first.content === body.instructions
   const messages = outputMessagesOf({ record, asked })
-  const find = (id: string) => host.get(id, viewer).catch(ignoring('run_not_found'))
+  const find = (id: string) => runs.get(id).catch(ignoring('run_not_found'))
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
     before = await find(before.continuedFrom)
@@ -114,7 +111,7 @@ export function outputMessagesOf({
 }: Pick<KeptResponse, 'record'> & Partial<KeptResponse>): HistoryMessage[] {
   const messages: HistoryMessage[] = []
   const give = (toolCallId = '', given: unknown) => messages.push({ role: 'tool', toolCallId, result: given })
-  for (const { request, answer } of asked?.continues?.work.answered ?? [])
+  for (const { request, answer } of asked?.answered ?? [])
     if ('result' in answer) give(request.toolCallId, answer.result)
   if (result === undefined) return messages
   const { text, structured } = result

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ClientTool } from '../../../agents/contract.ts'
-import { isObject } from '../../../base/validation.ts'
+import type { ClientTool } from '../../../core-entry.ts'
+import { isObject } from '../../encoders/index.ts'
 import type { AnswerOptions } from '../answer-encoder.ts'
 import type { Fields } from '../body.ts'
 import { idOf } from '../ids.ts'

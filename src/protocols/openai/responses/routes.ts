@@ -4,13 +4,16 @@
  * @module
  */
 
-import { ignoring, ServableError } from '../../../base/errors.ts'
-import type { Core } from '../../../core/built-in.ts'
-import type { RequestState, Route } from '../../../http/context.ts'
-import { queryOf } from '../../../http/router.ts'
-import { StartedRun } from '../../../http/runs/start-run.ts'
-import { checkPermitOf } from '../../../runs/permit.ts'
+import {
+  type Caller,
+  type Context,
+  callerOf,
+  type PluginCore,
+  type PluginRoute,
+  ServableError,
+} from '../../../core-entry.ts'
 import { jsonReply, type Reply } from '../../../web/reply.ts'
+import { ignoring, queryOf } from '../../encoders/index.ts'
 import { replyWith } from '../endpoint.ts'
 import type { Models } from '../models.ts'
 import type { MakeRoute } from '../routes.ts'
@@ -19,50 +22,45 @@ import { encoderOf, findKept, inputItemsOf, type KeptResponse } from './kept.ts'
 
 /** Makes the routes, below a path. */
 export function responseRoutes(
-  core: Core,
+  core: PluginCore,
   models: Models,
   making: ResponseSettings,
   route: MakeRoute,
-): Route[] {
-  const { host, runs } = core
-  const find = async (state: RequestState): Promise<KeptResponse> => {
-    const kept = await findKept(state.params.id ?? '', core, state.owner)
-    state.runId = kept.record.id
-    return kept
-  }
-  const reply = async (kept: KeptResponse, request: Request, state: RequestState): Promise<Reply> => {
+): PluginRoute[] {
+  const find = ({ runs }: Caller, { params }: Context): Promise<KeptResponse> =>
+    findKept(params.id ?? '', runs)
+  const reply = async (kept: KeptResponse, request: Request, caller: Caller): Promise<Reply> => {
     const query = queryOf(request.url)
     // A HEAD request must not follow the run, because closing its stream could end the run.
     const isStream = query.get('stream') === 'true' && request.method === 'GET'
-    const { record } = kept
-    const how = { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) }
-    const encoder = encoderOf(kept, how)
-    const isAtOnce = record.status === 'queued' || record.status === 'running'
-    return replyWith(new StartedRun(undefined, record, host, state.owner), encoder, core, {
-      request,
-      state,
-      isAtOnce,
-    })
+    const { id, status } = kept.record
+    const how = { ...making, maxLength: core.maxLength, isStream, after: startOf(query) }
+    const isAtOnce = status === 'queued' || status === 'running'
+    return replyWith(await caller.runs.open(id), encoderOf(kept, how), { caller, request, isAtOnce })
   }
   return [
     route('POST', 'responses', createResponse(core, models, making)),
-    route('GET', 'responses/:id', async (request, state) => reply(await find(state), request, state)),
-    route('DELETE', 'responses/:id', async (_, state) => {
-      const { record } = await find(state)
-      await host.delete(record.id, state.owner)
-      return jsonReply({ id: state.params.id, object: 'response', deleted: true })
+    route('GET', 'responses/:id', async (request, context) => {
+      const caller = callerOf(core, request, context)
+      return reply(await find(caller, context), request, caller)
     }),
-    route('POST', 'responses/:id/cancel', async (request, state) => {
-      const kept = await find(state)
-      const { id } = kept.record
-      if (kept.asked.isBackground !== true)
+    route('DELETE', 'responses/:id', async (request, context) => {
+      const caller = callerOf(core, request, context)
+      await caller.runs.delete((await find(caller, context)).record.id)
+      return jsonReply({ id: context.params.id, object: 'response', deleted: true })
+    }),
+    route('POST', 'responses/:id/cancel', async (request, context) => {
+      const caller = callerOf(core, request, context)
+      const kept = await find(caller, context)
+      if (!kept.asked.isBackground)
         throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
-      await checkPermitOf(core.runs.permit, state, () => kept.record)
-      const record = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
-      return reply({ ...kept, ...(record && { record }) }, request, state)
+      const record = await caller.runs.cancel(kept.record.id).catch(ignoring('run_ended'))
+      return reply({ ...kept, ...(record && { record }) }, request, caller)
     }),
-    route('GET', 'responses/:id/input_items', async (request, state) =>
-      jsonReply(pageOf(inputItemsOf(await find(state)), queryOf(request.url))),
+    route('GET', 'responses/:id/input_items', async (request, context) =>
+      jsonReply(
+        pageOf(inputItemsOf(await find(callerOf(core, request, context), context)), queryOf(request.url)),
+      ),
     ),
   ]
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SentText } from '../../../src/protocols/encoders/encoder.ts'
+import { SentText } from '../../../src/protocols/encoders/sent-text.ts'
 
 /** A text in pieces. */
 const pieces = fc.array(fc.string({ maxLength: 5 }), { maxLength: 12 })

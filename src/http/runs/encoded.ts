@@ -1,18 +1,16 @@
 /**
- * Writes runs as server-sent events of other protocols. Each protocol has its own encoder.
- *
- * What the protocols share: `conversation.ts` (who remembers a conversation), `history.ts`, `questions.ts`, `named.ts`. May
- * import `core` and what is below it.
+ * Writes runs as server-sent events in the words of a protocol.
  *
  * @module
  */
 
 import type { FinishEvent, RunEvent } from '../../agents/contract.ts'
-import type { Core } from '../../core/built-in.ts'
-import type { RequestState } from '../../http/context.ts'
-import { sseOf } from '../../http/runs/sse-encoder.ts'
-import type { StartedRun } from '../../http/runs/start-run.ts'
+import { reportError } from '../../base/errors.ts'
+import type { RunHost } from '../../runs/stored/host.ts'
 import { pulled, type SseSource } from '../../web/sse.ts'
+import type { RequestState } from '../context.ts'
+import { sseOf } from './sse-encoder.ts'
+import type { StartedRun } from './start-run.ts'
 
 /**
  * Encodes one run. It is deterministic: the same events give the same text again, so a stored run can be sent again from its log.
@@ -25,15 +23,22 @@ export interface Encoder {
   continued?(event: FinishEvent): string
 }
 
+/** What a stream is for. */
+export interface EncodedFor {
+  readonly host: RunHost
+  readonly production: boolean
+  readonly request: Request
+  readonly state: RequestState
+}
+
 /** The stream of a started run. Cancelling the stream cancels a run that is not stored. */
 export async function encoded(
   { id, run }: StartedRun,
   encoder: Encoder,
-  core: Pick<Core, 'host'>,
-  request: Request,
-  state: RequestState,
+  asked: EncodedFor,
 ): Promise<SseSource> {
-  if (run === undefined) return encodedLogs([id], encoder, core, request, state)
+  if (run === undefined) return encodedLogs([id], encoder, asked)
+  run.arm()
   return sseOf(run, event => encoder.encode(event))
 }
 
@@ -44,9 +49,7 @@ export async function encoded(
 export async function encodedLogs(
   ids: readonly string[],
   encoder: Encoder,
-  { host }: Pick<Core, 'host'>,
-  request: Request,
-  state: RequestState,
+  { host, production, request, state }: EncodedFor,
 ): Promise<SseSource> {
   const follow = (id = '') => host.follow(id, state.owner, 0)
   let at = 0
@@ -73,9 +76,11 @@ export async function encodedLogs(
       while (text === '' && !isOver) text = await read()
       return text || undefined
     },
+    // The log of the run cannot be read, or an event of it cannot be encoded.
     broken(error) {
       state.logThrown('stream.failed', error, request)
-      return encoder.encode(BROKEN)
+      const { code, message } = reportError(error, production, 'internal_error')
+      return encoder.encode({ type: 'error', code, error: message })
     },
   })
 }
@@ -90,49 +95,5 @@ export function after(text: string, source: SseSource): SseSource {
       isSent = true
       if (takesMore) source.read(take)
     },
-  }
-}
-
-/** The event that a client gets if the log of the run cannot be read. */
-const BROKEN = {
-  type: 'error',
-  code: 'state_unavailable',
-  error: 'The run cannot be read',
-} as const
-
-/**
- * The text that a client has got. A run that continues after a crash repeats its text from the beginning. Only the new part is
- * for the client.
- */
-export class SentText {
-  #sent = ''
-  /** How many characters were repeated so far. Undefined once all of them were. */
-  #repeated: number | undefined
-  /** Whether the last text differs from what the client has. Then it begins another text. */
-  isOther = false
-
-  /** Adds a text. Returns the part that is new for the client. */
-  add(text: string): string {
-    if (this.#repeated === undefined) {
-      this.isOther = false
-      this.#sent += text
-      return text
-    }
-    return this.#compare(text, this.#repeated)
-  }
-
-  /** Call it when the run begins to repeat its text. */
-  resume(): void {
-    this.#repeated = this.#sent === '' ? undefined : 0
-  }
-
-  #compare(text: string, repeated: number): string {
-    const rest = this.#sent.length - repeated
-    const known = text.slice(0, rest)
-    this.isOther = !this.#sent.startsWith(known, repeated)
-    if (this.isOther) this.#sent = this.#sent.slice(0, repeated) + text
-    else this.#sent += text.slice(known.length)
-    this.#repeated = this.isOther || text.length >= rest ? undefined : repeated + text.length
-    return this.isOther ? text : text.slice(known.length)
   }
 }

@@ -1,0 +1,259 @@
+/**
+ * Makes the {@link Caller} of a request.
+ *
+ * @module
+ */
+
+import { type SessionKey, type SessionStorage, sessionOf } from '../agents/memory.ts'
+import { ServableError } from '../base/errors.ts'
+import type { Context, RequestState } from '../http/context.ts'
+import { after, encoded, encodedLogs } from '../http/runs/encoded.ts'
+import { shownTo } from '../http/runs/shown-to.ts'
+import { type AskedRun, StartedRun } from '../http/runs/start-run.ts'
+import { RequestAsker } from '../http/security/asker.ts'
+import { type Conversation, parseConversation } from '../runs/input.ts'
+import { checkPermitOf } from '../runs/permit.ts'
+import type { RunQuery } from '../runs/stored/host.ts'
+import { pageToJson } from '../runs/stored/log-page.ts'
+import type { RunSummary } from '../runs/stored/record.ts'
+import { parseJson } from '../web/json.ts'
+import { sseReply } from '../web/reply.ts'
+import { counted } from '../web/sse.ts'
+import type { Core, SessionActs } from './built-in.ts'
+import type { AnswersToRun, Caller, CallerRuns, CallerSessions, SessionOf } from './caller.ts'
+import { stateOf } from './core.ts'
+import type { PluginCore } from './plugin.ts'
+
+/** Most runs of one message. */
+const MAX_CHAIN = 100
+
+/** Runs of a page, and most pages that are read for one run. */
+const PAGE = 100
+const MAX_PAGES = 10
+
+/**
+ * The sender of a request of a plugin's route: it starts runs, and reads and changes its own runs and sessions. Give the `request` and the
+ * `context` that the endpoint got.
+ *
+ * @example
+ * endpoint: async (request, context) => Response.json(await callerOf(core, request, context).runs.list())
+ */
+export function callerOf(plugin: PluginCore, request: Request, context: Context): Caller {
+  // The core that a plugin gets has more than the plugin knows.
+  const core = plugin as unknown as Core
+  const state = stateOf(context)
+  const { host, openStream, production, runs } = core
+  const asker = new RequestAsker(request, state, core.readKeys)
+  const made = new CallersRuns(core, asker, state)
+  return {
+    get whyUnstored() {
+      return core.whyUnstored(state)
+    },
+    runs: made,
+    sessions: new CallersSessions(core, state),
+    may: (right, owner) => state.may(right, owner),
+    checkMayRun: target => checkPermitOf(runs.permit, state, () => target),
+    async start(asked) {
+      let started: StartedRun | undefined
+      try {
+        started = await core.start({ ...asked, ...checkConversation(asked) }, asker)
+        return made.begun(started)
+      } finally {
+        // A plain run holds its input until it ends, so only other runs release it here.
+        if (started?.run === undefined) asked.release?.()
+      }
+    },
+    async stream(run, encoder, { head, headers } = {}) {
+      const asked = { host, production, request, state }
+      const source = await ('id' in run ? encoded(run, encoder, asked) : encodedLogs(run, encoder, asked))
+      const id = 'id' in run ? run.id : (run.at(-1) ?? '')
+      return sseReply(counted(head ? after(head, source) : source, openStream), {
+        'x-run-id': id,
+        ...headers,
+      })
+    },
+  }
+}
+
+/** Checks the conversation that a plugin passes, by the rules for bodies. Throws `invalid_body`. */
+function checkConversation({ history, clientTools, memory }: AskedRun): Conversation {
+  if (history === undefined && clientTools === undefined && memory === undefined) return {}
+  let text: string
+  try {
+    text = JSON.stringify({ history, clientTools, memory })
+  } catch (cause) {
+    throw new ServableError('invalid_body', 'The run must be JSON that is not nested too deep', { cause })
+  }
+  return parseConversation(parseJson(text))
+}
+
+class CallersRuns implements CallerRuns {
+  readonly #core: Core
+  readonly #asker: RequestAsker
+  readonly #state: RequestState
+
+  constructor(core: Core, asker: RequestAsker, state: RequestState) {
+    this.#core = core
+    this.#asker = asker
+    this.#state = state
+  }
+
+  begun(started: StartedRun): StartedRun {
+    this.#state.started(started.id)
+    return started
+  }
+
+  async get(id: string) {
+    return shownTo(this.#state, await this.#core.host.get(id, this.#state.owner))
+  }
+
+  async open(id: string) {
+    const { host } = this.#core
+    const { owner } = this.#state
+    return new StartedRun(undefined, await host.get(id, owner), host, owner, false)
+  }
+
+  async input(id: string) {
+    const {
+      input,
+      options,
+      isBackground = false,
+      continues,
+    } = await this.#core.host.asked(id, this.#state.owner)
+    const { history, clientTools, metadata } = options
+    return { input, history, clientTools, metadata, isBackground, answered: continues?.work.answered ?? [] }
+  }
+
+  async list(query: Partial<Omit<RunQuery, 'everyone'>> = {}) {
+    const { identity, owner } = this.#state
+    if (identity === undefined && !query.sessionId && !this.#core.settings.runs.listAnonymous)
+      throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
+    const page = await this.#core.host.list(owner, { limit: 50, ...query })
+    return { ...page, runs: page.runs.map(run => shownTo(this.#state, run, owner)) }
+  }
+
+  async log(id: string, { after = 0, limit = 1000 }: { after?: number; limit?: number } = {}) {
+    const query = { after, limit }
+    return JSON.parse(pageToJson(await this.#core.host.events(id, this.#state.owner, query), query))
+  }
+
+  async newest({ target: { kind, name }, id: sessionId }: SessionOf, status?: RunQuery['status']) {
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const { runs, nextCursor } = await this.list({ kind, name, sessionId, status, cursor, limit: PAGE })
+      const [run] = runs
+      if (run !== undefined) return { run, chain: await this.#chainOf(run) }
+      if (nextCursor === null) return undefined
+      cursor = nextCursor
+    }
+    return undefined
+  }
+
+  /** The runs of one message, from the first one on. */
+  async #chainOf({ id, continuedFrom }: RunSummary): Promise<string[]> {
+    const chain = [id]
+    let from = continuedFrom
+    while (from !== undefined && chain.length < MAX_CHAIN) {
+      chain.unshift(from)
+      from = (await this.get(from)).continuedFrom
+    }
+    return chain
+  }
+
+  async answer(asked: AnswersToRun) {
+    const { record, started } = await this.#core.answer(asked, this.#asker)
+    return { record, started: started && this.begun(started) }
+  }
+
+  async resume(id: string) {
+    return this.begun(await this.#core.again.resume({ id }, this.#asker))
+  }
+
+  async retry(id: string) {
+    return this.begun(await this.#core.again.retry({ id }, this.#asker))
+  }
+
+  async cancel(id: string) {
+    await this.#checkMayUse(id)
+    return shownTo(this.#state, await this.#core.host.cancel(id, this.#state.owner))
+  }
+
+  async delete(id: string) {
+    await this.#checkMayUse(id)
+    await this.#core.host.delete(id, this.#state.owner)
+  }
+
+  #checkMayUse(id: string): Promise<void> {
+    const { host, runs } = this.#core
+    return checkPermitOf(runs.permit, this.#state, () => host.get(id, this.#state.owner))
+  }
+}
+
+class CallersSessions implements CallerSessions {
+  readonly #core: Core
+  readonly #state: RequestState
+
+  constructor(core: Core, state: RequestState) {
+    this.#core = core
+    this.#state = state
+  }
+
+  async list(query: Parameters<CallerSessions['list']>[0] = {}) {
+    const { owner } = this.#state
+    if (owner === null) throw new ServableError('not_found', 'Listing sessions needs an identity')
+    return this.#acts.list(owner, { limit: 50, ...query })
+  }
+
+  async turns(session: SessionOf) {
+    const { key, storage } = this.#keyOf(session)
+    return storage.turns(key)
+  }
+
+  async write(session: SessionOf, { input, text, messageId }: Parameters<CallerSessions['write']>[1]) {
+    const { key, storage } = this.#keyOf(session)
+    const { kind, name } = session.target
+    await checkPermitOf(this.#core.runs.permit, this.#state, () => session.target)
+    const runId = crypto.randomUUID()
+    const at = Date.now()
+    const turn = { runId, kind, name, input, messageId, status: 'running' as const, at }
+    const { place } = await storage.enter(key, turn)
+    if (place > 0) {
+      await storage.leave(key, { runId, status: 'failed' })
+      throw new ServableError('session_busy', 'A run of the session is at work')
+    }
+    await storage.leave(key, { ...turn, status: 'completed', text, finishReason: 'stop', endedAt: at })
+    await storage.changed?.(key)
+    return messageId ?? runId
+  }
+
+  async rename(session: SessionOf, title: string) {
+    return this.#acts.rename(this.#keyOf(session).key, title)
+  }
+
+  async fork(session: SessionOf, how: Parameters<CallerSessions['fork']>[1] = {}) {
+    await checkPermitOf(this.#core.runs.permit, this.#state, () => session.target)
+    return this.#acts.fork(this.#keyOf(session).key, this.#state.owner, how)
+  }
+
+  async delete({ target: { kind, name }, id }: SessionOf, { cancels = false } = {}) {
+    if (await this.#acts.forget(this.#state.owner, { kind, name, id }, cancels)) return
+    throw new ServableError('session_not_found', 'There is no such session')
+  }
+
+  get #acts(): SessionActs {
+    const acts = this.#core.mounted.find(({ sessions }) => sessions)?.sessions
+    if (acts !== undefined) return acts
+    throw new ServableError(
+      'unsupported_operation',
+      'Sessions are not shown here: add the plugin `sessions()`',
+    )
+  }
+
+  #keyOf({ target, id }: SessionOf): { readonly key: SessionKey; readonly storage: SessionStorage } {
+    const { memory } = this.#core.runs
+    const why = this.#core.whyUnstored(this.#state)
+    const key = sessionOf(memory, target, { sessionId: id, identity: this.#state.owner ?? undefined })
+    if (why === undefined && key && memory?.sessions) return { key, storage: memory.sessions }
+    throw new ServableError('runs_not_stored', why ?? 'Sessions are not stored here')
+  }
+}
