@@ -1,5 +1,5 @@
-import type { Handler, HandlerOptions } from '../../src/index.ts'
 import type { LocalState } from '../../src/core/local-state.ts'
+import type { Handler, HandlerOptions } from '../../src/index.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { servedHere } from '../contracts/served-here.ts'
 import { lateState } from '../contracts/store/late.ts'

@@ -1,9 +1,9 @@
 /** A worker that was thought dead, and finds that another one goes on with its run. */
 import { expect, it } from 'vitest'
 import { deferred } from '../../src/base/wake.ts'
+import { localState } from '../../src/core/local-state.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
 import { bearerAuth, createHandler, memoryState, Workflow } from '../../src/index.ts'
-import { localState } from '../../src/core/local-state.ts'
 import { RUNS, type StoredRun } from '../../src/runs/stored/record.ts'
 import { NOBODY } from '../../src/runs/stored/worker-name.ts'
 import { memoryStore } from '../../src/stores/memory.ts'

@@ -1,8 +1,8 @@
 /** `servable store prune`, on what services have stored. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Agent, createHandler, type RunsOptions } from '../../src/index.ts'
 import type { LocalState } from '../../src/core/local-state.ts'
+import { Agent, createHandler, type RunsOptions } from '../../src/index.ts'
 import { postgresState } from '../../src/runtimes/postgres.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { begin } from '../contracts/command.ts'

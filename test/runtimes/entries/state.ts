@@ -1,7 +1,7 @@
 /** The state of a server under test. */
 import process from 'node:process'
-import { memoryState } from '../../../src/index.ts'
 import type { LocalState } from '../../../src/core/local-state.ts'
+import { memoryState } from '../../../src/index.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 
 /**
