@@ -7,20 +7,22 @@
 import { type SessionKey, type SessionStorage, sessionOf } from '../agents/memory.ts'
 import { ServableError } from '../base/errors.ts'
 import type { Context, RequestState } from '../http/context.ts'
-import { after, encoded, encodedLogs } from '../http/runs/encoded.ts'
+import { after, type Encoder, encoded, encodedLogs } from '../http/runs/encoded.ts'
 import { shownTo } from '../http/runs/shown-to.ts'
 import { type AskedRun, StartedRun } from '../http/runs/start-run.ts'
 import { RequestAsker } from '../http/security/asker.ts'
-import { type Conversation, parseConversation } from '../runs/input.ts'
+import type { Right } from '../http/security/rights.ts'
+import { type Conversation, isChecked, parseConversation } from '../runs/input.ts'
 import { checkPermitOf } from '../runs/permit.ts'
 import type { RunQuery } from '../runs/stored/host.ts'
 import { pageToJson } from '../runs/stored/log-page.ts'
 import type { RunSummary } from '../runs/stored/record.ts'
+import type { Target } from '../runs/target.ts'
 import { parseJson } from '../web/json.ts'
-import { sseReply } from '../web/reply.ts'
+import { type Reply, sseReply } from '../web/reply.ts'
 import { counted } from '../web/sse.ts'
 import type { Core, SessionActs } from './built-in.ts'
-import type { AnswersToRun, Caller, CallerRuns, CallerSessions, SessionOf } from './caller.ts'
+import type { AnswersToRun, Caller, CallerRuns, CallerSessions, SessionOf, StreamOptions } from './caller.ts'
 import { stateOf } from './core.ts'
 import type { PluginCore } from './plugin.ts'
 
@@ -38,46 +40,75 @@ const MAX_PAGES = 10
  * @example
  * endpoint: async (request, context) => Response.json(await callerOf(core, request, context).runs.list())
  */
-export function callerOf(plugin: PluginCore, request: Request, context: Context): Caller {
+export function callerOf(core: PluginCore, request: Request, context: Context): Caller {
   // The core that a plugin gets has more than the plugin knows.
-  const core = plugin as unknown as Core
-  const state = stateOf(context)
-  const { host, openStream, production, runs } = core
-  const asker = new RequestAsker(request, state, core.readKeys)
-  const made = new CallersRuns(core, asker, state)
-  return {
-    get whyUnstored() {
-      return core.whyUnstored(state)
-    },
-    runs: made,
-    sessions: new CallersSessions(core, state),
-    may: (right, owner) => state.may(right, owner),
-    checkMayRun: target => checkPermitOf(runs.permit, state, () => target),
-    async start(asked) {
-      let started: StartedRun | undefined
-      try {
-        started = await core.start({ ...asked, ...checkConversation(asked) }, asker)
-        return made.begun(started)
-      } finally {
-        // A plain run holds its input until it ends, so only other runs release it here.
-        if (started?.run === undefined) asked.release?.()
-      }
-    },
-    async stream(run, encoder, { head, headers } = {}) {
-      const asked = { host, production, request, state }
-      const source = await ('id' in run ? encoded(run, encoder, asked) : encodedLogs(run, encoder, asked))
-      const id = 'id' in run ? run.id : (run.at(-1) ?? '')
-      return sseReply(counted(head ? after(head, source) : source, openStream), {
-        'x-run-id': id,
-        ...headers,
-      })
-    },
+  return new RequestCaller(core as unknown as Core, request, stateOf(context))
+}
+
+/** Most requests start a run and use nothing else of it, so the rest is made when it is asked for. */
+class RequestCaller implements Caller {
+  readonly #core: Core
+  readonly #request: Request
+  readonly #state: RequestState
+  readonly #asker: RequestAsker
+
+  constructor(core: Core, request: Request, state: RequestState) {
+    this.#core = core
+    this.#request = request
+    this.#state = state
+    this.#asker = new RequestAsker(request, state, core.readKeys)
+  }
+
+  get whyUnstored(): string | undefined {
+    return this.#core.whyUnstored(this.#state)
+  }
+
+  get runs(): CallerRuns {
+    return new RequestRuns(this.#core, this.#asker, this.#state)
+  }
+
+  get sessions(): CallerSessions {
+    return new RequestSessions(this.#core, this.#state)
+  }
+
+  may(right: Right, owner?: string | null): boolean {
+    return this.#state.may(right, owner)
+  }
+
+  checkMayRun(target: Pick<Target, 'kind' | 'name'>): Promise<void> {
+    return checkPermitOf(this.#core.runs.permit, this.#state, () => target)
+  }
+
+  async start(asked: AskedRun): Promise<StartedRun> {
+    let started: StartedRun | undefined
+    try {
+      const checked = isChecked(asked) ? asked : { ...asked, ...checkConversation(asked) }
+      started = await this.#core.start(checked, this.#asker)
+      this.#state.started(started.id)
+      return started
+    } finally {
+      // A plain run holds its input until it ends, so only other runs release it here.
+      if (started?.run === undefined) asked.release?.()
+    }
+  }
+
+  async stream(
+    run: StartedRun | readonly string[],
+    encoder: Encoder,
+    { head, headers }: StreamOptions = {},
+  ): Promise<Reply> {
+    const { host, production, openStream } = this.#core
+    const asked = { host, production, request: this.#request, state: this.#state }
+    const isStarted = 'id' in run
+    const source = await (isStarted ? encoded(run, encoder, asked) : encodedLogs(run, encoder, asked))
+    const id = isStarted ? run.id : (run.at(-1) ?? '')
+    const whole = head ? after(head, source) : source
+    return sseReply(counted(whole, openStream), { 'x-run-id': id, ...headers })
   }
 }
 
 /** Checks the conversation that a plugin passes, by the rules for bodies. Throws `invalid_body`. */
 function checkConversation({ history, clientTools, memory }: AskedRun): Conversation {
-  if (history === undefined && clientTools === undefined && memory === undefined) return {}
   let text: string
   try {
     text = JSON.stringify({ history, clientTools, memory })
@@ -87,7 +118,7 @@ function checkConversation({ history, clientTools, memory }: AskedRun): Conversa
   return parseConversation(parseJson(text))
 }
 
-class CallersRuns implements CallerRuns {
+class RequestRuns implements CallerRuns {
   readonly #core: Core
   readonly #asker: RequestAsker
   readonly #state: RequestState
@@ -98,7 +129,7 @@ class CallersRuns implements CallerRuns {
     this.#state = state
   }
 
-  begun(started: StartedRun): StartedRun {
+  #begun(started: StartedRun): StartedRun {
     this.#state.started(started.id)
     return started
   }
@@ -162,15 +193,15 @@ class CallersRuns implements CallerRuns {
 
   async answer(asked: AnswersToRun) {
     const { record, started } = await this.#core.answer(asked, this.#asker)
-    return { record, started: started && this.begun(started) }
+    return { record, started: started && this.#begun(started) }
   }
 
   async resume(id: string) {
-    return this.begun(await this.#core.again.resume({ id }, this.#asker))
+    return this.#begun(await this.#core.again.resume({ id }, this.#asker))
   }
 
   async retry(id: string) {
-    return this.begun(await this.#core.again.retry({ id }, this.#asker))
+    return this.#begun(await this.#core.again.retry({ id }, this.#asker))
   }
 
   async cancel(id: string) {
@@ -189,7 +220,7 @@ class CallersRuns implements CallerRuns {
   }
 }
 
-class CallersSessions implements CallerSessions {
+class RequestSessions implements CallerSessions {
   readonly #core: Core
   readonly #state: RequestState
 

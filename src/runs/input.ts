@@ -209,7 +209,26 @@ export function parseRunBody(value: unknown): RunBody {
   return validate(RunBodySchema, value, 'invalid_body', 'body')
 }
 
+/** The key under which a conversation says that it was checked. A copy of the object says so too. */
+const CHECKED: unique symbol = Symbol('checked')
+
+const ConversationSchema: v.GenericSchema<unknown, Conversation> = v.object(conversationFields)
+
 /** Checks a plugin's conversation as a body is checked. Throws `invalid_body`. */
 export function parseConversation(value: unknown): Conversation {
-  return validate(v.object(conversationFields), value, 'invalid_body', 'run')
+  const conversation = validate(ConversationSchema, value, 'invalid_body', 'run')
+  const { history, clientTools, memory } = conversation
+  return { ...conversation, [CHECKED]: { history, clientTools, memory } } as Conversation
+}
+
+/** Whether these members of a conversation are those that {@link parseConversation} returned. */
+export function isChecked({
+  history,
+  clientTools,
+  memory,
+  [CHECKED]: checked,
+}: Conversation & {
+  readonly [CHECKED]?: Conversation
+}): boolean {
+  return checked?.history === history && checked?.clientTools === clientTools && checked?.memory === memory
 }
