@@ -86,8 +86,8 @@ export function socketRoute(
         closed.abort()
       }
       try {
-        // Deno gives nothing of its own request once the socket is open. This one stays readable.
-        const kept = new Request(request, { signal: closed.signal })
+        // Deno's own request cannot be read once the socket is open, and Node's is not one that the runtime copies. It has no body.
+        const kept = new Request(request.url, { headers: request.headers, signal: closed.signal })
         const handlers = await open(kept, state)
         const limit = maxBytes ?? core.maxBodyBytes
         const report = (error: unknown) => state.logThrown('socket.failed', error, kept)
