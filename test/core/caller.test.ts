@@ -17,7 +17,7 @@ import { callerKeys, keysAuth } from '../../src/features/keys/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
 import { identify } from '../contracts/identify.ts'
 import { eventually } from '../eventually.ts'
-import { speaker } from '../support.ts'
+import { speaker, untyped } from '../support.ts'
 import { served } from './kit.ts'
 
 type Work = (caller: Caller, core: PluginCore) => Promise<unknown>
@@ -171,7 +171,7 @@ describe('the sessions of a caller', () => {
     await eventually(async () => expect(await as('ann', write)).toBe('session_busy'))
     await as('ann', ({ runs }) => runs.cancel(id))
     expect(await working([]).as('ann', ({ sessions: own }) => own.list())).toBe('unsupported_operation')
-    const none = working([], { state: undefined, runs: {} })
+    const none = working([], untyped<CoreOptions>({ state: undefined, runs: {} }))
     expect(await none.as('ann', write)).toBe('runs_not_stored')
     expect(await none.as('ann', async ({ whyUnstored }) => typeof whyUnstored)).toBe('string')
   })
@@ -202,7 +202,7 @@ it('a stream has its head and headers, and reads runs after each other', async (
 it('may run what its key may run', async () => {
   const keys = callerKeys({ authenticate: bearerIdentity({ tokens: { admin: 'admin' } }) })
   const { post, as, get } = working([keys], { middleware: [keysAuth(keys)] })
-  const body = { owner: 'ann', name: 'one', scopes: ['run:agents/echo'] }
+  const body = { owner: 'ann', name: 'one', scopes: ['agent:echo'] }
   const made = await post('/api/keys', body, { headers: { authorization: 'Bearer admin' } })
   const { key } = await made.json()
   expect(made.status).toBe(201)
