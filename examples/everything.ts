@@ -26,6 +26,7 @@ import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/protocols/mcp/p
 import { openai } from '../src/protocols/openai/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
+import { chatSocket } from './chat-socket.ts'
 import { home } from './home.ts'
 import { ndjson } from './ndjson.ts'
 import { toolServers } from './tools.ts'
@@ -84,6 +85,7 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
     swagger: { enabled: true, assets },
     toolkits: [arithmetic],
     plugins: [
+      chatSocket(),
       ndjson(),
       webConsole(),
       files(),

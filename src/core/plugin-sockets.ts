@@ -86,9 +86,11 @@ export function socketRoute(
         closed.abort()
       }
       try {
-        const handlers = await open(new Request(request, { signal: closed.signal }), state)
+        // Deno's own request cannot be read once the socket is open, and Node's is not one that the runtime copies. It has no body.
+        const kept = new Request(request.url, { headers: request.headers, signal: closed.signal })
+        const handlers = await open(kept, state)
         const limit = maxBytes ?? core.maxBodyBytes
-        const report = (error: unknown) => state.logThrown('socket.failed', error, request)
+        const report = (error: unknown) => state.logThrown('socket.failed', error, kept)
         const response = upgrade(handlersOf(handlers, limit, { report, end }))
         if (response !== undefined) return response
         throw new ServableError('invalid_request', 'This path takes WebSockets: ask for an upgrade')

@@ -66,8 +66,8 @@ export interface PluginRoute {
 }
 
 /**
- * Makes the error of a protocol from the response with the problem (RFC 9457). It gets every error of its routes, also those of
- * middleware, which may have no JSON.
+ * Makes the error of a protocol from the response with the problem (RFC 9457). It gets the problems of its routes, also those
+ * of middleware, whose body may be no JSON. A response of another content type stays as it is.
  */
 export type ToError = (problem: Response) => Response | Promise<Response>
 

@@ -40,7 +40,7 @@ describe('the routes of a service with everything', () => {
   it('are of all parts', () => {
     // Chat Completions alone are a part of `openai()`.
     const parts = Object.keys(SCOPES).filter(part => part !== 'chat-completions')
-    expect(new Set(routes.map(({ part }) => part))).toEqual(new Set([...parts, 'ndjson']))
+    expect(new Set(routes.map(({ part }) => part))).toEqual(new Set([...parts, 'ndjson', 'chat-socket']))
   })
 })
 

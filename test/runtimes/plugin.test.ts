@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
+import { chatting, isEnd, textIn } from '../contracts/chat/client.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { onDisk } from '../contracts/run-host/folder.ts'
 import { pack } from '../repository/packing.ts'
@@ -15,6 +16,7 @@ import { root, start } from './process.ts'
 /** The files of the plugin and of who serves it. */
 const FILES = [
   'examples/ndjson.ts',
+  'examples/chat-socket.ts',
   ...['server', 'node', 'bun', 'deno', 'workerd'].map(name => `test/runtimes/entries/plugin-${name}.ts`),
 ]
 
@@ -46,10 +48,13 @@ async function withPackage(code: string): Promise<string> {
   })
 }
 
-/** The plugin imports the core, and nothing else. */
-it('needs `servable/core` alone', async () => {
-  const code = await readFile(join(project, 'examples/ndjson.ts'), 'utf8')
-  expect(Array.from(code.matchAll(/\bfrom '(.*)'$/gm), ([, name]) => name)).toEqual(['servable/core'])
+/** The plugins import the public interface, and nothing else. */
+it.each([
+  ['ndjson', ['servable/core']],
+  ['chat-socket', ['servable/core', 'servable/encoders']],
+])('needs entries alone: %s', async (name, entries) => {
+  const code = await readFile(join(project, `examples/${name}.ts`), 'utf8')
+  expect(Array.from(code.matchAll(/\bfrom '(.*)'$/gm), ([, from]) => from)).toEqual(entries)
 })
 
 const runtimes: Readonly<Record<string, (storage: string) => Promise<Runtime>>> = {
@@ -109,6 +114,14 @@ describe.each(Object.entries(runtimes))('a plugin of others on %s', ELSEWHERE, (
     const said = events.flatMap(event => (event.type === 'text' ? [event.text] : []))
     expect(said).toEqual(['one ', 'two ', 'three'])
     expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' })
+  })
+
+  it('chats over a WebSocket', async () => {
+    const talk = await chatting(server.url)
+    talk.send({ type: 'send', agent: 'counting', session: 's', input: 'hello' })
+    expect(textIn(await talk.until(isEnd))).toBe('one two three')
+    talk.close()
+    expect(await talk.closed).toBe(1005)
   })
 
   it('answers for an agent that is not there as every route does', async () => {

@@ -1,4 +1,5 @@
 /** Agents, and the examples' plugin, which the test takes from the packed library. */
+import { chatSocket } from '../../../examples/chat-socket.ts'
 import { ndjson } from '../../../examples/ndjson.ts'
 import {
   Agent,
@@ -81,6 +82,6 @@ export function handlerOver(state: State): Handler {
     agents: { counting, endless, stops },
     state,
     logger: false,
-    plugins: [ndjson(), shelf],
+    plugins: [ndjson(), chatSocket(), shelf],
   })
 }
