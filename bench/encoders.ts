@@ -7,7 +7,6 @@
 import type { BaseEvent } from '@ag-ui/core'
 import { EventEncoder } from '@ag-ui/encoder'
 import { createUIMessageStreamResponse, type UIMessageChunk } from 'ai'
-import type { Encoder } from '../src/core-entry.ts'
 import type { RunEvent } from '../src/index.ts'
 import { AgUiEncoder } from '../src/protocols/ag-ui/encoder.ts'
 import { MessageStream } from '../src/protocols/ai-sdk-ui/stream.ts'
@@ -18,6 +17,11 @@ import { pulled, sseMessage, sseStream } from '../src/web/sse.ts'
 import { besideSdk } from './mcp.ts'
 import { type Comparison, compare, table } from './measure.ts'
 import { besideOthers } from './peers/openai.ts'
+
+/** An encoder that needs no positions. */
+interface Encoder {
+  encode(event: RunEvent): string
+}
 
 const EVENTS = 2000
 

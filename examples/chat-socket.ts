@@ -17,7 +17,7 @@
  * The service sends these:
  *
  * - `{ type: 'run', run, stored }`: the events of a run follow. A run that is not stored ends with the socket.
- * - `{ type: 'event', run, at, event }`: an event of the run. `at` is its position: 1, 2, 3 …. The last one is `finish` or `error`. A run
+ * - `{ type: 'event', run, at, event }`: an event of the run. `at` is its position, which rises. The last one is `finish` or `error`. A run
  *   that waits for a person ends with `finish` and `requests`: send `answer`.
  * - `{ type: 'open', run, requests }`: these requests are still open.
  * - `{ type: 'error', ref, code, message, issues }`: a message failed. `issues` names its wrong fields.
@@ -34,7 +34,6 @@ import {
   type Plugin,
   type PluginConnection,
   type PluginCore,
-  type RunEvent,
   type RunInput,
   ServableError,
   type SocketHandlers,
@@ -49,6 +48,7 @@ import {
   misfit,
   parsed,
   RunInputSchema,
+  reportError,
   validate,
 } from '../src/protocols/encoders/index.ts'
 
@@ -141,7 +141,7 @@ class Chat implements SocketHandlers {
   readonly #core: PluginCore
   readonly #caller: Caller
   /** What reads a run, by the run's id. */
-  readonly #reading = new Map<string, AsyncIterableIterator<RunEvent>>()
+  readonly #reading = new Map<string, ReturnType<StartedRun['entries']>>()
   /** The ids of those that are not stored. */
   readonly #plain = new Set<string>()
   #isClosed = false
@@ -217,7 +217,7 @@ class Chat implements SocketHandlers {
     const events = this.#reading.get(id)
     this.#reading.delete(id)
     this.#plain.delete(id)
-    events?.return?.()?.catch(() => {})
+    events?.return?.().catch(() => {})
   }
 
   /** Tells the events of runs that go on with each other, while other messages are handled. `after`: how many of the first it has. */
@@ -235,16 +235,15 @@ class Chat implements SocketHandlers {
   /** Tells the events of a run. Returns whether it has told the last one. */
   async #readOne(run: StartedRun, tell: (message: object) => void, after: number): Promise<boolean> {
     const { id, record } = run
-    const events = run.events()
-    this.#reading.set(id, events)
+    const entries = run.entries(after)
+    this.#reading.set(id, entries)
     if (record === undefined) this.#plain.add(id)
-    const isMine = () => this.#reading.get(id) === events
+    const isMine = () => this.#reading.get(id) === entries
     tell({ type: 'run', run: id, stored: record !== undefined })
-    let at = 0
     try {
-      for await (const event of events) {
+      for await (const { id: at, event } of entries) {
         if (!isMine()) return false
-        if (++at > after) tell({ type: 'event', run: id, at, event })
+        tell({ type: 'event', run: id, at, event })
       }
       return isMine()
     } finally {
@@ -257,11 +256,9 @@ class Chat implements SocketHandlers {
     const message = typeof data === 'string' ? parsed(data) : undefined
     const about =
       isObject(message) && typeof message.ref === 'string' ? { ref: message.ref.slice(0, 500) } : {}
-    if (isServableError(error)) {
-      const { code, message: text, issues } = error
-      return { type: 'error', ...about, code, message: text, ...(issues?.length && { issues }) }
-    }
-    this.#core.log({ level: 'error', event: 'chat.failed', message: String(error) })
-    return { type: 'error', ...about, code: 'internal_error', message: 'The service failed' }
+    const { code, message: text, issues } = reportError(error, this.#core.production, 'internal_error')
+    if (!isServableError(error))
+      this.#core.log({ level: 'error', event: 'chat.failed', message: String(error) })
+    return { type: 'error', ...about, code, message: text, ...(issues.length > 0 && { issues }) }
   }
 }

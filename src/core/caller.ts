@@ -47,6 +47,11 @@ export interface Caller {
 export interface StreamOptions {
   /** Sent before the first event. */
   readonly head?: string
+  /**
+   * The position in the first run after which to begin, for stored runs. An encoder that keeps a state gets no event before it. Default:
+   * 0, the beginning.
+   */
+  readonly after?: number
   /** Default: those of server-sent events, and `x-run-id`. */
   readonly headers?: ReplyHeaders
 }

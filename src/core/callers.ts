@@ -95,10 +95,10 @@ class RequestCaller implements Caller {
   async stream(
     run: StartedRun | readonly string[],
     encoder: Encoder,
-    { head, headers }: StreamOptions = {},
+    { head, headers, after: position }: StreamOptions = {},
   ): Promise<Reply> {
     const { host, production, openStream } = this.#core
-    const asked = { host, production, request: this.#request, state: this.#state }
+    const asked = { host, production, request: this.#request, state: this.#state, after: position }
     const isStarted = 'id' in run
     const source = await (isStarted ? encoded(run, encoder, asked) : encodedLogs(run, encoder, asked))
     const id = isStarted ? run.id : (run.at(-1) ?? '')

@@ -52,6 +52,9 @@ const MAX_BUFFERED = 1024 * 1024
 /** Most messages that wait for the one before them. */
 const MAX_WAITING = 1000
 
+/** Milliseconds in which a handshake is decided. */
+const OPEN_MS = 30_000
+
 const MAX_SOCKETS = 1000
 
 /**
@@ -88,7 +91,7 @@ export function socketRoute(
       try {
         // Deno's own request cannot be read once the socket is open, and Node's is not one that the runtime copies. It has no body.
         const kept = new Request(request.url, { headers: request.headers, signal: closed.signal })
-        const handlers = await open(kept, state)
+        const handlers = await inTime(open(kept, state))
         const limit = maxBytes ?? core.maxBodyBytes
         const report = (error: unknown) => state.logThrown('socket.failed', error, kept)
         const response = upgrade(handlersOf(handlers, limit, { report, end }))
@@ -102,6 +105,20 @@ export function socketRoute(
   }
   // The endpoint gets what the handler makes of the context.
   return route as PluginRoute
+}
+
+/** Rejects if a handshake is not decided in time. */
+async function inTime<T>(work: T | Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new ServableError('internal_error', `\`open\` took longer than ${OPEN_MS} ms`)
+    timer = setTimeout(() => reject(error), OPEN_MS)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** The handlers of one socket, whose messages are handled one after the other. */

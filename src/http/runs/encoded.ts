@@ -17,8 +17,11 @@ import type { StartedRun } from './start-run.ts'
  * It throws for an event that cannot be JSON, and its state does not change then.
  */
 export interface Encoder {
-  /** Returns the server-sent events of one event of the run, or empty text for none. Those of the last event end the stream. */
-  encode(event: RunEvent): string
+  /**
+   * Returns the server-sent events of one event of the run, or empty text for none. Those of the last event end the stream. `position` is
+   * that of the event in its run, from 1; 0 for an error that is in no log.
+   */
+  encode(event: RunEvent, position: number): string
   /** Returns the server-sent events of the end of a run that another run continues. */
   continued?(event: FinishEvent): string
 }
@@ -29,6 +32,8 @@ export interface EncodedFor {
   readonly production: boolean
   readonly request: Request
   readonly state: RequestState
+  /** The position in the first run after which to begin. Default: 0. */
+  readonly after?: number | undefined
 }
 
 /** The stream of a started run. Cancelling the stream cancels a run that is not stored. */
@@ -39,7 +44,8 @@ export async function encoded(
 ): Promise<SseSource> {
   if (run === undefined) return encodedLogs([id], encoder, asked)
   run.arm()
-  return sseOf(run, event => encoder.encode(event))
+  let position = 0
+  return sseOf(run, event => encoder.encode(event, ++position))
 }
 
 /**
@@ -49,21 +55,23 @@ export async function encoded(
 export async function encodedLogs(
   ids: readonly string[],
   encoder: Encoder,
-  { host, production, request, state }: EncodedFor,
+  { host, production, request, state, after: begin = 0 }: EncodedFor,
 ): Promise<SseSource> {
-  const follow = (id = '') => host.follow(id, state.owner, 0)
+  const follow = (id = '', position = 0) => host.follow(id, state.owner, position)
   let at = 0
-  let follower = await follow(ids[at])
+  let follower = await follow(ids[at], begin)
   let isOver = false
-  const encode = (event: RunEvent) =>
-    event.type === 'finish' && at < ids.length - 1 ? encoder.continued?.(event) : encoder.encode(event)
+  const encode = (event: RunEvent, position: number) =>
+    event.type === 'finish' && at < ids.length - 1
+      ? encoder.continued?.(event)
+      : encoder.encode(event, position)
   const cancel = () => {
     isOver = true
     follower.leave()
   }
   const read = async () => {
     const entries = await follower.next()
-    if (entries !== undefined) return entries.map(({ data }) => encode(JSON.parse(data))).join('')
+    if (entries !== undefined) return entries.map(({ seq, data }) => encode(JSON.parse(data), seq)).join('')
     if (++at >= ids.length || isOver) return undefined
     follower = await follow(ids[at])
     if (isOver) follower.leave()
@@ -80,7 +88,7 @@ export async function encodedLogs(
     broken(error) {
       state.logThrown('stream.failed', error, request)
       const { code, message } = reportError(error, production, 'internal_error')
-      return encoder.encode({ type: 'error', code, error: message })
+      return encoder.encode({ type: 'error', code, error: message }, 0)
     },
   })
 }

@@ -249,6 +249,12 @@ async function admitWebhook(
   throw new ServableError('unsupported_operation', '`webhook`: nobody is told of runs here')
 }
 
+/** An event of a run, and its position. */
+export interface RunEntry {
+  readonly id: number
+  readonly event: RunEvent
+}
+
 /** A run that has been started, or found by its key. */
 export class StartedRun {
   readonly id: string
@@ -278,7 +284,17 @@ export class StartedRun {
 
   /** Its events, from the first to the last. For one reader. Leaving early counts as leaving the run. */
   events(): AsyncIterableIterator<RunEvent> {
-    return this.run ?? new StoredEvents(this.#host.follow(this.id, this.#owner, 0))
+    return this.run ?? eventsOf(this.entries())
+  }
+
+  /**
+   * Its events with their positions, after one of them. Positions rise from 1, and may leave numbers out once a run has ended. A run that
+   * is not stored begins at its first event. For one reader, as `events`.
+   */
+  entries(after = 0): AsyncIterableIterator<RunEntry, undefined> {
+    return this.run === undefined
+      ? new StoredEntries(this.#host.follow(this.id, this.#owner, after))
+      : numbered(this.run)
   }
 
   /** Waits for its end and folds its events. `signal` fires when the caller has left. Rejects with the error of a failed run. */
@@ -288,10 +304,44 @@ export class StartedRun {
   }
 }
 
+/** The events alone. */
+function eventsOf(
+  entries: AsyncIterableIterator<RunEntry, undefined>,
+): AsyncIterableIterator<RunEvent, undefined> {
+  return mapped(entries, ({ event }) => event)
+}
+
+/** The events of a run that is not stored, with numbers. */
+function numbered(
+  run: AsyncIterableIterator<RunEvent, undefined>,
+): AsyncIterableIterator<RunEntry, undefined> {
+  let last = 0
+  return mapped(run, event => ({ id: ++last, event }))
+}
+
+/** The values of an iterator, changed. Leaving it leaves that one at once. */
+function mapped<T, U>(
+  source: AsyncIterableIterator<T, undefined>,
+  change: (value: T) => U,
+): AsyncIterableIterator<U, undefined> {
+  const changed = ({ done, value }: IteratorResult<T, undefined>): IteratorResult<U, undefined> =>
+    done ? { done: true, value: undefined } : { done: false, value: change(value as T) }
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: async () => changed(await source.next()),
+    async return() {
+      await source.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+}
+
 /** The events of a stored run. Leaving takes effect at once, even while it waits for the next event. */
-class StoredEvents implements AsyncIterableIterator<RunEvent> {
+class StoredEntries implements AsyncIterableIterator<RunEntry, undefined> {
   readonly #follower: Promise<Follower>
-  #batch: RunEvent[] = []
+  #batch: RunEntry[] = []
   #isOver = false
 
   constructor(follower: Promise<Follower>) {
@@ -304,13 +354,13 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
     return this
   }
 
-  async next(): Promise<IteratorResult<RunEvent, undefined>> {
+  async next(): Promise<IteratorResult<RunEntry, undefined>> {
     if (this.#batch.length === 0 && !this.#isOver) await this.#readOn()
     const value = this.#isOver ? undefined : this.#batch.shift()
     return value === undefined ? { done: true, value } : { done: false, value }
   }
 
-  async return(): Promise<IteratorResult<RunEvent, undefined>> {
+  async return(): Promise<IteratorResult<RunEntry, undefined>> {
     this.#isOver = true
     const follower = await this.#follower.catch(() => undefined)
     follower?.leave()
@@ -322,7 +372,8 @@ class StoredEvents implements AsyncIterableIterator<RunEvent> {
       const follower = await this.#follower
       const batch = await follower.next()
       // The log holds only events that the run host wrote.
-      if (batch !== undefined) this.#batch = batch.map(({ data }) => JSON.parse(data) as RunEvent)
+      if (batch !== undefined)
+        this.#batch = batch.map(({ seq, data }) => ({ id: seq, event: JSON.parse(data) }))
       else this.#isOver = true
     } catch (error) {
       await this.return()
