@@ -117,7 +117,7 @@ async function inTime<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    if (timer !== undefined) clearTimeout(timer)
   }
 }
 
