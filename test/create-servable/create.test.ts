@@ -170,15 +170,15 @@ describe('the command', () => {
     [['node_modules'], '`node_modules` is no name'],
     [['servable'], '`servable` is a package that the project needs'],
     [['x'.repeat(215)], 'is no name for a package'],
-    [['one', 'two'], 'Name one folder, and not 2'],
+    [['one', 'two'], 'Name one folder, and not'],
     [
       ['one', '--template', 'huge'],
-      'There is no template `huge`: choose of minimal, chat-page, next, worker, team',
+      'There is no template `huge`: choose one of minimal, chat-page, next, worker, team',
     ],
     [['one', '--template', 'constructor'], 'There is no template `constructor`'],
     [
       ['one', '--package-manager', 'deno'],
-      'There is no package manager `deno`: choose of npm, pnpm, yarn, bun',
+      'There is no package manager `deno`: choose one of npm, pnpm, yarn, bun',
     ],
     [['one', '--what'], "Unknown option '--what'. `--help` lists the options"],
     [['full'], '/full` is not empty, it has `a.txt`: name a new folder'],

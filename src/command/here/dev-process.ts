@@ -63,9 +63,10 @@ export function serveForDev(): void {
     const { options, agents, files } = await optionsHere({ path, cwd, production: false, console: true })
     let isFirst = true
     const pretty = prettyLog()
-    // The start is logged once, not after each change.
+    // The start is logged once, not after each change. Who looks at what is no news on one's own machine.
     const log: Log = entry => {
-      if (isFirst || entry.event !== 'service.started') pretty(entry)
+      const isNews = isFirst || entry.event !== 'service.started'
+      if (isNews && entry.channel !== 'audit') pretty(entry)
     }
     const handler = createHandler({ logger: log, ...options })
     const missing = await missingIn(files.map(file => join(cwd, file)))
