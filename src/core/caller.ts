@@ -69,6 +69,8 @@ export interface CallerRuns {
   log(id: string, query?: { readonly after?: number; readonly limit?: number }): Promise<RunEventPage>
   /** The newest run of a session that has the status, with the runs that it goes on with. Undefined if there is none. */
   newest(session: SessionOf, status?: RunStatus): Promise<FoundRun | undefined>
+  /** The ids of the runs that go on with each other, among which this one is: the first one first, at most 200. */
+  chain(id: string): Promise<readonly string[]>
   /** Answers requests of a waiting run. The last answer starts the run that goes on. Throws as `POST /runs/:id/answers` answers. */
   answer(asked: AnswersToRun): Promise<AnsweredRun>
   /** Lets an interrupted run go on. Throws `not_resumable` and `key_required`. */

@@ -181,12 +181,23 @@ class RequestRuns implements CallerRuns {
   }
 
   /** The runs of one message, from the first one on. */
-  async #chainOf({ id, continuedFrom }: RunSummary): Promise<string[]> {
+  async #chainOf({ id, continuedFrom }: Pick<RunSummary, 'id' | 'continuedFrom'>): Promise<string[]> {
     const chain = [id]
     let from = continuedFrom
     while (from !== undefined && chain.length < MAX_CHAIN) {
       chain.unshift(from)
       from = (await this.get(from)).continuedFrom
+    }
+    return chain
+  }
+
+  async chain(id: string) {
+    const record = await this.get(id)
+    const chain = await this.#chainOf(record)
+    let next = record.continuedBy
+    while (next !== undefined && chain.length < 2 * MAX_CHAIN) {
+      chain.push(next)
+      next = (await this.get(next)).continuedBy
     }
     return chain
   }

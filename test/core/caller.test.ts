@@ -111,6 +111,7 @@ describe('the runs of a caller', () => {
     const others: Work[] = [
       ({ runs }) => runs.get(id),
       ({ runs }) => runs.open(id),
+      ({ runs }) => runs.chain(id),
       ({ runs }) => runs.input(id),
       ({ runs }) => runs.log(id),
       ({ runs }) => runs.retry(id),
@@ -137,6 +138,8 @@ describe('the runs of a caller', () => {
       expect((await started?.result())?.text).toBe('size 5')
       const target = core.catalog.resolve('agent', 'asking')
       expect((await caller.runs.newest({ target, id: 's' }))?.chain).toEqual([run.id, started?.id])
+      for (const id of [run.id, started?.id ?? ''])
+        expect(await caller.runs.chain(id)).toEqual([run.id, started?.id])
       const other = await start(caller, core, 'silent', 'other')
       await caller.runs.cancel(other.id)
       await eventually(async () => expect((await caller.runs.get(other.id)).status).toBe('cancelled'))
