@@ -150,7 +150,11 @@ describe('the release', () => {
   })
 })
 
-const QUESTION = 'What is the weather in Oslo?'
+/** What the README asks. */
+const [ASKED = ''] =
+  /^curl http:\/\/127\.0\.0\.1:3000\/api\/agents\/assistant.*$/m.exec(
+    await readFile(join(root, 'README.md'), 'utf8'),
+  ) ?? []
 const ANSWER = 'It is sunny in Oslo, and 18 °C.'
 
 /** A manager with an empty folder and an empty home. */
@@ -167,11 +171,8 @@ async function answers(command: Omit<Command, 'until'>): Promise<void> {
   const served = await start({ ...command, until: /(http:\/\/127\.0\.0\.1:\d+)/, startMs: 120_000 })
   try {
     await eventually(async () => {
-      const answer = await fetch(
-        `${served.ready[1]}/api/agents/assistant/run`,
-        jsonRequest({ input: QUESTION }),
-      )
-      expect(await answer.json()).toMatchObject({ text: ANSWER })
+      const typed = ASKED.replace('curl http://127.0.0.1:3000', `curl -s ${served.ready[1]}`)
+      expect(JSON.parse(await run(folder, 'sh', '-c', typed))).toMatchObject({ text: ANSWER })
     })
   } catch (error) {
     throw new Error(`${(error as Error).message}\nIts output:\n${served.log()}`, { cause: error })
