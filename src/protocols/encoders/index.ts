@@ -9,7 +9,7 @@
  */
 
 export { errorOf } from '../../agents/event.ts'
-export { endMessageOf } from '../../agents/fold.ts'
+export { endMessageOf, Fold } from '../../agents/fold.ts'
 export { KINDS } from '../../agents/registry.ts'
 export { canonicalJson } from '../../base/canonical-json.ts'
 export { asLogged, ignoring, isServableError, reportError } from '../../base/errors.ts'
