@@ -8,7 +8,7 @@ import { generateKeyPair } from 'jose'
 import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../../src/index.ts'
-import type { RunningServer } from '../../src/runtimes/node.ts'
+import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { startNode } from '../runtimes/harness.ts'
@@ -89,6 +89,39 @@ it('the page about logs has an audit log that says who did what', async () => {
 describe('the pages about plugins', () => {
   it('show a plugin of one route', async () => {
     expect(await get('greeting-plugin.ts', '/api/greeting')).toBe('Hello from echo')
+  })
+
+  it('show a run in words of a plugin', async () => {
+    const answer = await ask('plugins-words.ts', '/api/words/echo', jsonRequest({ input: 'hello' }))
+    expect(await answer.text()).toBe('event: word\ndata: "hello"\n\nevent: end\ndata: \n\n')
+  })
+
+  it('show a run that is read on from a position', async () => {
+    const input = { input: 'abc', background: true }
+    const { runId: id } = await (
+      await ask('plugins-positions.ts', '/api/agents/echo/run', jsonRequest(input))
+    ).json()
+    const lettersAfter = async (after: number) => {
+      const text = await get('plugins-positions.ts', `/api/letters/${id}?after=${after}`)
+      return [...text.matchAll(/id: (\d)\ndata: "(\w+)"/g)].map(([, at, value]) => `${at} ${value}`)
+    }
+    expect(await lettersAfter(0)).toEqual(['1 a', '2 b', '3 c', '4 end'])
+    expect(await lettersAfter(2)).toEqual(['3 c', '4 end'])
+  })
+
+  it('show a WebSocket', async () => {
+    const { handler } = await load<{ handler: Handler }>('plugins-socket.ts')
+    const server = await serve(handler, { port: 0 })
+    try {
+      const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/shell`)
+      const texts: string[] = []
+      socket.addEventListener('message', ({ data }) => texts.push(JSON.parse(data).type))
+      socket.addEventListener('open', () => socket.send('hello'))
+      await vi.waitFor(() => expect(texts).toEqual(['text', 'finish']))
+      socket.close()
+    } finally {
+      await server.close()
+    }
   })
 
   it('show the core with two plugins, and nothing else', async () => {
