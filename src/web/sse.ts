@@ -4,8 +4,6 @@
  * @module
  */
 
-import { unrefed } from '../base/wake.ts'
-
 /** Response headers of an event stream: never cached, never transformed, never buffered by a proxy. */
 export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
@@ -250,8 +248,7 @@ function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
     if (sink.hasRoom()) sink.write(KEEP_ALIVE)
   }
   const watch = () => {
-    // A reader that is left behind, as in a test, does not keep the process alive.
-    timer ??= unrefed(setInterval(look, maxSilenceMs / 2))
+    timer ??= setInterval(look, maxSilenceMs / 2)
   }
   const open = () => {
     hasOpened = true

@@ -127,7 +127,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'base/schemas': 'base/validation',
   'base/validation': 'base/errors',
   'base/wake': '',
-  web: 'base/errors base/environment base/wake',
+  web: 'base/errors base/environment',
   agents: 'base/errors base/abort base/canonical-json base/defaults base/environment base/wake',
   stores: 'base/errors base/wake',
   runs: 'agents stores base/errors base/abort base/canonical-json base/owner base/validation base/wake',

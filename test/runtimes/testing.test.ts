@@ -94,20 +94,3 @@ describe('the page about tests', () => {
     expect(wrong).toThrow(page?.text.trim())
   })
 })
-
-it('does not keep the process alive by a stream that was open when a process was killed', async () => {
-  const program = `
-    import { Agent } from '${join(root, 'src/index.ts')}'
-    import { testService } from '${join(root, 'src/testing/index.ts')}'
-    const slow = new Agent({ name: 'slow', register: false, async *run() { yield 'one'; await new Promise(resolve => setTimeout(resolve, 300)); yield 'two' } })
-    const service = await testService(() => ({ serve: [slow] }))
-    await service.fetch('/api/agents/slow/stream', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"input":"go"}' })
-    await service.restart()
-    await service.stop()
-    console.log('stopped')`
-  const { stdout } = await run(process.execPath, ['--input-type=module-typescript', '-e', program], {
-    cwd: root,
-    timeout: 30_000,
-  })
-  expect(stdout).toContain('stopped')
-})
