@@ -131,11 +131,15 @@ export function failureOf(error: unknown): { readonly text: string; readonly cod
 /** Failures of the connection. */
 const UNREACHABLE = new Set(['network_error', 'timeout', 'stream_broken', 'invalid_response'])
 
+/** What a service says of a path that it does not have. */
+const NO_ROUTE = 'Nothing is served at this path'
+
 function clientFailureOf({ code, message, cause, requestId }: ServableClientError) {
   if (code === 'invalid_options') return { text: message, code: EXIT.usage }
   const isUnreachable = UNREACHABLE.has(code)
   const why = isUnreachable && cause !== undefined ? `: ${reasonOf(cause)}` : ''
-  const hint = code === 'invalid_response' ? '. Does --url have the prefix, such as /api?' : ''
+  const hasNoService = code === 'invalid_response' || message === NO_ROUTE
+  const hint = hasNoService ? '. Does the address have the prefix, such as /api?' : ''
   const request = requestId === undefined ? '' : `, request ${requestId}`
   return {
     text: `${message}${why}${hint} (${code}${request})`,

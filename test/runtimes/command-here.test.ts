@@ -232,6 +232,14 @@ describe('servable dev', () => {
     expect(log()).not.toContain('OTHER_API_KEY')
   })
 
+  it('is told that its port is no port', async () => {
+    const folder = await folderWith({ 'agents.ts': ECHO })
+    expect((await HERE(folder, ['dev'], { PORT: 'abc' })).err).toContain(
+      'The variable PORT must be a whole number',
+    )
+    expect((await HERE(folder, ['dev', '--port', 'abc'])).err).toContain('--port must be a whole number')
+  })
+
   it('ends if its port is taken', async () => {
     const folder = await folderWith({ 'agents.ts': ECHO })
     const { ready } = await serving(folder, ['dev'])
@@ -467,7 +475,9 @@ describe('servable run', () => {
       'agents.ts': ECHO + ASKING.replace(/const size.*\n/, 'const size = 1\n'),
     })
     const waiting = await HERE(folder, ['run', 'cashier', '7'])
-    expect(waiting.err).toMatch(/^The run waits, and nobody can be asked here\. Its id: \S{36}\n$/)
+    expect(waiting.err).toMatch(
+      /^The run waits, and nobody can be asked here\. Its id: \S{36}\nAnswer it in the console,/,
+    )
     const { code, out } = await HERE(folder, ['run', 'cashier', '7', '--approve'])
     expect(out).toContain('1 refunded 7')
     expect(code).toBe(0)

@@ -82,7 +82,7 @@ describe('a service that cannot be reached', () => {
     const SERVABLE_URL = await serving((_, response) => void response.end('<html>'))
     const { code, err } = await begin(['runs', 'show', id], { SERVABLE_URL }).ended
     expect(code).toBe(3)
-    expect(err).toContain('Does --url have the prefix')
+    expect(err).toContain('Does the address have the prefix')
   })
 
   it.each([

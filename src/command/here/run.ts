@@ -134,6 +134,7 @@ async function answered(
   const approves = options.approve === true && requests.every(({ kind }) => kind === 'approval')
   if (!approves && !process.stdin.isTTY) {
     screen.note(`The run waits, and nobody can be asked here. Its id: ${shown(runId)}`)
+    screen.note('Answer it in the console, or run it again in a terminal. With --approve calls are approved')
     return undefined
   }
   while (true) {

@@ -15,6 +15,8 @@ import { numberOf, type Options, textOf, UsageError } from '../service.ts'
 /** The variable that makes the command a process of `servable dev` that serves. */
 export const SERVES = 'SERVABLE_DEV_PROCESS'
 
+const MAX_PORT = 65_535
+
 /** Sets the variables of the file `.env` of a folder, if there is one. Those that are set already stay. */
 export async function readEnv(cwd: string): Promise<void> {
   const text = await readFile(join(cwd, '.env'), 'utf8').catch(
@@ -28,11 +30,17 @@ export async function readEnv(cwd: string): Promise<void> {
 
 /** The address of `--host` and `--port`, or of `PORT`. Default: 127.0.0.1, port 3000. */
 export function addressOf(options: Options): Required<ServeOptions> {
-  const given = { ...options, port: options.port ?? process.env.PORT }
   return {
     hostname: textOf(options, 'host') ?? '127.0.0.1',
-    port: numberOf(given, 'port', 0, 65_535) ?? 3000,
+    port: numberOf(options, 'port', 0, MAX_PORT) ?? portOf(process.env.PORT) ?? 3000,
   }
+}
+
+/** The port of the variable `PORT`. An empty one is none. */
+function portOf(text: string | undefined): number | undefined {
+  if (!text) return undefined
+  if (/^\d+$/.test(text) && Number(text) <= MAX_PORT) return Number(text)
+  throw new UsageError(`The variable PORT must be a whole number from 0 to ${MAX_PORT}`)
 }
 
 /** Serves a handler. Throws {@link UsageError} for an address that cannot be used. */
