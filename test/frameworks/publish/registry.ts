@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
+import { eventually } from '../../eventually.ts'
 import { freePort } from '../../runtimes/harness.ts'
 import { start } from '../../runtimes/process.ts'
 
@@ -52,11 +53,14 @@ export async function startOwnRegistry(
     env: { HOME: folder },
   })
   const user = { name: 'publisher', password: crypto.randomUUID() }
-  const answer = await fetch(`${url}-/user/org.couchdb.user:${user.name}`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(user),
-  })
+  // It says its address shortly before it listens.
+  const answer = await eventually(() =>
+    fetch(`${url}-/user/org.couchdb.user:${user.name}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(user),
+    }),
+  )
   const { token } = await answer.json()
   const settings = join(folder, 'npmrc')
   await writeFile(settings, `//127.0.0.1:${port}/:_authToken=${token}\n`)
