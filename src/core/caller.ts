@@ -133,7 +133,10 @@ export interface SessionOf {
 export interface CallerSessions {
   /** A page of sessions, newest first. Throws `not_found` for a caller without an identity. */
   list(query?: Partial<SessionQuery>): Promise<SessionPage>
-  /** The stored turns in the order in which they began. Empty for a session that does not exist. */
+  /**
+   * The stored turns in the order in which they began. Empty for a session that does not exist. A caller without an identity has none:
+   * `session_not_found`.
+   */
   turns(session: SessionOf): Promise<readonly Turn[]>
   /**
    * Adds a turn that no run made, such as a conversation from elsewhere. The agent remembers it. Returns the id of its message. Throws

@@ -247,6 +247,8 @@ class RequestSessions implements CallerSessions {
   }
 
   async turns(session: SessionOf) {
+    // Without an identity, whoever guesses the id would read what others said.
+    if (this.#state.owner === null) throw new ServableError('session_not_found', 'There is no such session')
     const { key, storage } = this.#keyOf(session)
     return storage.turns(key)
   }
