@@ -44,7 +44,7 @@ function say(text: string): void {
 /** Throws a `UsageError` where the value is none of the names. */
 function oneOf<T extends string>(names: Readonly<Record<T, string>>, value: string, what: string): T {
   if (Object.hasOwn(names, value)) return value as T
-  throw new UsageError(`There is no ${what} \`${value}\`: choose of ${Object.keys(names).join(', ')}`)
+  throw new UsageError(`There is no ${what} \`${value}\`: choose one of ${Object.keys(names).join(', ')}`)
 }
 
 function argumentsOf(args: string[]) {
@@ -125,7 +125,10 @@ async function main(): Promise<void> {
   const { values, positionals } = argumentsOf(process.argv.slice(2))
   if (values.help) return say(HELP)
   if (values.version) return say(version)
-  if (positionals.length > 1) throw new UsageError(`Name one folder, and not ${positionals.length}`)
+  if (positionals.length > 1)
+    throw new UsageError(
+      `Name one folder, and not ${positionals.map(name => `\`${name}\``).join(' and ')}. With npm, options come after \`--\`: npm create servable@latest my-agents -- --template minimal`,
+    )
   const manager = values['package-manager'] ?? runningManager()
   const packageManager = oneOf(PACKAGE_MANAGERS, manager, 'package manager')
   const said = { folder: positionals[0], template: values.template, isQuiet: values.yes }

@@ -55,11 +55,11 @@ export function nameOf(folder: string): string {
   return name
 }
 
-/** Throws a `UsageError` where no project can be. Returns whether the folder is there, and empty. */
+/** Throws a `UsageError` where no project can be. Returns whether the folder is there, with nothing in it but a repository of git. */
 export function checkFolder(folder: string): boolean {
   nameOf(folder)
   try {
-    const [first] = readdirSync(folder)
+    const first = readdirSync(folder).find(name => name !== '.git')
     if (first === undefined) return true
     throw new UsageError(`\`${folder}\` is not empty, it has \`${first}\`: name a new folder`)
   } catch (error) {
@@ -70,7 +70,7 @@ export function checkFolder(folder: string): boolean {
   }
 }
 
-/** Writes a project into its folder, which must be empty or absent. Throws a `UsageError`. */
+/** Writes a project into its folder, which must be absent or have nothing but a repository of git. Throws a `UsageError`. */
 export function writeProject(project: Project): void {
   const { folder } = project
   const isThere = checkFolder(folder)

@@ -8,7 +8,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import process from 'node:process'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isFrameworkAgent, toAgent } from '../adapters/frameworks/to-agent.ts'
 import type { Servable } from '../agents/contract.ts'
 import { defaultRegistry, KINDS } from '../agents/registry.ts'
@@ -125,15 +125,17 @@ async function importFile(path: string, shown: string): Promise<Readonly<Record<
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {
-    throw new UsageError(`${shown} cannot be loaded: ${adviceFor(error)}`, { cause: error })
+    const advice = adviceFor(error)
+    const at = placeOf(error)
+    throw new UsageError(`${shown} cannot be loaded: ${advice}${at === undefined ? '' : ` (${at})`}`, {
+      cause: error,
+    })
   }
 }
 
 /** The reason of a failed import, and the fix where it is known. */
 function adviceFor(error: unknown): string {
-  const { code, message, name, stack } = Object(error) as Partial<
-    Record<'code' | 'message' | 'name' | 'stack', string>
-  >
+  const { code, message, name } = Object(error) as Partial<Record<'code' | 'message' | 'name', string>>
   const text = message ?? String(error)
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
     return `this is Node ${process.versions.node}, and Node reads TypeScript from 22.18 on`
@@ -142,12 +144,34 @@ function adviceFor(error: unknown): string {
   const [, missing] = /Cannot find (?:package|module) ['"]([^'"]+)['"]/.exec(text) ?? []
   if (missing !== undefined)
     return /^[./]|^file:/.test(missing)
-      ? `${text}. An import of a file needs its ending, such as './tools.ts'`
+      ? /\.\w{1,9}$/.test(missing)
+        ? text
+        : `${text}. An import of a file needs its ending, such as './tools.ts'`
       : `the package \`${missing}\` is not installed. Install it: npm install ${missing}`
   const key = keyIn(text)
   if (key !== undefined) return `${text}. Write the line ${key}=… into the file .env, or set the variable`
-  const where = stack?.split('\n').find(line => /^\s+at /.test(line) && !line.includes('node:internal'))
-  return [name && name !== 'Error' ? `${name}: ${text}` : text, where?.trim()].filter(Boolean).join(' ')
+  return name && name !== 'Error' ? `${name}: ${text}` : text
+}
+
+/** The folder with this package's code. */
+const OWN = fileURLToPath(new URL('..', import.meta.url))
+
+/** Longest line of a stack that is read. */
+const MAX_LINE = 2000
+
+/** The line of the user's code that failed: `agents.ts:7`, relative to the current folder. A stack may name it before its message. */
+function placeOf(error: unknown): string | undefined {
+  const [first = '', ...others] = String(Object(error).stack ?? '').split('\n', 50)
+  for (const line of [`    at ${/^file:/.test(first) ? first : ''}`, ...others]) {
+    // Bun writes paths, and the others addresses.
+    const [, place = '', at] =
+      line.length > MAX_LINE
+        ? []
+        : (/^\s+at (?:[^/]*[\s(])?((?:file:\/\/|\/).+?):(\d+)(?::\d+)?\)?$/.exec(line) ?? [])
+    const path = place.startsWith('file:') ? fileURLToPath(place) : place
+    if (path !== '' && !path.startsWith(OWN)) return `${relative(process.cwd(), path)}:${at}`
+  }
+  return undefined
 }
 
 /** The variable for the key that an error of a provider's package misses. */

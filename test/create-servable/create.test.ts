@@ -151,6 +151,16 @@ describe('the command', () => {
     expect((await filesIn(inside)).filter(file => file.startsWith('.'))).toEqual(['.gitignore'])
   })
 
+  it('fills a repository that has no files yet', async () => {
+    const cwd = await empty()
+    const inside = join(cwd, 'cloned')
+    await mkdir(join(inside, '.git'), { recursive: true })
+    await writeFile(join(inside, '.git/HEAD'), 'ref: refs/heads/trunk\n')
+    expect((await create(inside, ['.', ...quiet])).code).toBe(0)
+    expect(await readdir(inside)).toContain('agents.ts')
+    expect(await readFile(join(inside, '.git/HEAD'), 'utf8')).toBe('ref: refs/heads/trunk\n')
+  })
+
   it('makes `my-agents` of the first template without a word', async () => {
     const cwd = await empty()
     await create(cwd, ['--yes', ...quiet])
@@ -170,15 +180,18 @@ describe('the command', () => {
     [['node_modules'], '`node_modules` is no name'],
     [['servable'], '`servable` is a package that the project needs'],
     [['x'.repeat(215)], 'is no name for a package'],
-    [['one', 'two'], 'Name one folder, and not 2'],
+    [
+      ['one', 'two'],
+      'Name one folder, and not `one` and `two`. With npm, options come after `--`: npm create servable@latest ',
+    ],
     [
       ['one', '--template', 'huge'],
-      'There is no template `huge`: choose of minimal, chat-page, next, worker, team',
+      'There is no template `huge`: choose one of minimal, chat-page, next, worker, team',
     ],
     [['one', '--template', 'constructor'], 'There is no template `constructor`'],
     [
       ['one', '--package-manager', 'deno'],
-      'There is no package manager `deno`: choose of npm, pnpm, yarn, bun',
+      'There is no package manager `deno`: choose one of npm, pnpm, yarn, bun',
     ],
     [['one', '--what'], "Unknown option '--what'. `--help` lists the options"],
     [['full'], '/full` is not empty, it has `a.txt`: name a new folder'],

@@ -115,9 +115,14 @@ class DevServer {
     if (heard.type === 'loaded' && child === this.#loading) this.#replace(child)
     else if (heard.type === 'serves') this.#welcome(heard)
     else if (heard.type === 'failed') {
-      this.#setting.screen.note(`servable: ${shownLines(heard.text)}`)
-      child.kill('SIGKILL')
+      const goesOn = child !== this.#serving && this.#serving !== undefined
+      this.#setting.screen.note(
+        `servable: ${shownLines(heard.text)}${goesOn ? '\nThe code from before still serves' : ''}`,
+      )
+      // Nothing is left to say of a process that ends the command.
+      this.#isLeaving ||= heard.isFinal
       if (heard.isFinal) this.#end(EXIT.usage)
+      child.kill('SIGKILL')
     }
   }
 
