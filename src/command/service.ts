@@ -125,17 +125,27 @@ function flagOf(name: string): string {
 export function failureOf(error: unknown): { readonly text: string; readonly code: number } {
   if (error instanceof ServableClientError) return clientFailureOf(error)
   const isUsage = error instanceof UsageError || (error as { name?: unknown }).name === 'CACError'
-  return { text: messageOf(error), code: isUsage ? EXIT.usage : EXIT.failed }
+  const text = messageOf(error)
+  // The parser writes it so.
+  const [, missing] = /^missing required args for command `(.+)`$/.exec(text) ?? []
+  return {
+    text: missing === undefined ? text : `The command is not complete: servable ${missing}`,
+    code: isUsage ? EXIT.usage : EXIT.failed,
+  }
 }
 
 /** Failures of the connection. */
 const UNREACHABLE = new Set(['network_error', 'timeout', 'stream_broken', 'invalid_response'])
 
+/** What a service says of a path that is none of its own. */
+const NO_ROUTE = 'Nothing is served at this path'
+
 function clientFailureOf({ code, message, cause, requestId }: ServableClientError) {
   if (code === 'invalid_options') return { text: message, code: EXIT.usage }
   const isUnreachable = UNREACHABLE.has(code)
   const why = isUnreachable && cause !== undefined ? `: ${reasonOf(cause)}` : ''
-  const hint = code === 'invalid_response' ? '. Does --url have the prefix, such as /api?' : ''
+  const isElsewhere = code === 'invalid_response' || message === NO_ROUTE
+  const hint = isElsewhere ? '. Does the address have the prefix, such as /api?' : ''
   const request = requestId === undefined ? '' : `, request ${requestId}`
   return {
     text: `${message}${why}${hint} (${code}${request})`,

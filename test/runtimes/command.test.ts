@@ -36,7 +36,8 @@ describe('a command that is wrong', () => {
     [['runs', 'ls', '--url'], 'value is missing'],
     [['sessions', 'delete', 'an-id', ...url], 'Give the id of a session and whose it is'],
     [['sessions', 'drop', ...url], '`sessions drop` is unknown'],
-    [['runs'], 'missing required args'],
+    [['runs'], 'The command is not complete: servable runs <act> [id]'],
+    [['run'], 'The command is not complete: servable run <name> [...input]'],
     [['runs', '\u001b[31mls', ...url], '`runs \\u{1b}[31mls` is unknown'],
   ])('%j', async (args, text) => {
     const { code, out, err } = await begin(args).ended
@@ -82,7 +83,7 @@ describe('a service that cannot be reached', () => {
     const SERVABLE_URL = await serving((_, response) => void response.end('<html>'))
     const { code, err } = await begin(['runs', 'show', id], { SERVABLE_URL }).ended
     expect(code).toBe(3)
-    expect(err).toContain('Does --url have the prefix')
+    expect(err).toContain('Does the address have the prefix')
   })
 
   it.each([
