@@ -16,6 +16,7 @@ import type { Check } from './doctor-url.ts'
 import { optionsHere } from './here/options.ts'
 import { readEnv } from './here/serving.ts'
 import { keyIn } from './load.ts'
+import { UsageError } from './service.ts'
 
 /** Milliseconds that the store is waited for. */
 const PATIENCE_MS = 5000
@@ -49,7 +50,7 @@ export async function checkHere({ path, cwd, reach }: FolderToCheck): Promise<Ch
     const { options } = await optionsHere({ path, cwd, production: true, console: false })
     core = coreOf(createHandler(options))
   } catch (error) {
-    return [optionsFailed(messageOf(error)), await diskOf(cwd)]
+    return [optionsFailed(messageOf(error), error instanceof UsageError), await diskOf(cwd)]
   }
   if (core === undefined) return [optionsFailed('There is no handler'), await diskOf(cwd)]
   return [
@@ -74,7 +75,8 @@ export async function checkHere({ path, cwd, reach }: FolderToCheck): Promise<Ch
   ]
 }
 
-function optionsFailed(what: string): Check {
+/** `isWhole`: what failed says already what to do. */
+function optionsFailed(what: string, isWhole = false): Check {
   const key = keyIn(what)
   if (key !== undefined)
     return { check: 'secrets', status: 'fail', what, fix: `set ${key}, or write it into .env` }
@@ -82,7 +84,7 @@ function optionsFailed(what: string): Check {
     check: 'options',
     status: 'fail',
     what,
-    fix: 'correct servable.config.ts or the agents, and ask again',
+    fix: isWhole ? undefined : 'correct servable.config.ts or the agents, and ask again',
   }
 }
 

@@ -153,17 +153,25 @@ function adviceFor(error: unknown): string {
   return name && name !== 'Error' ? `${name}: ${text}` : text
 }
 
-/** Where this package has its code. */
-const OWN = new URL('..', import.meta.url).href
+/** The folder with this package's code. */
+const OWN = fileURLToPath(new URL('..', import.meta.url))
 
-/** The line of the user's code that failed: `agents.ts:7`, relative to the current folder. Its stack may name it before the message. */
+/** Longest line of a stack that is read. */
+const MAX_LINE = 2000
+
+/** The line of the user's code that failed: `agents.ts:7`, relative to the current folder. A stack may name it before its message. */
 function placeOf(error: unknown): string | undefined {
-  const lines = String(Object(error).stack ?? '').split('\n', 50)
-  const line = [lines[0] ?? '', ...lines.filter(each => /^\s+at /.test(each))].find(
-    each => /file:\/\/[^\s()]+:\d/.test(each) && !each.includes(OWN),
-  )
-  const [, url, at] = /(file:\/\/[^\s()]+?):(\d+)(?::\d+)?\)?$/.exec(line ?? '') ?? []
-  return url && `${relative(process.cwd(), fileURLToPath(url))}:${at}`
+  const [first = '', ...others] = String(Object(error).stack ?? '').split('\n', 50)
+  for (const line of [`    at ${/^file:/.test(first) ? first : ''}`, ...others]) {
+    // Bun writes paths, and the others addresses.
+    const [, place = '', at] =
+      line.length > MAX_LINE
+        ? []
+        : (/^\s+at (?:[^/]*[\s(])?((?:file:\/\/|\/).+?):(\d+)(?::\d+)?\)?$/.exec(line) ?? [])
+    const path = place.startsWith('file:') ? fileURLToPath(place) : place
+    if (path !== '' && !path.startsWith(OWN)) return `${relative(process.cwd(), path)}:${at}`
+  }
+  return undefined
 }
 
 /** The variable for the key that an error of a provider's package misses. */

@@ -151,6 +151,16 @@ describe('the command', () => {
     expect((await filesIn(inside)).filter(file => file.startsWith('.'))).toEqual(['.gitignore'])
   })
 
+  it('fills a repository that has no files yet', async () => {
+    const cwd = await empty()
+    const inside = join(cwd, 'cloned')
+    await mkdir(join(inside, '.git'), { recursive: true })
+    await writeFile(join(inside, '.git/HEAD'), 'ref: refs/heads/trunk\n')
+    expect((await create(inside, ['.', ...quiet])).code).toBe(0)
+    expect(await readdir(inside)).toContain('agents.ts')
+    expect(await readFile(join(inside, '.git/HEAD'), 'utf8')).toBe('ref: refs/heads/trunk\n')
+  })
+
   it('makes `my-agents` of the first template without a word', async () => {
     const cwd = await empty()
     await create(cwd, ['--yes', ...quiet])
@@ -170,7 +180,10 @@ describe('the command', () => {
     [['node_modules'], '`node_modules` is no name'],
     [['servable'], '`servable` is a package that the project needs'],
     [['x'.repeat(215)], 'is no name for a package'],
-    [['one', 'two'], 'Name one folder, and not'],
+    [
+      ['one', 'two'],
+      'Name one folder, and not `one` and `two`. With npm, options come after `--`: npm create servable@latest ',
+    ],
     [
       ['one', '--template', 'huge'],
       'There is no template `huge`: choose one of minimal, chat-page, next, worker, team',

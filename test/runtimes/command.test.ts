@@ -36,7 +36,8 @@ describe('a command that is wrong', () => {
     [['runs', 'ls', '--url'], 'value is missing'],
     [['sessions', 'delete', 'an-id', ...url], 'Give the id of a session and whose it is'],
     [['sessions', 'drop', ...url], '`sessions drop` is unknown'],
-    [['runs'], 'missing required args'],
+    [['runs'], 'The command is not complete: servable runs <act> [id]'],
+    [['run'], 'The command is not complete: servable run <name> [...input]'],
     [['runs', '\u001b[31mls', ...url], '`runs \\u{1b}[31mls` is unknown'],
   ])('%j', async (args, text) => {
     const { code, out, err } = await begin(args).ended

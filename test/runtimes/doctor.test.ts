@@ -181,6 +181,11 @@ describe('the doctor of a running service', () => {
     expect(html.err).toContain('prefix')
     expect(await doctor('http://127.0.0.1:9/api')).toMatchObject({ code: 3, status: {} })
   })
+
+  it('asks for the prefix where it is missing', async () => {
+    const { err } = await doctor(await started())
+    expect(err).toContain('Nothing is served at this path. Does the address have the prefix, such as /api?')
+  })
 })
 
 /** A folder with these files, in which the command runs. */
