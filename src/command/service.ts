@@ -125,7 +125,13 @@ function flagOf(name: string): string {
 export function failureOf(error: unknown): { readonly text: string; readonly code: number } {
   if (error instanceof ServableClientError) return clientFailureOf(error)
   const isUsage = error instanceof UsageError || (error as { name?: unknown }).name === 'CACError'
-  return { text: messageOf(error), code: isUsage ? EXIT.usage : EXIT.failed }
+  const text = messageOf(error)
+  // The parser writes it so.
+  const [, missing] = /^missing required args for command `(.+)`$/.exec(text) ?? []
+  return {
+    text: missing === undefined ? text : `The command is not complete: servable ${missing}`,
+    code: isUsage ? EXIT.usage : EXIT.failed,
+  }
 }
 
 /** Failures of the connection. */
