@@ -19,7 +19,6 @@ import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import type { Target } from '../target.ts'
 import { type Continued, type RequestOptions, requestOptionsOf } from '../waiting/waiting.ts'
-import { isRunOf } from './record.ts'
 
 /** The collections: the requests of runs by the runs' ids, and the entries of journals, each in the partition of its run. */
 export const REQUESTS = 'asked'
@@ -89,16 +88,17 @@ export function putRequest(
   id: string,
   request: KeptRequest,
   { resumes, keepsInput }: { readonly resumes: boolean; readonly keepsInput: boolean },
+  thing: string = id,
 ): boolean {
   if (!resumes && !keepsInput) return false
   const asked = toStoredRequest(request, resumes, keepsInput)
-  if (asked !== undefined) writeRequest(tx, id, asked)
+  if (asked !== undefined) writeRequest(tx, id, asked, thing)
   return resumes && asked !== undefined
 }
 
-/** Writes the request of a run. */
-export function writeRequest(tx: Transaction, id: string, asked: StoredRequest): void {
-  tx.put(REQUESTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing: id })
+/** Writes the request of a run. A full store deletes it with the other parts of `thing`. */
+export function writeRequest(tx: Transaction, id: string, asked: StoredRequest, thing: string = id): void {
+  tx.put(REQUESTS, { id, partition: '', at: tx.now, tags: {}, value: asked }, { thing })
 }
 
 /** Reads the request of a run; undefined if it is not stored. */
@@ -167,18 +167,18 @@ export function forgetJournal(
 }
 
 /** Ends the journal of a run that can no longer go on but may run again. */
-export function endJournal(tx: Transaction, id: string): void {
+export function endJournal(tx: Transaction, id: string, thing: string = id): void {
   forgetJournal(tx, id, { keepsAsked: true })
   const asked = requestIn(tx, id)
-  if (asked !== undefined) writeRequest(tx, id, { ...asked, resumes: false })
+  if (asked !== undefined) writeRequest(tx, id, { ...asked, resumes: false }, thing)
 }
 
 /** Counts a death of a run's worker, and returns the number of deaths without progress in between. */
-export function countDeath(tx: Transaction, id: string, asked: StoredRequest): number {
+export function countDeath(tx: Transaction, id: string, asked: StoredRequest, thing: string): number {
   const entries = tx.count(JOURNAL, id)
   const { tries } = asked
   const count = tries?.entries === entries ? tries.count + 1 : 1
-  writeRequest(tx, id, { ...asked, tries: { count, entries } })
+  writeRequest(tx, id, { ...asked, tries: { count, entries } }, thing)
   return count
 }
 
@@ -196,8 +196,10 @@ export interface StoredJournal extends Journal {
 /** The options of a journal. */
 export interface JournalOptions {
   readonly id: string
-  /** The worker that has the run. */
-  readonly instance: string
+  /** A full store deletes its entries with the other parts of this. */
+  readonly thing: string
+  /** Whether this worker still has the run. */
+  readonly isOurs: (tx: Transaction) => boolean
   /** The options of the run, with its keys. */
   readonly options: RunOptions
   /** The number of entries already in the journal. */
@@ -214,7 +216,8 @@ export interface JournalOptions {
  */
 export function createJournal({
   id,
-  instance,
+  thing,
+  isOurs,
   options,
   entries,
   keep,
@@ -223,7 +226,6 @@ export function createJournal({
   let count = entries
   let length = 0
   let hasEnded = false
-  const isOurs = (tx: Transaction) => isRunOf(tx, id, instance) && !tx.isSealed(id)
   const jsonOf = (entry: JournalEntry): string | undefined => {
     try {
       const json = JSON.stringify(withoutKeys(entry, options))
@@ -245,7 +247,7 @@ export function createJournal({
         hasEnded = true
         return keep(tx => {
           if (!isOurs(tx)) return false
-          endJournal(tx, id)
+          endJournal(tx, id, thing)
           return true
         })
       }
@@ -253,7 +255,7 @@ export function createJournal({
       const value: JournalEntry = JSON.parse(json)
       return keep(tx => {
         if (!isOurs(tx)) return false
-        tx.put(JOURNAL, { id: entryId(id, at), partition: id, at, tags: {}, value }, { thing: id })
+        tx.put(JOURNAL, { id: entryId(id, at), partition: id, at, tags: {}, value }, { thing })
         return true
       }, mayWait)
     },

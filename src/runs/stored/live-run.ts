@@ -19,6 +19,21 @@ import { isRunOf, type RunRecord } from './record.ts'
 import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
 
+/** The log of a run that is a part of something else: a turn of a task. */
+export interface OwnLog extends Pick<LogWriterOptions, 'log' | 'length' | 'encode'> {
+  readonly watch: Watch
+  readonly gatherMs: number
+  /** Whether this worker still has the run, which has not ended. */
+  isOurs(tx: Transaction): boolean
+  /** Writes the end. */
+  finish(
+    tx: Transaction,
+    event: FinishEvent | ErrorEvent,
+    result: RunResult | undefined,
+    written: WrittenRun,
+  ): void
+}
+
 /** The options of a live run. */
 export interface LiveRunOptions {
   readonly store: Store
@@ -46,6 +61,8 @@ export interface LiveRunOptions {
   readonly leavesWhenAway: boolean
   /** Called for an end that cannot be written. The write is retried until it succeeds. */
   readonly onStuck: (error: unknown) => void
+  /** Default: the run has a log and a record of its own. */
+  readonly own?: OwnLog | undefined
 }
 
 /** A run at work and its followers. */
@@ -65,12 +82,14 @@ export class LiveRun {
   constructor(run: Run, options: LiveRunOptions) {
     this.#run = run
     this.#options = options
-    this.watch = createWatch(options.settings.maxFollowers, {
-      onCount: count => this.#onFollowers(count),
-      onReader: () => this.#writing.flush(),
-      // If its end could not be written, others end it.
-      tellsAll: () => !this.#hasEnded,
-    })
+    this.watch =
+      options.own?.watch ??
+      createWatch(options.settings.maxFollowers, {
+        onCount: count => this.#onFollowers(count),
+        onReader: () => this.#writing.flush(),
+        // If its end could not be written, others end it.
+        tellsAll: () => !this.#hasEnded,
+      })
     this.#writing = this.#work()
     this.ended = this.#writing.ended.then(() => this.#end())
   }
@@ -140,31 +159,49 @@ export class LiveRun {
     this.#writing.flush()
   }
 
+  /** As `LogWriting.tried`. */
+  tried(): Promise<void> {
+    return this.#writing.tried()
+  }
+
   #work(): LogWriting {
-    const { store, settings, owner, onStuck, instance, journal, before, leavesWhenAway } = this.#options
+    const { store, settings, onStuck, instance, journal, before, leavesWhenAway, own } = this.#options
     const { id } = this.#run
-    const encode = encoderOf(settings.maxBytes)
     return writeLog(this.#run, {
+      ...this.#logOf(own),
       store,
-      log: id,
       watch: this.watch,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,
-      gatherMs: settings.gatherMs,
-      files: settings.files?.of({ runId: id, owner }),
       onStuck,
       before,
-      length: before?.length,
       ...(leavesWhenAway && { leave: () => this.leave() }),
-      ...(journal && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
-      encode: event => (isTerminal(event) ? [] : [encode(event)]),
+      ...(journal && { isOurs: own?.isOurs ?? ((tx: Transaction) => isRunOf(tx, id, instance)) }),
       finish: (tx, event, result, written) => {
         // The next worker needs what was done.
         const isLeft = this.#isLeft && written.writeNotes(tx) && this.#options.leave(tx)
-        this.#record = isLeft ? undefined : this.#seal(tx, event, result, written)
+        if (isLeft) this.#record = undefined
+        else if (own === undefined) this.#record = this.#seal(tx, event, result, written)
+        else own.finish(tx, event, result, written)
       },
     })
+  }
+
+  #logOf(
+    own: OwnLog | undefined,
+  ): Pick<LogWriterOptions, 'log' | 'length' | 'encode' | 'gatherMs' | 'files'> {
+    if (own !== undefined) return own
+    const { settings, owner, before } = this.#options
+    const { id } = this.#run
+    const encode = encoderOf(settings.maxBytes)
+    return {
+      log: id,
+      gatherMs: settings.gatherMs,
+      files: settings.files?.of({ runId: id, owner }),
+      length: before?.length,
+      encode: event => (isTerminal(event) ? [] : [encode(event)]),
+    }
   }
 
   /** Writes the end. Returns its record, unless another worker has ended the run, or the run waits. */

@@ -6,25 +6,23 @@
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../../agents/contract.ts'
 import type { SessionKey } from '../../agents/memory.ts'
-import { hasKeys } from '../../agents/redacted.ts'
 import type { TurnEnd } from '../../agents/turn.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
 import { readLog } from '../../stores/read-log.ts'
 import { mayPass } from '../../stores/remote/retrying.ts'
 import type { LocalParts, Retention } from '../../stores/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
+import type { Reader, Store, Transaction } from '../../stores/store.ts'
 import { eventToJson } from '../event-json.ts'
-import { notStored } from '../failures.ts'
-import { startRun } from '../run.ts'
 import { TurnOutput } from '../sessions/run-turn.ts'
 import type { HostSettings, StartRequest } from './host.ts'
-import { createJournal, requestIn } from './journal.ts'
-import { LiveRun } from './live-run.ts'
+import { requestIn } from './journal.ts'
+import { launchRun } from './launch.ts'
+import type { LiveRun } from './live-run.ts'
 import { RUNNING, RUNS, type StoredRun } from './record.ts'
 import { foldedLog, runKeepMsOf, sealRun } from './retention.ts'
 import { StoredWork } from './stored-work.ts'
-import { type CutRun, INTERRUPTED, Takeover } from './takeover.ts'
+import { type CutRun, INTERRUPTED, Takeover, takesRuns } from './takeover.ts'
 
 /** Milliseconds until the next attempt to go on with a run after the store could not be read. */
 const GO_ON_RETRY_MS = 1000
@@ -52,7 +50,7 @@ export class LocalWork {
   readonly #settings: HostSettings
   readonly #options: LocalWorkOptions
   readonly #store: Store
-  readonly #takeover: Takeover
+  readonly #takeover: Takeover<StoredRun>
 
   constructor(options: LocalWorkOptions) {
     const { store, settings } = options
@@ -77,7 +75,7 @@ export class LocalWork {
       },
       missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
-    this.#takeover = new Takeover(this.kept, settings)
+    this.#takeover = new Takeover(this.kept, settings.targetOf, takesRuns(settings))
   }
 
   /** Starts a run that is written as this worker's. `cut` has its earlier work and output. */
@@ -87,67 +85,25 @@ export class LocalWork {
     isJournalled: boolean,
     cut?: CutRun,
   ): void {
-    const { target, input, owner, isBackground, secrets = [], continues, transport } = request
-    const { leavesExpired: keepsJournal = false, onEnded } = this.#options
-    const options = { ...request.options, runId: id }
-    const keep: LiveRun['keep'] = async (write, mayWait) => {
-      // The servable may be called, and write to its journal, before there is a live run.
-      await undefined
-      await live.keep(write, mayWait)
-      return live.leaveBetween()
-    }
-    const flush = () => void Promise.resolve().then(() => live.flush())
-    const journal = isJournalled
-      ? createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep, flush })
-      : undefined
-    const caller = {
-      ...{
-        isStored: true,
-        keepsCalls: this.#settings.keepModelCalls,
-        transport,
-        secrets: () => secrets,
-        ...(continues && { continues }),
-        cut,
-      },
-      ...(journal && { journal }),
-    }
-    const run = startRun(target, input, options, this.#settings, caller)
-    if (isJournalled) {
-      run.onRetire = async () => {
-        // The next worker needs the work that is done.
-        await live.keep(() => true).catch(() => {})
-        return this.#retire(id, instance)
-      }
-    }
-    const live = new LiveRun(run, {
+    const { leavesExpired: keepsJournal = false, onEnded, settings } = this.#options
+    const { target, owner } = request
+    const { live } = launchRun(request, {
+      ...{ id, instance, isJournalled, cut, keepsJournal, settings },
       store: this.#store,
-      settings: this.#settings,
-      ...{ owner, instance, journal, before: cut, keepsJournal },
-      model: target.servable.model,
       keepMs: isWaiting => runKeepMsOf({ ...target, owner }, this.#options, isWaiting),
-      isBackground,
-      client: request.client,
       leave: tx => this.#takeover.leave(tx, id, instance),
-      // On a store of one's own nobody would take it up. Nobody else has its client's key.
-      leavesWhenAway: isJournalled && this.#store.isShared && !hasKeys(options),
-      onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
+      retire: () => this.kept.worker.retire(),
     })
     if (cut === undefined) live.watch.recent.begin()
     this.kept.add(id, live, {
       ended: live.ended,
       onEnded: () => {
         live.watch.changed.fire()
-        this.#settings.notices?.send()
-        if (onEnded === undefined) void this.#settings.onFree?.()
+        settings.notices?.send()
+        if (onEnded === undefined) void settings.onFree?.()
         else onEnded(id)
       },
     })
-  }
-
-  /** Leaves a run to other processes. Returns false if it cannot go on there. */
-  #retire(id: string, instance: string): Soon<boolean> {
-    this.kept.worker.retire()
-    return this.#store.write(tx => this.#takeover.leave(tx, id, instance))
   }
 
   /** Goes on with a run that was taken over. For one that has ended, stores its turn. */
@@ -156,7 +112,7 @@ export class LocalWork {
       const isBegun = await this.kept.begin(id, async () => {
         const taken = await this.#store.read(tx => this.#takeover.taken(tx, id))
         if (taken !== undefined && this.kept.get(id) === undefined)
-          this.launch(taken.run, taken.request, true, taken.cut)
+          this.launch(taken.kept, taken.request, true, taken.cut)
         return taken !== undefined
       })
       if (!isBegun) await this.#keepTurn(id)

@@ -15,7 +15,7 @@ import { buryPatienceOf, createRecovery, type Recovery } from './recovery.ts'
 import { nameWorker, processOf, type WorkerName } from './worker-name.ts'
 
 /** The stored document of a run or task. */
-interface StoredDocument {
+export interface StoredDocument {
   /** The identity that owns it. Null if there was none: then every caller that knows its id has access. */
   readonly owner: Viewer
   /** The worker that has, or had, it at work. */
