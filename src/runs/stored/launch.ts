@@ -52,8 +52,8 @@ export function launchRun(
       })
     : undefined
   const run = startRun(target, input, options, settings, {
-    isStored: true,
-    keepsCalls: settings.keepModelCalls,
+    // Of what is a part of something else, neither the input's files nor the calls of models are kept here.
+    ...(own === undefined && { isStored: true, keepsCalls: settings.keepModelCalls }),
     transport,
     secrets: () => secrets,
     ...(continues && { continues }),

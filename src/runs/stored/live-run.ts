@@ -159,6 +159,11 @@ export class LiveRun {
     this.#writing.flush()
   }
 
+  /** The most entries of its journal; undefined without one. */
+  get journalled(): number | undefined {
+    return this.#options.journal?.most
+  }
+
   /** As `LogWriting.tried`. */
   tried(): Promise<void> {
     return this.#writing.tried()

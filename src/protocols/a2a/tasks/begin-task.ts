@@ -116,7 +116,7 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   dropWaiting(tx, taskId)
   // An answer of somebody else counts against the client of the waiting run.
   const { client = sent.client } = sent.by?.isOther ? waited : sent
-  return { ...begin(tx, task, { ...sent, client }, by, gathering), waited }
+  return { ...begin(tx, task, { ...sent, client }, by, gathering, waited.next), waited }
 }
 
 /**
@@ -167,10 +167,11 @@ function begin(
   sent: TaskMessage,
   by: BeginContext,
   gathering?: TaskGathering,
+  runId: string = sent.options.runId ?? crypto.randomUUID(),
 ): Begun {
   const { settings, worker, recovery } = by
   const status = statusNow('working', undefined, before.status)
-  const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1 }
+  const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1, runId }
   putTask(tx, task)
   recovery.enlist(tx)
   const slot = slotOf(toDocument(task), { instance: task.instance, client: sent.client })

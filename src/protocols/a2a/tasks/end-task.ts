@@ -4,6 +4,7 @@
  * @module
  */
 
+import { forgetJournal } from '../../../runs/stored/journal.ts'
 import { keepMsOf } from '../../../runs/stored/retention.ts'
 import { dropWaiting, putWaiting, type Waiting } from '../../../runs/waiting/waiting.ts'
 import type { Retention } from '../../../stores/state.ts'
@@ -21,6 +22,8 @@ export interface EndContext {
   readonly settings: TaskSettings
   readonly retention: Retention
   readonly views: TaskViews
+  /** Whether the journals of its runs stay until all of the task is deleted. */
+  readonly keepsJournals: boolean
 }
 
 /** The end of a turn. */
@@ -29,6 +32,8 @@ export interface TaskConclusion {
   /** The entry for the log. Default: the status. */
   readonly entry?: TaskEntry | undefined
   readonly waiting?: Waiting | undefined
+  /** The most entries of the run's journal, or that it has none. Default: it is looked for. */
+  readonly journal?: number | 'none' | undefined
 }
 
 /** Ends a task whose agent no longer works, with the state `failed` and a text. */
@@ -42,8 +47,8 @@ export function failTask(tx: Transaction, id: string, text: string, ending: EndC
 export function concludeTask(
   tx: Transaction,
   id: string,
-  { status, entry, waiting }: TaskConclusion,
-  { settings, retention, views }: EndContext,
+  { status, entry, waiting, journal }: TaskConclusion,
+  { settings, retention, views, keepsJournals }: EndContext,
 ): void {
   const task = tx.get<StoredTask>(TASKS, id)?.value
   // The task was deleted, because it seemed that no agent worked on it. So the rest of its log must go too.
@@ -56,6 +61,8 @@ export function concludeTask(
   const keepMs = keepMsOf({ ...skillOf(task), owner: task.owner }, settings, retention)
   putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
   tx.delete(AT_WORK, id)
+  if (task.runId !== undefined && !keepsJournals && journal !== 'none')
+    forgetJournal(tx, task.runId, { entries: journal })
   if (waiting === undefined) dropWaiting(tx, id)
   else putWaiting(tx, id, { ...waiting, isTask: true }, { thing: logOf(id) }, settings.approvals)
   saveBody(tx, ended, seq, views)

@@ -9,43 +9,45 @@ import { isTerminal, isWaiting } from '../../../agents/event.ts'
 import type { Fold } from '../../../agents/fold.ts'
 import { notStored } from '../../../runs/failures.ts'
 import { numbersOf } from '../../../runs/numbers.ts'
-import { type Run, startRun } from '../../../runs/run.ts'
-import type { EndedRun } from '../../../runs/stored/host.ts'
-import { writeLog } from '../../../runs/stored/log-writer.ts'
-import type { LogWriting } from '../../../runs/stored/log-writing.ts'
+import type { Run } from '../../../runs/run.ts'
+import type { EndedRun, StartRequest } from '../../../runs/stored/host.ts'
+import { type LaunchOptions, launchRun } from '../../../runs/stored/launch.ts'
+import type { LiveRun, OwnLog } from '../../../runs/stored/live-run.ts'
 import { beginningOf } from '../../../runs/stored/title.ts'
 import type { Watch } from '../../../runs/stored/watch.ts'
 import type { Target } from '../../../runs/target.ts'
-import { continuedBy, type Waiting } from '../../../runs/waiting/waiting.ts'
-import { patienceOf, type Store, type Transaction } from '../../../stores/store.ts'
-import type { Message, TaskStatus } from '../model.ts'
+import { continuedBy } from '../../../runs/waiting/waiting.ts'
+import type { Transaction } from '../../../stores/store.ts'
+import type { Message } from '../model.ts'
 import { toRunInput } from '../parts.ts'
 import { sessionOf } from '../tenants.ts'
 import { append, type Begun } from './begin-task.ts'
 import { type MessageOptions, metadataOf } from './context.ts'
+import type { TaskConclusion } from './end-task.ts'
 import { Opening } from './opening.ts'
-import { logOf, type TaskEntry } from './task-body.ts'
+import { logOf } from './task-body.ts'
 import type { Delivered, TaskMessage, TaskSettings } from './task-host.ts'
-import { forgetTask, type StoredTask } from './task-record.ts'
+import { forgetTask, type StoredTask, TASKS } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
 import { TaskTurn } from './turn.ts'
 
 /** What a live task needs. */
-export interface LiveTaskOptions {
-  readonly store: Store
+export interface LiveTaskOptions
+  extends Pick<LaunchOptions, 'store' | 'leave' | 'retire' | 'isJournalled' | 'cut'> {
   readonly settings: TaskSettings
   readonly views: TaskViews
   /** The followers of the task. */
   readonly watch: Watch
   /** Writes the last status of the turn, the log entry for it, and what the agent waits for. */
-  readonly conclude: (
-    tx: Transaction,
-    status: TaskStatus,
-    entry: TaskEntry | undefined,
-    waiting: Waiting | undefined,
-  ) => void
+  readonly conclude: (tx: Transaction, conclusion: TaskConclusion) => void
   /** Is called once it is certain that there is a task, and no bare message. */
   readonly onTask: () => void
+}
+
+/** What its run is started with. The message that it answers is stored already. */
+export interface TurnRequest extends Omit<StartRequest, 'key'> {
+  /** Whether the agent may send a bare message after any silence. */
+  readonly mayWait: boolean
 }
 
 /** One turn of a task. */
@@ -58,50 +60,43 @@ export class LiveTask {
   readonly recorded: Promise<void>
   /** Whether it is certain that the message becomes a task and not a bare message. */
   isTask = false
+  /** The run at work. */
+  readonly live: LiveRun
   readonly #run: Run
-  readonly #store: Store
-  readonly #writing: LogWriting
   readonly #opening: Opening
   readonly #beganAt: number = Date.now()
   /** The run's last event and result, with the fold of its events. */
   #outcome: (Pick<EndedRun, 'event' | 'result'> & { readonly fold: Fold }) | undefined
 
-  constructor(begun: Begun, sent: TaskMessage, target: Target, options: LiveTaskOptions) {
+  constructor(begun: Begun, request: TurnRequest, options: LiveTaskOptions) {
     const { task, view } = begun
-    this.#store = options.store
+    const { settings, onTask, cut } = options
     const turn = new TaskTurn(task)
-    const mayWait = sent.mayWait || target.servable.answers === 'message'
+    const mayWait = request.mayWait || request.target.servable.answers === 'message'
     this.#opening = new Opening(task, view, { turn, mayWait })
-    this.#run = runOf(begun, sent, target, options.settings)
-    this.#run.onBegin = () => void this.#opening.begin()
-    this.#run.onWait = () => this.#opening.wait()
-    this.#writing = this.#write(begun, turn, { sent, target, ...options })
-    this.ended = this.#writing.ended
-    this.recorded = this.ended.then(() => this.#record(begun, sent, target, options.settings))
+    const { run, live } = launchRun(request, {
+      ...options,
+      id: task.runId ?? '',
+      instance: task.instance,
+      settings: settingsOf(task.id, settings),
+      keepMs: () => 0,
+      keepsJournal: true,
+      own: this.#logOf(begun, turn, request, options),
+    })
+    this.#run = run
+    this.live = live
+    run.onBegin = () => void this.#opening.begin()
+    run.onWait = () => this.#opening.wait()
+    if (cut !== undefined) this.#opening.settle()
+    this.ended = live.ended
+    this.recorded = this.ended.then(() => this.#record(begun, request, settings))
     this.delivered = this.#opening.delivered.then(delivered => {
       if ('view' in delivered) {
         this.isTask = true
-        options.onTask()
+        onTask()
       }
       return delivered
     })
-  }
-
-  /** Cancels the run. With a reason, it fails. */
-  stop(why?: unknown): void {
-    if (why === undefined) this.#run.cancel()
-    else this.#run.fail(why)
-  }
-
-  /** Cancels the run and waits until its end is stored. Rejects if the store cannot be written now. */
-  async cancel(): Promise<void> {
-    this.stop()
-    await this.#writing.tried({ withinMs: patienceOf(this.#store) })
-  }
-
-  /** Resolves once the end is stored. Rejects if the store cannot be written now. */
-  tried(): Promise<void> {
-    return this.#writing.tried()
   }
 
   /** Whether the agent answered with a bare message, so that there is no task. */
@@ -114,34 +109,24 @@ export class LiveTask {
     this.#opening.settle()
   }
 
-  #write(
-    { task: { id }, view }: Begun,
+  #logOf(
+    { task: { id, instance, runId }, view }: Begun,
     turn: TaskTurn,
-    {
-      sent,
-      target,
-      store,
-      settings,
-      views,
-      watch,
-      conclude,
-    }: LiveTaskOptions & { readonly sent: TaskMessage; readonly target: Target },
-  ): LogWriting {
-    const { options, secrets = [] } = sent
+    { client }: TurnRequest,
+    { store, settings, views, watch, conclude, cut }: LiveTaskOptions,
+  ): OwnLog {
     const opening = this.#opening
     const keepUp = views.keepUp(id, store)
-    const { onFailure } = settingsOf(id, settings)
-    return writeLog(this.#run, {
-      store,
+    return {
       log: logOf(id),
-      length: view.seq,
+      length: cut?.length ?? view.seq,
       watch,
-      maxBytes: settings.maxBytes,
-      maxLength: settings.maxLength,
-      working: settings.working,
       // Receivers of push notifications wait for each event.
       gatherMs: settings.gatherMs ?? 0,
-      onStuck: thrown => onFailure?.(notStored(this.#run.id, target, { options, secrets, thrown })),
+      isOurs(tx) {
+        const task = tx.get<StoredTask>(TASKS, id)?.value
+        return task?.instance === instance && task.runId === runId && task.isAtWork
+      },
       encode: event => {
         if (isTerminal(event)) return []
         const entries = opening.entriesOf(event)
@@ -152,16 +137,21 @@ export class LiveTask {
         this.#outcome = { event, result, fold }
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const waits = isWaiting(event) ? this.#run.waiting : undefined
-        const waiting = waits && { ...waits, client: sent.client }
+        const waiting = waits && { ...waits, client }
         const { status, entries } = turn.end(event, waiting?.requests)
         for (const entry of entries.slice(0, -1)) append(tx, id, entry)
-        conclude(tx, status, entries.at(-1), waiting)
+        const journal = cut === undefined ? (this.live.journalled ?? 'none') : undefined
+        conclude(tx, { status, entry: entries.at(-1), waiting, journal })
       },
-    })
+    }
   }
 
   /** Lists the run, if the service lists those of tasks. Never rejects. */
-  async #record({ task }: Begun, sent: TaskMessage, target: Target, settings: TaskSettings) {
+  async #record(
+    { task }: Begun,
+    { target, options, client, secrets = [] }: TurnRequest,
+    settings: TaskSettings,
+  ) {
     const { record, measure, costOf, onFailure } = settingsOf(task.id, settings)
     if (record === undefined || this.#outcome === undefined) return
     const { event, result, fold } = this.#outcome
@@ -171,16 +161,15 @@ export class LiveTask {
       transport: 'a2a',
       numbers: numbersOf(fold, result?.durationMs ?? this.#run.durationMs, model, costOf),
     }
-    const options = { sessionId: sessionOf(task), userId: sent.options.userId }
     const { owner } = task
     const { kind, name } = target
     const ended = {
       id,
       target: { kind, name },
       input: beginningOf(this.#run.input),
-      options,
+      options: { sessionId: sessionOf(task), userId: options.userId },
       owner,
-      client: sent.client,
+      client,
       taskId: this.isMessageOnly ? undefined : task.id,
       at: this.#beganAt,
       event,
@@ -189,30 +178,36 @@ export class LiveTask {
     try {
       await record({ ...ended, ...measured })
     } catch (thrown) {
-      onFailure?.(notStored(id, target, { options: sent.options, secrets: sent.secrets ?? [], thrown }))
+      onFailure?.(notStored(id, target, { options, secrets, thrown }))
     }
   }
 }
 
-function runOf(
+/** What the run of a turn is started with. */
+export function turnRequestOf(
   { task, waited }: Begun,
-  { message, options, asked = {}, secrets = [] }: TaskMessage,
+  { message, options, asked = {}, client, secrets, mayWait, owner }: TaskMessage,
   target: Target,
-  settings: TaskSettings,
-): Run {
-  const own = settingsOf(task.id, settings)
-  const caller = { secrets: () => secrets }
+): TurnRequest {
+  const common = { target, owner, client, secrets, mayWait, isBackground: true }
   if (waited === undefined) {
-    const all = { ...options, ...ofTask(task, message, asked, options) }
-    return startRun(target, toRunInput(message), all, own, caller)
+    return {
+      ...common,
+      input: toRunInput(message),
+      options: { ...options, ...ofTask(task, message, asked, options) },
+    }
   }
   // The run keeps its input and its owner. Its keys are those of the answer, if the owner gave the answer.
-  const { input, options: before, next, requests } = waited
+  const { input, options: before, requests } = waited
   const { userId, identity } = before
   const { traceparent } = options
-  const all = { ...options, ...before, traceparent, runId: next, userId, identity }
   const [from = ''] = requests[0]?.id.split('/') ?? []
-  return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, from) })
+  return {
+    ...common,
+    input,
+    options: { ...options, ...before, traceparent, userId, identity },
+    continues: continuedBy(waited, from),
+  }
 }
 
 /** Settings that name the task in the report of a failed run, so that the log leads to the task. */

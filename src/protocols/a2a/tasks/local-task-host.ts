@@ -5,13 +5,17 @@
  */
 
 import { ServableError } from '../../../base/errors.ts'
+import { later } from '../../../base/wake.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
 import type { Follower, Viewer } from '../../../runs/stored/host.ts'
+import { putRequest } from '../../../runs/stored/journal.ts'
 import { LogFollower } from '../../../runs/stored/log-follower.ts'
 import { StoredWork } from '../../../runs/stored/stored-work.ts'
+import { Takeover } from '../../../runs/stored/takeover.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
+import { mayPass } from '../../../stores/remote/retrying.ts'
 import type { LocalParts, Retention } from '../../../stores/state.ts'
 import type { Reader, Soon, Store } from '../../../stores/store.ts'
 import type { Skill } from '../cards/skills.ts'
@@ -24,7 +28,7 @@ import { messageOf } from './answers.ts'
 import { type BeginContext, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
-import { LiveTask } from './live-task.ts'
+import { LiveTask, type LiveTaskOptions, type TurnRequest, turnRequestOf } from './live-task.ts'
 import { isSettling, logOf, type TaskEntry } from './task-body.ts'
 import type {
   Delivered,
@@ -44,6 +48,7 @@ import {
   skillOf,
   statusNow,
   TASKS,
+  takesTasks,
   taskNotFound,
   toFound,
   viewOf,
@@ -56,6 +61,8 @@ export interface LocalTaskHostOptions {
   readonly store: Store
   readonly settings: TaskSettings
   readonly retention: Retention
+  /** Whether the state is lost with its process. */
+  readonly isVolatile?: boolean
   /** Keeps the store open while an agent works on a task. */
   readonly keepOpen?: LocalParts['keepOpen']
   /** Returns the servable that continues a task. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
@@ -71,6 +78,9 @@ export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
   return new LocalTaskHost(options)
 }
 
+/** Milliseconds until the next attempt to go on with a task after the store could not be read. */
+const GO_ON_RETRY_MS = 1000
+
 /** The text of a task whose process died, or lost its store, while the agent was at work. */
 const CUT_OFF = 'The service stopped while the agent was at work. Send the message again, without a task id'
 
@@ -83,6 +93,7 @@ class LocalTaskHost implements TaskHost {
   readonly #work: StoredWork<StoredTask, LiveTask>
   readonly #watches: TaskWatches
   readonly #push: Push | undefined
+  readonly #takeover: Takeover<StoredTask>
   readonly #views = new TaskViews()
   readonly #beginning: BeginContext
   readonly #ending: EndContext
@@ -108,17 +119,25 @@ class LocalTaskHost implements TaskHost {
       atWork: AT_WORK,
       isAtWork: task => task.isAtWork,
       logOf,
-      stop: (live, why) => live.stop(why),
-      conclude: (tx, id) => failTask(tx, id, CUT_OFF, this.#ending),
-      onConcluded: id => this.#notify(id),
+      stop: (task, why) => task.live.stop(why),
+      leave: task => task.live.leave(),
+      conclude: (tx, id) => {
+        if (this.#takeover.take(tx, id) !== undefined) failTask(tx, id, CUT_OFF, this.#ending)
+      },
+      onConcluded: id => {
+        this.#notify(id)
+        settings.working?.keep(this.#goOn(id))
+      },
       missing: taskNotFound,
     })
+    const targetIn = (skill: Skill) => options.targetOf(skill)
+    this.#takeover = new Takeover(this.#work, targetIn, takesTasks(settings))
     this.#watches = new TaskWatches({
       maxFollowers: settings.maxFollowers,
       isAtWork: id => this.#work.get(id) !== undefined,
       isShared: () => store.isShared,
     })
-    this.#ending = { settings, retention, views: this.#views }
+    this.#ending = { settings, retention, views: this.#views, keepsJournals: upkeep !== undefined }
     const { worker, recovery } = this.#work
     this.#beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
   }
@@ -155,14 +174,42 @@ class LocalTaskHost implements TaskHost {
     const { target, taskId } = message
     return this.#work.begin(taskId, async () => {
       // The view is from before the agent's first event, so a stream that begins there misses nothing.
-      const begun = await this.#store.write(tx =>
-        target === undefined
-          ? resumeTask(tx, this.#find(tx, taskId, message), message, this.#beginning)
-          : openTask(tx, message, target, this.#beginning),
-      )
-      if (begun.isRepeated || !begun.task.isAtWork) return begun
-      return this.#launch(begun, message, target ?? this.#options.targetOf(skillOf(begun.task)))
+      const [begun, request, isJournalled = false] = await this.#store.write(tx => {
+        const begun =
+          target === undefined
+            ? resumeTask(tx, this.#find(tx, taskId, message), message, this.#beginning)
+            : openTask(tx, message, target, this.#beginning)
+        if (begun.isRepeated || !begun.task.isAtWork) return [begun]
+        const of = target ?? this.#options.targetOf(skillOf(begun.task))
+        const request = turnRequestOf(begun, message, of)
+        const resumes = !this.#options.isVolatile && of.servable.resume === true
+        const kept = { resumes, keepsInput: false }
+        return [begun, request, putRequest(tx, begun.task.runId ?? '', request, kept, logOf(taskId))]
+      })
+      if (request === undefined) return begun
+      return this.#launch(begun, request, { isJournalled })
     })
+  }
+
+  /** Goes on with a task that was taken over. Never rejects. */
+  async #goOn(id: string): Promise<void> {
+    try {
+      await this.#work.begin(id, async () => {
+        if (this.#work.get(id) !== undefined) return
+        const taken = await this.#store.read(tx => {
+          const taken = this.#takeover.taken(tx, id)
+          return taken && { ...taken, view: viewOf(taken.kept, this.#views.read(tx, id)) }
+        })
+        if (taken === undefined) return
+        const { kept: task, view, request, cut } = taken
+        this.#launch({ task, view }, { ...request, mayWait: false }, { isJournalled: true, cut })
+      })
+    } catch (error) {
+      if (!mayPass(error)) return
+      // No other host finds it while this one is alive.
+      await later(GO_ON_RETRY_MS)
+      return this.#goOn(id)
+    }
   }
 
   async push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
@@ -270,7 +317,7 @@ class LocalTaskHost implements TaskHost {
     if (isSettledState(view.task.status.state)) return view.task
     const live = this.#work.get(id)
     if (live !== undefined) {
-      await live.tried()
+      await live.live.tried()
       return (await this.get(id, viewer)).task
     }
     const follower = await this.follow(id, viewer, view.seq)
@@ -293,7 +340,7 @@ class LocalTaskHost implements TaskHost {
     if (isTerminalState(state)) throw notCancelable(state)
     return this.#work.held(id, async () => {
       await this.#work.end(id, {
-        stop: live => live.cancel(),
+        stop: task => task.live.cancel(),
         conclude: tx => concludeTask(tx, id, { status: statusNow('canceled') }, this.#ending),
       })
       const { task } = await this.get(id, viewer)
@@ -336,16 +383,22 @@ class LocalTaskHost implements TaskHost {
     this.#watches.fire(id)
   }
 
-  #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
-    const { id } = begun.task
-    const live = new LiveTask(begun, message, target, {
+  #launch(
+    begun: Begun,
+    request: TurnRequest,
+    journalled: Pick<LiveTaskOptions, 'isJournalled' | 'cut'>,
+  ): LiveTask {
+    const { id, instance } = begun.task
+    const live = new LiveTask(begun, request, {
+      ...journalled,
       store: this.#store,
       settings: this.#options.settings,
       views: this.#views,
       watch: this.#watches.of(id),
-      conclude: (tx, status, entry, waiting) =>
-        concludeTask(tx, id, { status, entry, waiting }, this.#ending),
+      conclude: (tx, conclusion) => concludeTask(tx, id, conclusion, this.#ending),
       onTask: () => this.#notifyAll(id),
+      leave: tx => this.#takeover.leave(tx, id, instance),
+      retire: () => this.#work.worker.retire(),
     })
     this.#work.add(id, live, {
       ended: live.ended,

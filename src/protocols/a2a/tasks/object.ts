@@ -11,6 +11,7 @@ import { KeptInObject, WATCH_MS } from '../../../core/kept-in-object.ts'
 import { callIn } from '../../../core/object-service.ts'
 import type { Catalog } from '../../../http/catalog.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
+import { JOURNAL, REQUESTS } from '../../../runs/stored/journal.ts'
 import { streamOf } from '../../../runs/stored/log-stream.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Target } from '../../../runs/target.ts'
@@ -130,7 +131,7 @@ export function createTaskObject(
   })
   const methods = taskMethods({ context, settings, index, targetOf, kept, host })
   return {
-    collections: [TASKS, BODIES, PUSH, WAITING],
+    collections: [TASKS, BODIES, PUSH, WAITING, REQUESTS, JOURNAL],
     // The agent ends with the memory of this object. The next request for the task then ends the task.
     inMemory: [AT_WORK],
     ask: (method, args) => callIn(methods, method, args),

@@ -5,17 +5,21 @@
  */
 
 import type { Kind } from '../../../agents/contract.ts'
+import { Fold } from '../../../agents/fold.ts'
 import { ServableError } from '../../../base/errors.ts'
+import { slotOf } from '../../../runs/admission.ts'
 import { checkPermit } from '../../../runs/permit.ts'
+import { forgetJournal } from '../../../runs/stored/journal.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
+import type { TakeoverKind } from '../../../runs/stored/takeover.ts'
 import { dropWaiting } from '../../../runs/waiting/waiting.ts'
-import { sizeOfText } from '../../../stores/size.ts'
+import { sizeOf, sizeOfText } from '../../../stores/size.ts'
 import type { Document, Eviction, EvictionOrder, Tags, Transaction } from '../../../stores/store.ts'
 import { type Skill, skillId } from '../cards/skills.ts'
 import { isInterruptedState, isTerminalState, type Message, type Task, type TaskStatus } from '../model.ts'
 import { deletePushes } from '../push/kept.ts'
 import { BODIES, logOf, type TaskBody, type TaskGathering } from './task-body.ts'
-import type { FoundTask, TaskView } from './task-host.ts'
+import type { FoundTask, TaskSettings, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
 
 /** The collection of the small documents. */
@@ -38,6 +42,8 @@ export interface StoredTask {
   readonly instance: string
   /** How many messages the agent has received. */
   readonly turns: number
+  /** The run of its last turn. Absent before its agent was ever at work. */
+  readonly runId?: string | undefined
 }
 
 /** The servable that works on a task. */
@@ -111,8 +117,37 @@ export function evictionAtWork({ id, contextId }: StoredTask, messageBytes: numb
   return { thing: logOf(id), weight }
 }
 
+/** Tasks at work, as what another worker can take over. */
+export function takesTasks({ maxLength }: Pick<TaskSettings, 'maxLength'>): TakeoverKind<StoredTask> {
+  return {
+    runOf: ({ runId, isAtWork, status }) =>
+      isAtWork && runId !== undefined ? { id: runId, at: Date.parse(status.timestamp) } : undefined,
+    thingOf: logOf,
+    resume(tx, id) {
+      const task = tx.get<StoredTask>(TASKS, id)?.value
+      const { contextId } = task ?? {}
+      const status = statusNow('working', undefined, task?.status)
+      const entry = { type: 'status', taskId: id, contextId, status, metadata: { resumed: true } }
+      return tx.append(logOf(id), JSON.stringify(entry)) !== undefined
+    },
+    assign(tx, before, instance, { client, input }) {
+      const task = { ...before, instance }
+      putTask(tx, task)
+      tx.put(
+        AT_WORK,
+        slotOf(toDocument(task), { instance, client }),
+        evictionAtWork(task, sizeOf(input) ?? 0),
+      )
+    },
+    // The log has what clients see. What the run did before is in its journal.
+    outputOf: (tx, id) => ({ fold: new Fold(maxLength), bytes: 0, length: tx.length(logOf(id)) }),
+  }
+}
+
 /** Deletes everything that is stored of a task. */
 export function forgetTask(tx: Transaction, id: string): undefined {
+  const { runId } = tx.get<StoredTask>(TASKS, id)?.value ?? {}
+  if (runId !== undefined) forgetJournal(tx, runId)
   for (const collection of [TASKS, BODIES, AT_WORK]) tx.delete(collection, id)
   dropWaiting(tx, id)
   deletePushes(tx, id)
