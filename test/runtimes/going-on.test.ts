@@ -6,6 +6,7 @@
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { getTask, openSend, subscribe, TONGUES } from '../contracts/a2a/client.ts'
 import { messagesOf } from '../contracts/http/client.ts'
 import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { accept, ended, get, type Server } from '../contracts/runs/client.ts'
@@ -83,6 +84,45 @@ async function expectWhole(runtime: Runtime, id: string): Promise<void> {
   expect(types.filter(type => type === 'finish' || type === 'error')).toEqual(['finish'])
 }
 
+/** Sends the workflow a message over A2A, and follows its task. */
+async function task(runtime: Runtime) {
+  const stream = await openSend(at(runtime), TONGUES.rest1, { agent: 'workflow/order', text: 'x' })
+  const first = await stream.next()
+  const id = first?.task?.id ?? ''
+  const seen = [first!]
+  const reading = (async () => {
+    for (;;) {
+      const event = await stream.next().catch(() => undefined)
+      if (event === undefined) return
+      seen.push(event)
+    }
+  })()
+  /** Who followed it follows again from the last event, and has the whole answer once. */
+  const expectWholeTask = async (next: Runtime) => {
+    await reading
+    const lastEventId = seen.at(-1)?.id
+    const follow = async () => (await subscribe(at(next), TONGUES.rest1, id, { lastEventId })).rest()
+    const rest = await follow().catch(() => [])
+    await eventually(async () => expect((await taskOf(next)).state).toBe('completed'), WAIT_MS)
+    const whole = await taskOf(next)
+    expect(whole.artifacts).toHaveLength(1)
+    const { text } = whole.artifacts[0]!
+    expect(text).toMatch(/^x: read .*again again last \[/)
+    expect(whole.history?.map(({ role }) => role)).toEqual(['user'])
+    if (rest.length === 0) return
+    const numbers = [...seen, ...rest].map(event => Number(event.id))
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+    expect(rest.at(-1)).toMatchObject({ kind: 'status', state: 'completed' })
+    let told = ''
+    for (const { artifact } of [...seen, ...rest]) {
+      if (artifact !== undefined) told = artifact.append ? told + artifact.text : (artifact.text ?? '')
+    }
+    expect(told).toBe(text)
+  }
+  const taskOf = (next: Runtime) => getTask(at(next), TONGUES.rest1, id)
+  return { id, expectWholeTask }
+}
+
 const workerd: StartKilled = (storage, options) =>
   startWorkerd('test/runtimes/entries/kills-workerd.ts', { ...options, storage })
 
@@ -98,6 +138,19 @@ describe.each(Object.entries({ ...STARTS, workerd }))('a process that is killed:
     await seen('last')
     expectOnce()
     await expectWhole(next, id)
+  })
+
+  it('the next one goes on with its A2A task', { timeout: TIMEOUT_MS }, async () => {
+    const { url, seen, expectOnce } = await receiver('again')
+    const begin = await street(start, url)
+    const first = await begin()
+    const { expectWholeTask } = await task(first)
+    await seen('again')
+    await first.kill()
+    const next = await begin()
+    await seen('last')
+    expectOnce()
+    await expectWholeTask(next)
   })
 })
 
@@ -126,6 +179,18 @@ describe.each(Object.entries(STARTS))(
       await first.kill()
       await seen('last')
       for (const other of others) await expectWhole(other, id)
+      expectOnce()
+    })
+
+    it('exactly one of the others goes on with its A2A task', { timeout: TIMEOUT_MS }, async () => {
+      const { url, seen, expectOnce } = await receiver('again')
+      const begin = await street(start, url)
+      const [first, ...others] = [await begin(), await begin(), await begin()]
+      const { expectWholeTask } = await task(first)
+      await seen('again')
+      await first.kill()
+      await seen('last')
+      for (const other of others) await expectWholeTask(other)
       expectOnce()
     })
   },

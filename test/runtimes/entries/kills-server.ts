@@ -21,6 +21,7 @@ function write(effect: Effect): unknown {
 export const handler: Handler = createHandler({
   workflows: { order: orderOf(write, { GENERATION, VERSION, CHANGE }) },
   state: await stateAt(DATABASE),
+  a2a: true,
   logger: false,
 })
 

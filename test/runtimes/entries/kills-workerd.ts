@@ -14,6 +14,7 @@ const handler = createHandler({
     ),
   },
   state: durableState(),
+  a2a: true,
   logger: false,
 })
 
