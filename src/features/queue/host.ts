@@ -11,7 +11,16 @@ import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { tooManyRuns } from '../../runs/admission.ts'
 import { checkBrake } from '../../runs/brake.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
-import type { Follower, RunHost, RunPage, RunQuery, StartRequest, Viewer } from '../../runs/stored/host.ts'
+import type {
+  Follower,
+  QueuedTask,
+  RunHost,
+  RunPage,
+  RunQuery,
+  StartRequest,
+  TaskLine,
+  Viewer,
+} from '../../runs/stored/host.ts'
 import { inputNotKept, type StoredRequest, toStoredRequest } from '../../runs/stored/journal.ts'
 import type { EventQuery, LogPage } from '../../runs/stored/log-page.ts'
 import { newRun } from '../../runs/stored/new-run.ts'
@@ -72,13 +81,28 @@ export class QueueHost implements RunHost {
   readonly answer: RunHost['answer']
   readonly resume: RunHost['resume']
   readonly feedback: RunHost['feedback']
+  readonly line: TaskLine
 
   constructor(host: RunHost, parts: QueueParts) {
     this.#host = host
     this.#parts = parts
     this.#line = parts.callTransactions(NAME, LINE_TRANSACTIONS)
-    this.starter = createStarter(host, this.#line, parts)
+    const tasks = () => {
+      if (this.line.tasks !== undefined) return this.line.tasks
+      throw new ServableError('agent_not_found', 'The task cannot start: nobody serves tasks')
+    }
+    this.starter = createStarter(host, this.#line, { ...parts, tasks })
     this.onFree = this.starter.onFree
+    const ended = () => parts.changed?.fire()
+    this.line = {
+      isBusy: async () => (await this.#line.count(LINE)) > 0,
+      add: task => this.#addTask(task),
+      release: async runId => {
+        await this.#line.release(LINE, runId)
+        this.#startSoon()
+      },
+      remove: runId => this.#line.done(LINE, runId).then(ended),
+    }
     this.keep = host.keep.bind(host)
     this.record = host.record.bind(host)
     this.asking = host.asking.bind(host)
@@ -169,7 +193,10 @@ export class QueueHost implements RunHost {
 
   async #listAsked(owner: Viewer, query: RunQuery): Promise<RunPage> {
     if (query.cursor !== undefined) return this.#host.list(owner, query)
-    const queued = await this.#line.list(LINE, owner, query)
+    const all = await this.#line.list(LINE, owner, query)
+    // Runs of tasks are listed where all runs are.
+    const listsTasks = this.#parts.runs.store === 'all'
+    const queued = all.filter(({ taskId }) => listsTasks || taskId === undefined)
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
     // The next page begins after a run that has begun, so each page needs one.
     const runs = queued.slice(0, query.limit - 1)
@@ -278,9 +305,28 @@ export class QueueHost implements RunHost {
       ...{ owner, client, priority },
     }
     const added = await this.#line.add(LINE, run, settings)
+    this.#startSoon()
+    return added
+  }
+
+  /** Queues a task. The line has no part of its message but the title. */
+  async #addTask({ target, input, owner, client = partitionOf(owner), ...task }: QueuedTask): Promise<void> {
+    const { settings, runs } = this.#parts
+    const { taskId, runId, sessionId } = task
+    const options = { sessionId }
+    const title = titleFor({ input, owner }, runs)
+    const about = { target, options, owner, key: undefined, taskId, title }
+    const { record } = newRun({ id: runId, at: Date.now(), instance: '' }, about)
+    const { kind, name } = target
+    const priority = priorityIn(settings, { kind, name, owner, sessionId })
+    const asked = { target: { kind, name }, input: '', options: {} }
+    const queued = { record: { ...record, status: 'queued' as const }, asked, owner, client, priority }
+    await this.#line.add(LINE, { ...queued, isHeld: true }, settings)
+  }
+
+  #startSoon(): void {
     const starting = this.onFree()
     this.#parts.waitUntil?.(starting)
-    return added
   }
 
   /** Resolves when a run has left the queue, or its follower has left. */

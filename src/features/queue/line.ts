@@ -67,9 +67,10 @@ export interface QueuedInput extends Pick<StoredRequest, 'target' | 'input' | 'o
   readonly retryOf?: string | undefined
 }
 
-/** A run to queue. */
+/** A run to queue. One that is held starts when it is released, or after {@link CLAIM_MS}. */
 export interface NewQueued extends Pick<QueuedRecord, 'record' | 'owner' | 'client' | 'priority'> {
   readonly asked: QueuedInput
+  readonly isHeld?: true | undefined
 }
 
 /** The limits of the queue. */
@@ -174,7 +175,7 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       tx.delete(KEYS, id)
     },
     freeOf,
-    add(tx, { asked, ...run }, { maxQueued, maxQueuedPerClient }) {
+    add(tx, { asked, isHeld, ...run }, { maxQueued, maxQueuedPerClient }) {
       const { id, kind, name } = run.record
       const before = tx.get<QueuedRecord>(QUEUED, id)
       if (before !== undefined) return withPosition(tx, before.value).record
@@ -185,7 +186,8 @@ export const LINE_TRANSACTIONS: LineTransactions = {
       const all = turnsOf(tx, allOf(run.priority))
       const turn = Math.max(all.turn, turnsOf(tx, lane).turn + 1)
       const came = (all.came ?? 0) + 1
-      const value: QueuedRecord = { ...run, turn }
+      const claimedUntil = isHeld && tx.now + CLAIM_MS
+      const value: QueuedRecord = { ...run, turn, claimedUntil }
       putLane(tx, allOf(run.priority), { turn: all.turn, came })
       putLane(tx, lane, { turn })
       tx.put(LANES, { id: `${id}/place`, partition: lane, at: 0, tags: {}, value: null }, { thing: id })

@@ -10,7 +10,8 @@ import { later, type Wake } from '../../base/wake.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
-import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
+import type { HostSettings, QueuedTasks, RunHost, StartRequest } from '../../runs/stored/host.ts'
+import type { Target } from '../../runs/target.ts'
 import { MAX_DEATHS } from '../../stores/deaths.ts'
 import { mayPass } from '../../stores/remote/retrying.ts'
 import { type ClaimedRun, LINE, type LineTransactions, pausedName, type QueuedRecord } from './line.ts'
@@ -38,6 +39,11 @@ export interface StarterParts {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
+/** Returns what starts queued tasks. Throws if no plugin has tasks. */
+interface StartsTasks {
+  readonly tasks: () => QueuedTasks
+}
+
 /** Starts and ends queued runs. */
 export interface Starter {
   /**
@@ -52,7 +58,11 @@ export interface Starter {
 }
 
 /** Creates the starter. */
-export function createStarter(host: RunHost, line: Calls<LineTransactions>, parts: StarterParts): Starter {
+export function createStarter(
+  host: RunHost,
+  line: Calls<LineTransactions>,
+  parts: StarterParts & StartsTasks,
+): Starter {
   const { log, runs, waitUntil } = parts
   const { hasBegun, end } = beginningOf(host, line, parts)
   let starting: Promise<void> | undefined
@@ -109,15 +119,29 @@ export function createStarter(host: RunHost, line: Calls<LineTransactions>, part
   }
 }
 
+function requestOf({ queued, asked }: ClaimedRun, target: Target): StartRequest {
+  const { record, owner, client } = queued
+  const { input, options, continues, transport, keepsInput, webhook, retryOf } = asked
+  const request = {
+    target,
+    input,
+    options: { ...options, runId: record.id },
+    owner,
+    client,
+    isBackground: true,
+  }
+  return { ...request, continues, transport, keepsInput, webhook, retryOf }
+}
+
 /** Makes the functions that start or end one queued run. */
 function beginningOf(
   host: RunHost,
   line: Calls<LineTransactions>,
-  { runs, changed }: StarterParts,
+  { runs, changed, tasks }: StarterParts & StartsTasks,
 ): { hasBegun(claimed: ClaimedRun): Promise<boolean>; end: Starter['end'] } {
   /** Starts a run. Returns false if it stays queued: there is no slot, or its agent is paused. Throws if the state cannot be reached. */
   async function hasBegun({ queued, asked }: ClaimedRun): Promise<boolean> {
-    const { record, owner, client, begun = 1 } = queued
+    const { record, begun = 1 } = queued
     const { id } = record
     if (begun > MAX_DEATHS) {
       await end(queued, DEADLY)
@@ -127,9 +151,8 @@ function beginningOf(
       const target = runs.targetOf?.(asked.target)
       if (target === undefined)
         throw new ServableError('agent_not_found', 'The run cannot start: nobody runs it')
-      const { input, options, continues, transport, keepsInput, webhook, retryOf } = asked
-      const request = { target, input, options: { ...options, runId: id }, owner, client, isBackground: true }
-      await host.start({ ...request, continues, transport, keepsInput, webhook, retryOf })
+      if (record.taskId !== undefined) await tasks().start(record.taskId, id)
+      else await host.start(requestOf({ queued, asked }, target))
       await done(id)
       return true
     } catch (error) {
@@ -150,10 +173,12 @@ function beginningOf(
     { record, owner, client }: QueuedRecord,
     event: FinishEvent | ErrorEvent,
   ): Promise<void> {
-    const { id, kind, name, sessionId, userId, transport, createdAt } = record
+    const { id, kind, name, sessionId, userId, transport, createdAt, taskId } = record
     const target = { kind, name }
     const at = Date.parse(createdAt)
-    await host.record({ id, target, options: { sessionId, userId }, owner, client, transport, at, event })
+    const options = { sessionId, userId }
+    if (taskId !== undefined) await tasks().end(taskId, id, event)
+    else await host.record({ id, target, options, owner, client, transport, at, event })
     await done(id)
   }
 

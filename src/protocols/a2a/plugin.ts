@@ -163,6 +163,7 @@ export function taskSettingsOf(
     maxTasksPerOwner,
     maxHistory,
     push,
+    line: host.line,
     record: runs.store === 'all' ? run => host.record(run) : undefined,
     onGivenUp: ({ id, owner }, why) =>
       log({
@@ -179,6 +180,12 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const agents = offeredBy(settings, core.catalog)
   const host = taskHostOf(settings, core, agents)
   const { basePath } = settings
+  const { line } = core.host
+  if (line !== undefined) {
+    const start = (...queued: Parameters<TaskHost['startQueued']>) => host.startQueued(...queued)
+    const end = (...queued: Parameters<TaskHost['endQueued']>) => host.endQueued(...queued)
+    line.tasks = { start, end }
+  }
   const { approvals } = core.runs
   if (approvals !== undefined) {
     const tenants = new Tenants(settings.tenants)

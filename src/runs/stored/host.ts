@@ -256,6 +256,38 @@ export interface RunHost {
   lookAfter?(): Promise<void>
   /** Called when a slot is free: a run of this process has ended and its end is written. Never rejects. */
   onFree?(): Promise<void>
+  /** The line in which tasks wait for a slot; undefined without the plugin `queue`. */
+  readonly line?: TaskLine | undefined
+}
+
+/** A task that waits for a slot. Its message is stored in the task. */
+export interface QueuedTask extends Pick<StartRequest, 'target' | 'input' | 'owner' | 'client'> {
+  readonly taskId: string
+  /** The run of its turn. */
+  readonly runId: string
+  readonly sessionId: string | undefined
+}
+
+/** Starts and ends tasks that waited. Set by the plugin of a protocol with tasks. */
+export interface QueuedTasks {
+  /** Starts the run of a task, unless the task waits no more. Throws `too_many_runs` if there is no slot. */
+  start(taskId: string, runId: string): Promise<void>
+  /** Ends a task whose run does not start. */
+  end(taskId: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void>
+}
+
+/** The line in which tasks wait for a slot. */
+export interface TaskLine {
+  tasks?: QueuedTasks | undefined
+  /** Whether something waits. Then a task waits behind it. */
+  isBusy(): Promise<boolean>
+  /**
+   * Adds a task. It does not start before `release`, or a few seconds: until then it can be stored. Throws `too_many_runs` if the
+   * line is full.
+   */
+  add(task: QueuedTask): Promise<void>
+  release(runId: string): Promise<void>
+  remove(runId: string): Promise<void>
 }
 
 /** A run that has ended and was not a stored run: a turn of an A2A task. Its record, result and last event are stored. */

@@ -22,6 +22,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
     middleware: [identify],
     runs: { maxRunning: 4, maxRunningPerOwner: 2, keepInput: settings === 'keeping' },
     gateway: true,
+    a2a: true,
     plugins: [
       queue({
         maxQueued: 12,

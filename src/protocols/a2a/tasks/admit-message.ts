@@ -4,8 +4,11 @@
  * @module
  */
 
+import { hasKeys } from '../../../agents/redacted.ts'
+import { isServableError } from '../../../base/errors.ts'
 import { isObject } from '../../../base/validation.ts'
 import { admitted } from '../../../runs/admit.ts'
+import { checkBrake } from '../../../runs/brake.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Target } from '../../../runs/target.ts'
 import { checkEdits } from '../../../runs/waiting/edits.ts'
@@ -13,6 +16,7 @@ import type { Waiting } from '../../../runs/waiting/waiting.ts'
 import type { Soon } from '../../../stores/store.ts'
 import type { Skill } from '../cards/skills.ts'
 import { partsOf, toRunInput } from '../parts.ts'
+import { sessionOf } from '../tenants.ts'
 import { answersIn } from './answers.ts'
 import type { TaskMessage, TaskSettings } from './task-host.ts'
 import { type StoredTask, skillOf } from './task-record.ts'
@@ -72,4 +76,52 @@ export async function admittedMessage<T>(
   const run = { id: next, target, input, options: { identity: owner ?? undefined }, client, continues }
   const options = { ...message.options, runId: next }
   return admitted(admit, run, () => begin({ ...message, options }), isRun)
+}
+
+/**
+ * Begins a message, or lets its new task wait in the line if no slot is free. A message of a task that exists does not wait, nor does one
+ * with a key, which is never stored.
+ */
+export async function orQueued<T>(
+  message: TaskMessage,
+  { line, brake }: Pick<TaskSettings, 'line' | 'brake'>,
+  begin: () => Promise<T>,
+  open: (message: TaskMessage, target: Target, runId: string) => Soon<T>,
+): Promise<T> {
+  const { target, mustWait = false } = message
+  if (line === undefined || target === undefined || !mayQueue({ line }, message)) return begin()
+  if (mustWait || (await line.isBusy())) await checkBrake(brake, target)
+  else {
+    try {
+      return await begin()
+    } catch (error) {
+      if (!isTooMany(error)) throw error
+    }
+  }
+  const runId = crypto.randomUUID()
+  const { taskId, owner, client, tenant } = message
+  const { contextId = crypto.randomUUID() } = message.message
+  const input = toRunInput(message.message)
+  const sessionId = sessionOf({ contextId, tenant })
+  await line.add({ taskId, runId, target, input, owner, client, sessionId })
+  try {
+    const opened = await open({ ...message, message: { ...message.message, contextId } }, target, runId)
+    await line.release(runId)
+    return opened
+  } catch (error) {
+    await line.remove(runId).catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a new task may wait in the line. A key is never stored, so what needs one does not wait. */
+export function mayQueue(
+  { line }: Pick<TaskSettings, 'line'>,
+  { options }: Pick<TaskMessage, 'options'>,
+): boolean {
+  return line !== undefined && !hasKeys(options)
+}
+
+export function isTooMany(error: unknown): boolean {
+  return isServableError(error) && error.code === 'too_many_runs'
 }

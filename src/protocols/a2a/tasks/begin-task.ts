@@ -8,6 +8,7 @@
 import { ServableError } from '../../../base/errors.ts'
 import { slotOf, takeSlot } from '../../../runs/admission.ts'
 import { checkPermit } from '../../../runs/permit.ts'
+import { requestIn } from '../../../runs/stored/journal.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Recovery } from '../../../runs/stored/recovery.ts'
 import type { WorkerName } from '../../../runs/stored/worker-name.ts'
@@ -63,8 +64,17 @@ export interface Begun {
   readonly isRepeated?: true
 }
 
-/** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
-export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by: BeginContext): Begun {
+/**
+ * Stores a new task. `queuedAs` is its run if it waits for a slot. Throws `unsupported_operation` if a task with its id exists, and
+ * `too_many_runs`.
+ */
+export function openTask(
+  tx: Transaction,
+  sent: TaskMessage,
+  target: Target,
+  by: BeginContext,
+  queuedAs?: string,
+): Begun {
   const { taskId, message, owner, tenant } = sent
   const { kind, name } = target
   const earlier = tx.get<StoredTask>(TASKS, taskId)
@@ -81,7 +91,22 @@ export function openTask(tx: Transaction, sent: TaskMessage, target: Target, by:
     ...(tenant !== undefined && { tenant }),
   }
   const task = { id: taskId, contextId, status, ...whose, isAtWork: false, instance, turns: 0 }
-  return begin(tx, task, sent, by)
+  if (queuedAs === undefined) return begin(tx, task, sent, by)
+  const queued = { ...task, turns: 1, runId: queuedAs, isQueued: true } as const
+  putTask(tx, queued)
+  return { task: queued, view: take(tx, queued, sent, by, undefined) }
+}
+
+/** Stores that the agent of a queued task works. Returns undefined if the task waits no more. Throws `too_many_runs`. */
+export function startQueued(tx: Transaction, id: string, runId: string, by: BeginContext): Begun | undefined {
+  const queued = tx.get<StoredTask>(TASKS, id)?.value
+  if (queued?.isQueued !== true || queued.runId !== runId) return undefined
+  const { isQueued: _, ...before } = queued
+  const { client, input } = requestIn(tx, runId) ?? {}
+  const task = putAtWork(tx, before, { client, bytes: sizeOf(input) ?? 0 }, by)
+  const { contextId, status } = task
+  append(tx, id, { type: 'status', taskId: id, contextId, status })
+  return { task, view: viewOf(task, by.views.readApart(tx, id)) }
 }
 
 /** Continues a task that waits for its client, or states what it still waits for. Throws the errors of `TaskHost.deliver`. */
@@ -104,7 +129,7 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
       `The task is ${task.status.state} and accepts no more messages`,
     )
   }
-  if (task.isAtWork) throw atWork()
+  if (task.isAtWork || task.isQueued) throw atWork()
   if (isFull || isTooLarge(gathering)) {
     throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new task')
   }
@@ -169,14 +194,25 @@ function begin(
   gathering?: TaskGathering,
   runId: string = sent.options.runId ?? crypto.randomUUID(),
 ): Begun {
-  const { settings, worker, recovery } = by
+  const { client, message } = sent
+  const next = { ...before, turns: before.turns + 1, runId }
+  const task = putAtWork(tx, next, { client, bytes: sizeOf(message) ?? 0 }, by)
+  return { task, view: take(tx, task, sent, by, gathering) }
+}
+
+function putAtWork(
+  tx: Transaction,
+  before: StoredTask,
+  { client, bytes }: { readonly client: string | undefined; readonly bytes: number },
+  { settings, worker, recovery }: BeginContext,
+): StoredTask {
   const status = statusNow('working', undefined, before.status)
-  const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1, runId }
+  const task = { ...before, status, isAtWork: true, instance: worker.own }
   putTask(tx, task)
   recovery.enlist(tx)
-  const slot = slotOf(toDocument(task), { instance: task.instance, client: sent.client })
-  takeSlot(tx, AT_WORK, slot, settings, evictionAtWork(task, sizeOf(sent.message) ?? 0))
-  return { task, view: take(tx, task, sent, by, gathering) }
+  const slot = slotOf(toDocument(task), { instance: task.instance, client })
+  takeSlot(tx, AT_WORK, slot, settings, evictionAtWork(task, bytes))
+  return task
 }
 
 /** Appends the client's message and the new status to the log. Returns the task as it is then. */

@@ -57,7 +57,8 @@ export function concludeTask(
   const { contextId } = task
   const isEnd = isTerminalState(status.state)
   const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
-  const ended = { ...task, status, isAtWork: false }
+  const { isQueued: _, ...rest } = task
+  const ended = { ...rest, status, isAtWork: false }
   const keepMs = keepMsOf({ ...skillOf(task), owner: task.owner }, settings, retention)
   putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
   tx.delete(AT_WORK, id)

@@ -4,12 +4,16 @@
  * @module
  */
 
+import type { ErrorEvent, FinishEvent } from '../../../agents/contract.ts'
 import { ServableError } from '../../../base/errors.ts'
 import { later } from '../../../base/wake.ts'
+import { tooManyRuns } from '../../../runs/admission.ts'
+import { admitted } from '../../../runs/admit.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
 import type { Follower, Viewer } from '../../../runs/stored/host.ts'
-import { putRequest } from '../../../runs/stored/journal.ts'
+import { forgetJournal, putRequest, requestIn } from '../../../runs/stored/journal.ts'
 import { LogFollower } from '../../../runs/stored/log-follower.ts'
+import { partitionOf } from '../../../runs/stored/record.ts'
 import { StoredWork } from '../../../runs/stored/stored-work.ts'
 import { Takeover } from '../../../runs/stored/takeover.ts'
 import type { Target } from '../../../runs/target.ts'
@@ -17,15 +21,15 @@ import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
 import { mayPass } from '../../../stores/remote/retrying.ts'
 import type { LocalParts, Retention } from '../../../stores/state.ts'
-import type { Reader, Soon, Store } from '../../../stores/store.ts'
+import type { Reader, Soon, Store, Transaction } from '../../../stores/store.ts'
 import type { Skill } from '../cards/skills.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from '../model.ts'
 import type { PushConfig, PushRequest } from '../push/config.ts'
 import type { PushDelivererOptions } from '../push/deliverer.ts'
 import { createPush, type Push } from '../push/push.ts'
-import { admittedMessage, type Continuing, checkAnswers, screened } from './admit-message.ts'
+import { admittedMessage, type Continuing, checkAnswers, orQueued, screened } from './admit-message.ts'
 import { messageOf } from './answers.ts'
-import { type BeginContext, type Begun, openTask, resumeTask } from './begin-task.ts'
+import { type BeginContext, type Begun, openTask, resumeTask, startQueued } from './begin-task.ts'
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask, type LiveTaskOptions, type TurnRequest, turnRequestOf } from './live-task.ts'
@@ -151,18 +155,75 @@ class LocalTaskHost implements TaskHost {
     const message = await screened(sent, this.#options.settings, stored)
     const waiting = () => this.#store.read(tx => this.#find(tx, taskId, sent) && waitingIn(tx, taskId))
     await checkAnswers(message, this.#options.settings, waiting)
-    const begun = await admittedMessage(
+    const begun = await orQueued(
       message,
-      this.#options,
-      () => this.#store.read(tx => this.#continuing(tx, message)),
-      message => this.#begin(message),
-      begun => begun instanceof LiveTask,
+      this.#options.settings,
+      () =>
+        admittedMessage(
+          message,
+          this.#options,
+          () => this.#store.read(tx => this.#continuing(tx, message)),
+          message => this.#begin(message),
+          begun => begun instanceof LiveTask,
+        ),
+      (message, target, runId) => this.#store.write(tx => this.#openQueued(tx, message, target, runId)),
     )
     if (begun instanceof LiveTask) return begun.delivered
     if (begun.isRepeated) return { view: begun.view }
     // The task still waits, and its new status states for what.
     this.#notifyAll(taskId)
     return { view: begun.view }
+  }
+
+  #openQueued(tx: Transaction, message: TaskMessage, target: Target, runId: string): Begun {
+    const begun = openTask(tx, message, target, this.#beginning, runId)
+    const kept = { resumes: false, keepsInput: true }
+    putRequest(tx, runId, turnRequestOf(begun, message, target), kept, logOf(message.taskId))
+    if (requestIn(tx, runId) === undefined) throw tooManyRuns('this message is too large to wait')
+    return begun
+  }
+
+  async startQueued(id: string, runId: string): Promise<void> {
+    const { settings, targetOf } = this.#options
+    await this.#work.look(id)
+    const [task, asked] = await this.#store.read(
+      tx => [this.#work.lookUp(tx, id), requestIn(tx, runId)] as const,
+    )
+    if (task === undefined || asked === undefined) return
+    const target = targetOf(skillOf(task))
+    const { input, client = partitionOf(task.owner) } = asked
+    const options = { ...asked.options, messageId: String(asked.options.metadata?.messageId) }
+    const request = { target, input, options, owner: task.owner, client, isBackground: true, mayWait: false }
+    const begin = () =>
+      this.#work.begin(id, async () => {
+        const [begun, isJournalled = false] = await this.#store.write(tx => {
+          const begun = startQueued(tx, id, runId, this.#beginning)
+          if (begun === undefined) return []
+          forgetJournal(tx, runId, { entries: 0 })
+          return [begun, this.#putRequest(tx, runId, request, id)]
+        })
+        return begun && this.#launch(begun, request, { isJournalled })
+      })
+    const run = { id: runId, target, input, options: { identity: task.owner ?? undefined }, client }
+    if (settings.admit === undefined) await begin()
+    else await admitted(settings.admit, { ...run, continues: false }, begin, begun => begun !== undefined)
+    this.#notifyAll(id)
+  }
+
+  async endQueued(id: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void> {
+    await this.#store.write(tx => {
+      const task = this.#work.lookUp(tx, id)
+      if (task?.isQueued !== true || task.runId !== runId) return
+      if (event.type === 'error') failTask(tx, id, event.error, this.#ending)
+      else concludeTask(tx, id, { status: statusNow('canceled') }, this.#ending)
+    })
+    this.#notifyAll(id)
+  }
+
+  /** Stores the request of a turn, if another worker may go on with it. Returns whether it has a journal. */
+  #putRequest(tx: Transaction, runId: string, request: TurnRequest, taskId: string): boolean {
+    const resumes = !this.#options.isVolatile && request.target.servable.resume === true
+    return putRequest(tx, runId, request, { resumes, keepsInput: false }, logOf(taskId))
   }
 
   #continuing(tx: Reader, { taskId, target }: TaskMessage): Continuing {
@@ -182,9 +243,7 @@ class LocalTaskHost implements TaskHost {
         if (begun.isRepeated || !begun.task.isAtWork) return [begun]
         const of = target ?? this.#options.targetOf(skillOf(begun.task))
         const request = turnRequestOf(begun, message, of)
-        const resumes = !this.#options.isVolatile && of.servable.resume === true
-        const kept = { resumes, keepsInput: false }
-        return [begun, request, putRequest(tx, begun.task.runId ?? '', request, kept, logOf(taskId))]
+        return [begun, request, this.#putRequest(tx, begun.task.runId ?? '', request, taskId)]
       })
       if (request === undefined) return begun
       return this.#launch(begun, request, { isJournalled })
@@ -335,7 +394,8 @@ class LocalTaskHost implements TaskHost {
   async cancel(id: string, viewer: TaskViewer): Promise<{ task: Task; wasCanceled: boolean }> {
     await this.#work.begun(id)
     await this.#work.look(id)
-    const { state } = (await this.#store.read(tx => this.#find(tx, id, viewer))).status
+    const { status, runId } = await this.#store.read(tx => this.#find(tx, id, viewer))
+    const { state } = status
     if (state === 'canceled') return { task: (await this.get(id, viewer)).task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
     return this.#work.held(id, async () => {
@@ -345,6 +405,7 @@ class LocalTaskHost implements TaskHost {
       })
       const { task } = await this.get(id, viewer)
       if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
+      if (state === 'submitted' && runId !== undefined) await this.#options.settings.line?.remove(runId)
       return { task, wasCanceled: false }
     })
   }
@@ -410,6 +471,8 @@ class LocalTaskHost implements TaskHost {
         if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
         this.#reportStatus(id)
         this.#watches.drop(id)
+        // In an object, its index frees the slot first.
+        if (this.#options.upkeep === undefined) void this.#options.settings.onFree?.()
       },
     })
     return live

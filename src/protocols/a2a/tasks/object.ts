@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { RunOptions } from '../../../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, RunOptions } from '../../../agents/contract.ts'
 import type { ObjectContext, ObjectService } from '../../../core/hosted.ts'
 import { resolveInObject } from '../../../core/in-object.ts'
 import { KeptInObject, WATCH_MS } from '../../../core/kept-in-object.ts'
 import { callIn } from '../../../core/object-service.ts'
 import type { Catalog } from '../../../http/catalog.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
-import { JOURNAL, REQUESTS } from '../../../runs/stored/journal.ts'
+import { JOURNAL, REQUESTS, requestIn } from '../../../runs/stored/journal.ts'
 import { streamOf } from '../../../runs/stored/log-stream.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
 import type { Target } from '../../../runs/target.ts'
@@ -21,6 +21,7 @@ import type { Skill } from '../cards/skills.ts'
 import { isSettledState, type Message, type Task } from '../model.ts'
 import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
 import { nextDue, PUSH } from '../push/kept.ts'
+import { isTooMany, mayQueue } from './admit-message.ts'
 import type { MessageOptions } from './context.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { BODIES } from './task-body.ts'
@@ -55,6 +56,8 @@ export interface TaskMethods {
   find(id: string): Promise<readonly FoundTask[]>
   follow(viewer: TaskViewer, after: number): Promise<ReadableStream<Uint8Array> | undefined>
   push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
+  startQueued(runId: string): Promise<void>
+  endQueued(runId: string, event: FinishEvent | ErrorEvent): Promise<void>
   delete(viewer: TaskViewer): Promise<void>
 }
 
@@ -123,7 +126,10 @@ export function createTaskObject(
     settings,
     retention: {},
     targetOf,
-    onStatus: () => context.waitUntil(kept.settle()),
+    onStatus: ({ isAtWork, isQueued }) => {
+      const settled = kept.settle()
+      context.waitUntil(isAtWork || isQueued ? settled : settled.then(() => settings.onFree?.()))
+    },
     upkeep: {
       keepAlive: work => context.waitUntil(work),
       schedule: at => context.waitUntil(context.wakeBy(at)),
@@ -139,7 +145,15 @@ export function createTaskObject(
   }
 }
 
-function taskMethods({ context, settings, index, targetOf, kept, host }: TaskParts): TaskMethods {
+function taskMethods({
+  context,
+  context: { store },
+  settings,
+  index,
+  targetOf,
+  kept,
+  host,
+}: TaskParts): TaskMethods {
   const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
   const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
   return {
@@ -151,14 +165,21 @@ function taskMethods({ context, settings, index, targetOf, kept, host }: TaskPar
       const { taskId: id, owner, client } = message
       const list = partitionOf(owner)
       let isTaken = false
+      let mustWait = false
       await kept.inTurn(async () => {
-        isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
+        try {
+          isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
+        } catch (error) {
+          // What may not wait is refused by the line.
+          mustWait = isNew && mayQueue(settings, message) && isTooMany(error)
+          if (!mustWait) throw error
+        }
       })
       let isAtWork = false
       try {
         await context.wakeBy(Date.now() + WATCH_MS)
-        const delivered = await host.deliver({ ...message, target })
-        isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
+        const delivered = await host.deliver({ ...message, target, mustWait })
+        isAtWork = 'view' in delivered && isWorking(delivered.view.task)
         return delivered
       } finally {
         // The message was refused, got a bare message, or left the task waiting. So no later report would free the slot.
@@ -184,6 +205,25 @@ function taskMethods({ context, settings, index, targetOf, kept, host }: TaskPar
       await kept.settle()
       return task
     },
+    async startQueued(runId) {
+      const task = kept.document()?.value
+      if (task === undefined) return
+      const { id, owner } = task
+      const list = partitionOf(owner)
+      const { client = list } = store.read(tx => requestIn(tx, runId)) ?? {}
+      const isTaken = await index.admit(list, { id, owner, client, isNew: false }, bounds)
+      try {
+        await context.wakeBy(Date.now() + WATCH_MS)
+        await host.startQueued(id, runId)
+      } finally {
+        if (isTaken && !kept.document()?.value.isAtWork) await index.rest(list, id)
+      }
+    },
+    async endQueued(runId, event) {
+      const id = kept.document()?.id
+      if (id !== undefined) await host.endQueued(id, runId, event)
+      await kept.settle()
+    },
     push: async (viewer, request) => host.push(viewer, { ...request, taskId: await kept.id() }),
     async follow(viewer, after) {
       const follower = await host.follow(await kept.id(), viewer, after)
@@ -200,4 +240,8 @@ function taskMethods({ context, settings, index, targetOf, kept, host }: TaskPar
         if (kept.document()?.value.isAtWork) throw stillAtWork()
       }),
   }
+}
+
+function isWorking({ status: { state } }: Task): boolean {
+  return !isSettledState(state) && state !== 'submitted'
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ErrorEvent, FinishEvent } from '../../../agents/contract.ts'
 import { isServableError } from '../../../base/errors.ts'
 import type { HostedState, Reach } from '../../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../../core/object-service.ts'
@@ -73,6 +74,14 @@ class RemoteTaskHost implements TaskHost {
 
   push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
     return this.#task(request.taskId).push(viewer, request)
+  }
+
+  startQueued(id: string, runId: string): Promise<void> {
+    return this.#task(id).startQueued(runId)
+  }
+
+  endQueued(id: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void> {
+    return this.#task(id).endQueued(runId, event)
   }
 
   async find(ref: string): Promise<readonly FoundTask[]> {

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Kind, RunOptions } from '../../../agents/contract.ts'
-import type { EndedRun, Follower, HostSettings, Viewer } from '../../../runs/stored/host.ts'
+import type { ErrorEvent, FinishEvent, Kind, RunOptions } from '../../../agents/contract.ts'
+import type { EndedRun, Follower, HostSettings, TaskLine, Viewer } from '../../../runs/stored/host.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import type { Answering } from '../../../runs/waiting/waiting.ts'
@@ -23,6 +23,8 @@ export interface TaskSettings extends HostSettings {
   readonly maxHistory: number
   /** Undefined if push notifications are off. */
   readonly push: PushSettings | undefined
+  /** The line in which new tasks wait for a slot. Undefined without the plugin `queue`. */
+  readonly line?: TaskLine | undefined
   /** Lists the run of each turn once it has ended. Undefined where runs of tasks are not listed. */
   readonly record?: ((run: EndedRun) => Promise<void>) | undefined
   /** Is called when a receiver gets no more notifications. */
@@ -61,6 +63,8 @@ export interface TaskMessage extends TaskViewer {
   readonly pushConfig?: PushConfigInput | undefined
   /** Facts about the sender that matter if the message has answers. Default: the owner, without a key. */
   readonly by?: Answering | undefined
+  /** Whether there is no slot for it, so that it waits in the line. */
+  readonly mustWait?: boolean | undefined
 }
 
 /** The result of a message: the task when its agent started, or the agent's message without a task. */
@@ -131,6 +135,10 @@ export interface TaskHost {
    * `push_not_supported` if push notifications are off, and `address_refused`.
    */
   push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]>
+  /** As `QueuedTasks.start`. */
+  startQueued(id: string, runId: string): Promise<void>
+  /** As `QueuedTasks.end`. */
+  endQueued(id: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void>
   /** Continues the work that an earlier process left behind. Never rejects. */
   resume?(): Promise<void>
   /** Ends the tasks of processes that have died, in stores where this is not automatic. Never rejects. */

@@ -42,8 +42,10 @@ export interface StoredTask {
   readonly instance: string
   /** How many messages the agent has received. */
   readonly turns: number
-  /** The run of its last turn. Absent before its agent was ever at work. */
+  /** The run of its last turn. Tasks of earlier versions do not have it. */
   readonly runId?: string | undefined
+  /** Whether it waits in the line of the plugin `queue`. */
+  readonly isQueued?: true | undefined
 }
 
 /** The servable that works on a task. */
