@@ -71,6 +71,7 @@ export function createCore(options: CoreOptions): Core {
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, callTransactions),
     onFree: () => host.onFree?.(),
+    turns: {},
     brake,
     admit: braked(brake, plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions)),
     permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, callTransactions),

@@ -6,7 +6,6 @@ import {
   type HandlerOptions,
   type LogEntry,
   memoryState,
-  ServableError,
   type State,
   textOf,
 } from '../../src/index.ts'
@@ -14,7 +13,6 @@ import { agUi } from '../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../src/protocols/ai-sdk-ui/plugin.ts'
 import { mcp } from '../../src/protocols/mcp/plugin.ts'
 import { openai } from '../../src/protocols/openai/plugin.ts'
-import type { HostSettings } from '../../src/runs/stored/host.ts'
 import type { RunSummary } from '../../src/runs/stored/record.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { identify } from '../contracts/identify.ts'
@@ -26,6 +24,17 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
   const handler = createHandler({
     agents: {
       echo: new Agent({ name: 'echo', register: false, run: input => textOf(input) }),
+      thinks: new Agent({
+        name: 'thinks',
+        register: false,
+        async *run() {
+          yield { type: 'thinking', text: 'a secret thought' }
+          yield { type: 'tool_call_start', toolCall: { id: 'c', name: 'look' } }
+          yield { type: 'tool_call_ready', toolCallId: 'c', args: { of: 'a secret argument' } }
+          yield { type: 'tool_call_end', toolCallId: 'c', result: 'seen' }
+          yield 'done'
+        },
+      }),
       brief: new Agent({
         name: 'brief',
         register: false,
@@ -61,6 +70,7 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
   const headers = { 'content-type': 'application/json' }
   const post = (path: string) =>
     handler(new Request(url + path, { method: 'POST', headers, body: '{"input":"x"}' }))
+  const read = (path: string) => handler(new Request(url + path))
   const list = async (): Promise<readonly RunSummary[]> =>
     (await (await handler(new Request(`${url}/runs`))).json()).runs
   /** Asks a method of A2A: by default for a task of an agent. */
@@ -79,7 +89,7 @@ function serving(runs: NonNullable<HandlerOptions['runs']>, state: State = memor
     })
     return (await (await handler(request)).json()).result
   }
-  return { post, list, ask, stopped, logged }
+  return { read, post, list, ask, stopped, logged }
 }
 
 it('plain runs leave nothing with `asked`', async () => {
@@ -148,22 +158,50 @@ it('lists have a turn that failed, and one that was cancelled', async () => {
   await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['cancelled', 'failed'])
 })
 
-it('a task ends as it does where its run cannot be listed, and the log says so', async () => {
-  const inner = memoryState()
-  const state = {
-    ...inner,
-    createHost(settings: HostSettings) {
-      const record = async () => {
-        throw new ServableError('state_full', 'There is no room')
-      }
-      return Object.assign(inner.createHost(settings), { record })
-    },
+it('lists have a turn at work, whose run cancels its task', async () => {
+  const { ask, list, read, post } = serving({ store: 'all' })
+  const { task } = await ask('endless', { returnImmediately: true })
+  const [run] = await list()
+  expect(run).toMatchObject({
+    status: 'running',
+    taskId: task.id,
+    sessionId: task.contextId,
+    name: 'endless',
+  })
+  expect((await read(`/runs/${run!.id}`)).status).toBe(200)
+  expect((await post(`/runs/${run!.id}/cancel`)).status).toBe(200)
+  expect((await ask('endless', undefined, 'GetTask', { id: task.id })).status.state).toBe(
+    'TASK_STATE_CANCELED',
+  )
+  expect(await list()).toMatchObject([{ id: run!.id, status: 'cancelled', taskId: task.id }])
+})
+
+it('a task is no run, and the run of its turn tells its client nothing that the task does not', async () => {
+  const { ask, list, read } = serving({ store: 'all' })
+  const { task } = await ask('thinks')
+  for (const path of ['', '/events', '/stream']) {
+    expect((await read(`/runs/${task.id}${path}`)).status).toBe(404)
   }
-  const { ask, logged } = serving({ store: 'all' }, state)
-  expect((await ask('echo')).task.status.state).toBe('TASK_STATE_COMPLETED')
-  await expect
-    .poll(() => logged.find(({ event }) => event === 'run.not_stored'))
-    .toMatchObject({ name: 'echo', message: 'There is no room' })
+  const [run] = await list()
+  const told = await Promise.all(
+    ['/events', '/stream', '?include=input'].map(path => read(`/runs/${run!.id}${path}`)),
+  )
+  const texts = await Promise.all(told.map(response => response.text()))
+  for (const text of [JSON.stringify(task), texts[0], texts[1]])
+    expect(text).not.toMatch(/secret (thought|argument)/)
+  expect(JSON.parse(texts[0]!).events.map(({ event }: { event: { type: string } }) => event.type)).toEqual([
+    'finish',
+  ])
+})
+
+it('a task stays whole when the records of its runs leave', async () => {
+  const { ask, list } = serving({ store: 'all' }, memoryState({ maxRuns: 2 }))
+  const { task } = await ask('echo')
+  for (let count = 0; count < 250; count++) await ask('echo')
+  expect((await list()).map(({ taskId }) => taskId)).not.toContain(task.id)
+  const { artifacts, history, status } = await ask('echo', undefined, 'GetTask', { id: task.id })
+  expect(status.state).toBe('TASK_STATE_COMPLETED')
+  expect([artifacts, history]).toEqual([task.artifacts, task.history])
 })
 
 it('runs that cannot be stored are plain', async () => {

@@ -194,15 +194,18 @@ export class QueueHost implements RunHost {
   async #listAsked(owner: Viewer, query: RunQuery): Promise<RunPage> {
     if (query.cursor !== undefined) return this.#host.list(owner, query)
     const all = await this.#line.list(LINE, owner, query)
-    // Runs of tasks are listed where all runs are.
-    const listsTasks = this.#parts.runs.store === 'all'
-    const queued = all.filter(({ taskId }) => listsTasks || taskId === undefined)
+    const queued = all.filter(run => this.#lists(run))
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
     // The next page begins after a run that has begun, so each page needs one.
     const runs = queued.slice(0, query.limit - 1)
     const page = await this.#host.list(owner, { ...query, limit: query.limit - runs.length })
     const isThere = new Set(page.runs.map(({ id }) => id))
     return { ...page, runs: [...runs.filter(({ id }) => !isThere.has(id)), ...page.runs] }
+  }
+
+  /** Whether a queued run is listed: those of tasks are where all runs are. */
+  #lists({ taskId }: Pick<RunRecord, 'taskId'>): boolean {
+    return taskId === undefined || this.#parts.runs.store === 'all'
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
@@ -337,6 +340,7 @@ export class QueueHost implements RunHost {
 
   async #queued(id: string, viewer: Viewer): Promise<QueuedRecord | undefined> {
     const queued = await this.#line.find(LINE, id)
+    if (queued !== undefined && !this.#lists(queued.record)) return undefined
     return queued?.owner === null || queued?.owner === viewer ? queued : undefined
   }
 

@@ -178,7 +178,8 @@ function beginningOf(
     const at = Date.parse(createdAt)
     const options = { sessionId, userId }
     if (taskId !== undefined) await tasks().end(taskId, id, event)
-    else await host.record({ id, target, options, owner, client, transport, at, event })
+    if (taskId === undefined || runs.store === 'all')
+      await host.record({ id, target, options, owner, client, transport, taskId, at, event })
     await done(id)
   }
 

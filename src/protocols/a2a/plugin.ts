@@ -20,6 +20,7 @@ import { type Catalog, createCatalog } from '../../http/catalog.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import { joinPath } from '../../http/router.ts'
 import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../../http/security/security.ts'
+import type { EndedRun } from '../../runs/stored/host.ts'
 import { refOf } from '../../runs/stored/record.ts'
 import { CardSecuritySchemesSchema } from './cards/card-security.ts'
 import type { Skill } from './cards/skills.ts'
@@ -134,8 +135,10 @@ export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
     objectServices: {
       run(context, core) {
         const settings = settingsIn(core)
+        const tasks = taskSettingsOf(settings, { ...core, runs: runsInObject(core) })
+        const record = core.runs.store === 'all' ? (run: EndedRun) => core.host.record(run) : undefined
         return createTaskObject(context, {
-          settings: taskSettingsOf(settings, { ...core, runs: runsInObject(core) }),
+          settings: { ...tasks, record },
           agents: offeredBy(settings, core.catalog),
         })
       },
@@ -164,7 +167,6 @@ export function taskSettingsOf(
     maxHistory,
     push,
     line: host.line,
-    record: runs.store === 'all' ? run => host.record(run) : undefined,
     onGivenUp: ({ id, owner }, why) =>
       log({
         level: 'warn',
@@ -180,6 +182,10 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const agents = offeredBy(settings, core.catalog)
   const host = taskHostOf(settings, core, agents)
   const { basePath } = settings
+  if (core.runs.turns !== undefined)
+    core.runs.turns.cancel = async (taskId, viewer) => {
+      for (const { tenant } of await host.find(taskId)) await host.cancel(taskId, { owner: viewer, tenant })
+    }
   const { line } = core.host
   if (line !== undefined) {
     const start = (...queued: Parameters<TaskHost['startQueued']>) => host.startQueued(...queued)
@@ -217,7 +223,8 @@ function taskHostOf(settings: A2ASettings, core: Core, agents: Catalog): TaskHos
   const state = stateFor(NAME, core.settings.state)
   if (state.kind === 'hosted') return createRemoteTaskHost(state)
   const targetOf = ({ kind, name }: Skill) => agents.resolve(kind, name)
-  const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), targetOf })
+  const tasks = { ...taskSettingsOf(settings, core), lists: core.runs.store === 'all' }
+  const host = createLocalTaskHost({ ...state, settings: tasks, targetOf })
   // Tasks in a store or in objects may be left over from an earlier process.
   core.life.atBeginning(() => void host.resume?.())
   core.life.regularly(() => void host.lookAfter?.())

@@ -99,6 +99,8 @@ export interface HostSettings extends RunSettings {
   readonly admit?: Admit | undefined
   /** Whether the logs of runs have what models were sent and replied. */
   readonly keepModelCalls?: boolean
+  /** Cancels a listed run that is a turn of a task at work. Set by the plugin of a protocol with tasks. */
+  readonly turns?: { cancel?: (taskId: string, viewer: Viewer) => Promise<void> } | undefined
   /** Knows what starts no new runs. `admit` asks it already. */
   readonly brake?: Brake | undefined
   /** Notifies webhooks of the ends of runs; undefined without the plugin `webhooks`. */

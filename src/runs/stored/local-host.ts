@@ -48,6 +48,7 @@ import { type EventQuery, type LogPage, readLogPage } from './log-page.ts'
 import { newRun } from './new-run.ts'
 import {
   type FoundRun,
+  isTurn,
   KEYS,
   partitionOf,
   RUNS,
@@ -204,6 +205,10 @@ class LocalHost implements RunHost {
     await this.#work.begun(id)
     const before = await this.get(id, viewer)
     if (before.status === 'cancelled') return before
+    if (isTurn(before)) {
+      await this.#settings.turns?.cancel?.(before.taskId ?? '', viewer)
+      return this.get(id, viewer)
+    }
     return this.#work.held(id, async () => {
       if (before.status === 'running' || this.#work.get(id) !== undefined) {
         await this.#work.end(id, {

@@ -19,7 +19,7 @@ import type { HostSettings, StartRequest } from './host.ts'
 import { requestIn } from './journal.ts'
 import { launchRun } from './launch.ts'
 import type { LiveRun } from './live-run.ts'
-import { RUNNING, RUNS, type StoredRun } from './record.ts'
+import { isTurn, RUNNING, RUNS, type StoredRun } from './record.ts'
 import { foldedLog, runKeepMsOf, sealRun } from './retention.ts'
 import { StoredWork } from './stored-work.ts'
 import { type CutRun, INTERRUPTED, Takeover, takesRuns } from './takeover.ts'
@@ -60,7 +60,7 @@ export class LocalWork {
     this.kept = new StoredWork<StoredRun, LiveRun>(options, {
       collection: RUNS,
       atWork: RUNNING,
-      isAtWork: ({ record }) => record.status === 'running',
+      isAtWork: ({ record }) => record.status === 'running' && !isTurn(record),
       logOf: id => id,
       stop: (live, why) => live.stop(why),
       leave: live => live.leave(),

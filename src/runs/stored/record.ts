@@ -131,6 +131,11 @@ export const RUNNING = 'running'
 export const KEYS = 'key'
 export const RESULTS = 'result'
 
+/** Whether a run is a turn of a task at work. The host of the task has it at work, and no host of runs. */
+export function isTurn({ status, taskId }: RunSummary): boolean {
+  return status === 'running' && taskId !== undefined
+}
+
 /** Whether a worker still has a run. Another one may have taken it over. */
 export function isRunOf(tx: Reader, id: string, instance: string): boolean {
   return tx.get<StoredRun>(RUNS, id)?.value.instance === instance

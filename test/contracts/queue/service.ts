@@ -20,7 +20,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
     agents,
     state,
     middleware: [identify],
-    runs: { maxRunning: 4, maxRunningPerOwner: 2, keepInput: settings === 'keeping' },
+    runs: { store: 'all', maxRunning: 4, maxRunningPerOwner: 2, keepInput: settings === 'keeping' },
     gateway: true,
     a2a: true,
     plugins: [

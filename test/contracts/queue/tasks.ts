@@ -17,7 +17,7 @@ import {
   sendForTask,
   TONGUES,
 } from '../a2a/client.ts'
-import { as, type Fields, list, own, type Server } from '../runs/client.ts'
+import { as, ask, type Fields, get, list, own, type Server } from '../runs/client.ts'
 
 const { rpc1, rest1, rpc03 } = TONGUES
 
@@ -94,9 +94,24 @@ export function taskCases(server: Server): void {
     const other = as(own('owner'))
     expectError(rpc1, await send(server, rpc1, { taskId: id, text: 'x', headers }), 'unsupportedOperation')
     expectError(rpc1, await cancel(server, rpc1, id, { headers: other }), 'taskNotFound')
-    // Its run is no run of its own.
-    expect((await list(server, '?status=queued', headers)).runs).toEqual([])
+    expect((await list(server, '?status=queued', other)).runs).toEqual([])
     await finish(server, headers, [...tasks, { id, gate }])
+  })
+
+  it('are listed with their runs, which are cancelled with them', async () => {
+    const headers = as(own('owner'))
+    const tasks = await busy(server, headers)
+    const first = await waiting(server, headers)
+    const second = await waiting(server, headers)
+    const { runs } = await list(server, '?status=queued', headers)
+    expect(runs.map(({ taskId }) => taskId)).toEqual([second.id, first.id])
+    expect(await get(server, runs[1]!.id, headers)).toMatchObject({ status: 'queued', position: 1 })
+    const path = `/api/runs/${runs[0]!.id}/cancel`
+    expect((await ask(server, path, { method: 'POST', headers })).status).toBe(200)
+    expect(await get(server, runs[0]!.id, headers)).toMatchObject({ status: 'cancelled', taskId: second.id })
+    expect((await getTask(server, rpc1, second.id, { headers })).state).toBe('canceled')
+    await finish(server, headers, [...tasks, first])
+    expect(await get(server, runs[1]!.id, headers)).toMatchObject({ status: 'completed', taskId: first.id })
   })
 
   it('are refused past the bound of the line', async () => {

@@ -241,6 +241,7 @@ export function append(tx: Transaction, id: string, entry: TaskEntry, seal = fal
   return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
 }
 
-function atWork(): ServableError {
+/** The error for a message to a task that is at work, or waits for a slot. */
+export function atWork(): ServableError {
   return new ServableError('unsupported_operation', 'The task is working: wait for it, or cancel it')
 }

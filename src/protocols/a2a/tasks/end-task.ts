@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ErrorEvent, FinishEvent } from '../../../agents/contract.ts'
 import { forgetJournal } from '../../../runs/stored/journal.ts'
 import { keepMsOf } from '../../../runs/stored/retention.ts'
 import { dropWaiting, putWaiting, type Waiting } from '../../../runs/waiting/waiting.ts'
@@ -12,6 +13,7 @@ import type { Transaction } from '../../../stores/store.ts'
 import { isTerminalState } from '../model.ts'
 import { markDue } from '../push/kept.ts'
 import { append } from './begin-task.ts'
+import { endTurn } from './listed-turn.ts'
 import { logOf, type TaskEntry } from './task-body.ts'
 import type { TaskSettings } from './task-host.ts'
 import { AT_WORK, putTask, type StoredTask, saveBody, skillOf, statusNow, TASKS } from './task-record.ts'
@@ -59,6 +61,8 @@ export function concludeTask(
   const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
   const { isQueued: _, ...rest } = task
   const ended = { ...rest, status, isAtWork: false }
+  // The end of a run that nobody worked on. Any other has written it.
+  if (settings.lists === true) endTurn(tx, task, { event: eventOf(status) }, { settings, retention })
   const keepMs = keepMsOf({ ...skillOf(task), owner: task.owner }, settings, retention)
   putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
   tx.delete(AT_WORK, id)
@@ -69,4 +73,11 @@ export function concludeTask(
   saveBody(tx, ended, seq, views)
   // If this process ends now, another one sends the notifications.
   if (settings.push !== undefined) markDue(tx, id)
+}
+
+/** The end of a run whose task ends with a status. */
+function eventOf({ state, message }: StoredTask['status']): FinishEvent | ErrorEvent {
+  if (state === 'canceled') return { type: 'finish', finishReason: 'cancelled' }
+  const [{ text = '' } = {}] = message?.parts ?? []
+  return { type: 'error', code: 'interrupted', error: text }
 }

@@ -6,17 +6,17 @@
 
 import type { RunOptions } from '../../../agents/contract.ts'
 import { isTerminal, isWaiting } from '../../../agents/event.ts'
-import type { Fold } from '../../../agents/fold.ts'
 import { notStored } from '../../../runs/failures.ts'
 import { numbersOf } from '../../../runs/numbers.ts'
 import type { Run } from '../../../runs/run.ts'
-import type { EndedRun, StartRequest } from '../../../runs/stored/host.ts'
+import type { StartRequest } from '../../../runs/stored/host.ts'
 import { type LaunchOptions, launchRun } from '../../../runs/stored/launch.ts'
 import type { LiveRun, OwnLog } from '../../../runs/stored/live-run.ts'
 import { beginningOf } from '../../../runs/stored/title.ts'
 import type { Watch } from '../../../runs/stored/watch.ts'
 import type { Target } from '../../../runs/target.ts'
 import { continuedBy } from '../../../runs/waiting/waiting.ts'
+import type { Retention } from '../../../stores/state.ts'
 import type { Transaction } from '../../../stores/store.ts'
 import type { Message } from '../model.ts'
 import { toRunInput } from '../parts.ts'
@@ -24,6 +24,7 @@ import { sessionOf } from '../tenants.ts'
 import { append, type Begun } from './begin-task.ts'
 import { type MessageOptions, metadataOf } from './context.ts'
 import type { TaskConclusion } from './end-task.ts'
+import { endTurn, type TurnEnd } from './listed-turn.ts'
 import { Opening } from './opening.ts'
 import { logOf } from './task-body.ts'
 import type { Delivered, TaskMessage, TaskSettings } from './task-host.ts'
@@ -35,6 +36,7 @@ import { TaskTurn } from './turn.ts'
 export interface LiveTaskOptions
   extends Pick<LaunchOptions, 'store' | 'leave' | 'retire' | 'isJournalled' | 'cut'> {
   readonly settings: TaskSettings
+  readonly retention: Retention
   readonly views: TaskViews
   /** The followers of the task. */
   readonly watch: Watch
@@ -64,9 +66,7 @@ export class LiveTask {
   readonly live: LiveRun
   readonly #run: Run
   readonly #opening: Opening
-  readonly #beganAt: number = Date.now()
-  /** The run's last event and result, with the fold of its events. */
-  #outcome: (Pick<EndedRun, 'event' | 'result'> & { readonly fold: Fold }) | undefined
+  #end: TurnEnd | undefined
 
   constructor(begun: Begun, request: TurnRequest, options: LiveTaskOptions) {
     const { task, view } = begun
@@ -110,11 +110,12 @@ export class LiveTask {
   }
 
   #logOf(
-    { task: { id, instance, runId }, view }: Begun,
+    { task, view }: Begun,
     turn: TaskTurn,
-    { client }: TurnRequest,
-    { store, settings, views, watch, conclude, cut }: LiveTaskOptions,
+    { client, target }: TurnRequest,
+    { store, settings, retention, views, watch, conclude, cut }: LiveTaskOptions,
   ): OwnLog {
+    const { id, instance, runId } = task
     const opening = this.#opening
     const keepUp = views.keepUp(id, store)
     return {
@@ -134,7 +135,12 @@ export class LiveTask {
         return entries.map(entry => JSON.stringify(entry))
       },
       finish: (tx, event, result, { fold }) => {
-        this.#outcome = { event, result, fold }
+        const { measure, costOf } = settings
+        const durationMs = result?.durationMs ?? this.#run.durationMs
+        const numbers = measure ? numbersOf(fold, durationMs, target.servable.model, costOf) : undefined
+        const { input } = this.#run
+        this.#end = { event, result, numbers, input, isMessageOnly: opening.isMessageOnly }
+        if (settings.lists) endTurn(tx, task, this.#end, { settings, retention })
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const waits = isWaiting(event) ? this.#run.waiting : undefined
         const waiting = waits && { ...waits, client }
@@ -146,37 +152,28 @@ export class LiveTask {
     }
   }
 
-  /** Lists the run, if the service lists those of tasks. Never rejects. */
+  /** Lists the run, where its list is in another object. Never rejects. */
   async #record(
     { task }: Begun,
     { target, options, client, secrets = [] }: TurnRequest,
     settings: TaskSettings,
   ) {
-    const { record, measure, costOf, onFailure } = settingsOf(task.id, settings)
-    if (record === undefined || this.#outcome === undefined) return
-    const { event, result, fold } = this.#outcome
+    const { record, onFailure } = settingsOf(task.id, settings)
+    if (record === undefined || this.#end === undefined) return
+    const { isMessageOnly, input, ...end } = this.#end
     const { id } = this.#run
-    const { model } = target.servable
-    const measured = measure && {
-      transport: 'a2a',
-      numbers: numbersOf(fold, result?.durationMs ?? this.#run.durationMs, model, costOf),
-    }
-    const { owner } = task
+    const { owner, status } = task
     const { kind, name } = target
-    const ended = {
-      id,
-      target: { kind, name },
-      input: beginningOf(this.#run.input),
-      options: { sessionId: sessionOf(task), userId: options.userId },
-      owner,
-      client,
-      taskId: this.isMessageOnly ? undefined : task.id,
-      at: this.#beganAt,
-      event,
-      result,
-    }
     try {
-      await record({ ...ended, ...measured })
+      await record({
+        ...{ id, owner, client, ...end },
+        target: { kind, name },
+        input: input && beginningOf(input),
+        options: { sessionId: sessionOf(task), userId: options.userId },
+        taskId: isMessageOnly ? undefined : task.id,
+        transport: settings.measure ? 'a2a' : undefined,
+        at: Date.parse(status.timestamp),
+      })
     } catch (thrown) {
       onFailure?.(notStored(id, target, { options, secrets, thrown }))
     }

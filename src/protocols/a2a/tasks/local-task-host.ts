@@ -32,6 +32,7 @@ import { messageOf } from './answers.ts'
 import { type BeginContext, type Begun, openTask, resumeTask, startQueued } from './begin-task.ts'
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
+import { listTurn } from './listed-turn.ts'
 import { LiveTask, type LiveTaskOptions, type TurnRequest, turnRequestOf } from './live-task.ts'
 import { isSettling, logOf, type TaskEntry } from './task-body.ts'
 import type {
@@ -220,9 +221,12 @@ class LocalTaskHost implements TaskHost {
     this.#notifyAll(id)
   }
 
-  /** Stores the request of a turn, if another worker may go on with it. Returns whether it has a journal. */
+  /** Lists the run of a turn, and stores its request if another worker may go on with it. Returns whether it has a journal. */
   #putRequest(tx: Transaction, runId: string, request: TurnRequest, taskId: string): boolean {
-    const resumes = !this.#options.isVolatile && request.target.servable.resume === true
+    const { isVolatile, settings } = this.#options
+    const task = tx.get<StoredTask>(TASKS, taskId)?.value
+    if (task !== undefined) listTurn(tx, task, request, settings)
+    const resumes = !isVolatile && request.target.servable.resume === true
     return putRequest(tx, runId, request, { resumes, keepsInput: false }, logOf(taskId))
   }
 
@@ -454,6 +458,7 @@ class LocalTaskHost implements TaskHost {
       ...journalled,
       store: this.#store,
       settings: this.#options.settings,
+      retention: this.#options.retention,
       views: this.#views,
       watch: this.#watches.of(id),
       conclude: (tx, conclusion) => concludeTask(tx, id, conclusion, this.#ending),

@@ -22,6 +22,7 @@ import { isSettledState, type Message, type Task } from '../model.ts'
 import type { PushConfig, PushConfigInput, PushRequest } from '../push/config.ts'
 import { nextDue, PUSH } from '../push/kept.ts'
 import { isTooMany, mayQueue } from './admit-message.ts'
+import { atWork } from './begin-task.ts'
 import type { MessageOptions } from './context.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { BODIES } from './task-body.ts'
@@ -163,6 +164,8 @@ function taskMethods({
       if (!isNew) await kept.id()
       const target = isNew ? targetOf(skill) : undefined
       const { taskId: id, owner, client } = message
+      const stored = kept.document()?.value
+      if (stored?.isQueued && stored.owner === owner) throw atWork()
       const list = partitionOf(owner)
       let isTaken = false
       let mustWait = false

@@ -25,7 +25,9 @@ export interface TaskSettings extends HostSettings {
   readonly push: PushSettings | undefined
   /** The line in which new tasks wait for a slot. Undefined without the plugin `queue`. */
   readonly line?: TaskLine | undefined
-  /** Lists the run of each turn once it has ended. Undefined where runs of tasks are not listed. */
+  /** Whether the runs of turns are listed, from their beginning. Not in objects. */
+  readonly lists?: boolean | undefined
+  /** Lists the run of each turn once it has ended, in objects. Undefined where runs of tasks are not listed. */
   readonly record?: ((run: EndedRun) => Promise<void>) | undefined
   /** Is called when a receiver gets no more notifications. */
   readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
