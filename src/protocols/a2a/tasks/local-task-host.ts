@@ -6,22 +6,15 @@
 
 import type { ErrorEvent, FinishEvent } from '../../../agents/contract.ts'
 import { ServableError } from '../../../base/errors.ts'
-import { later } from '../../../base/wake.ts'
-import { tooManyRuns } from '../../../runs/admission.ts'
-import { admitted } from '../../../runs/admit.ts'
 import { stillAtWork } from '../../../runs/feedback.ts'
 import type { Follower, Viewer } from '../../../runs/stored/host.ts'
-import { forgetJournal, putRequest, requestIn } from '../../../runs/stored/journal.ts'
 import { LogFollower } from '../../../runs/stored/log-follower.ts'
-import { partitionOf } from '../../../runs/stored/record.ts'
 import { StoredWork } from '../../../runs/stored/stored-work.ts'
-import { Takeover } from '../../../runs/stored/takeover.ts'
 import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
-import { mayPass } from '../../../stores/remote/retrying.ts'
 import type { LocalParts, Retention } from '../../../stores/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../../../stores/store.ts'
+import type { Reader, Soon, Store } from '../../../stores/store.ts'
 import type { Skill } from '../cards/skills.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from '../model.ts'
 import type { PushConfig, PushRequest } from '../push/config.ts'
@@ -29,11 +22,9 @@ import type { PushDelivererOptions } from '../push/deliverer.ts'
 import { createPush, type Push } from '../push/push.ts'
 import { admittedMessage, type Continuing, checkAnswers, orQueued, screened } from './admit-message.ts'
 import { messageOf } from './answers.ts'
-import { type BeginContext, type Begun, openTask, resumeTask, startQueued } from './begin-task.ts'
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
-import { listTurn } from './listed-turn.ts'
-import { LiveTask, type LiveTaskOptions, type TurnRequest, turnRequestOf } from './live-task.ts'
+import { LiveTask } from './live-task.ts'
 import { isSettling, logOf, type TaskEntry } from './task-body.ts'
 import type {
   Delivered,
@@ -53,13 +44,13 @@ import {
   skillOf,
   statusNow,
   TASKS,
-  takesTasks,
   taskNotFound,
   toFound,
   viewOf,
 } from './task-record.ts'
 import { TaskViews } from './task-views.ts'
 import { TaskWatches } from './task-watches.ts'
+import { Turns } from './turns.ts'
 
 /** What the local task host needs. */
 export interface LocalTaskHostOptions {
@@ -83,12 +74,6 @@ export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
   return new LocalTaskHost(options)
 }
 
-/** Milliseconds until the next attempt to go on with a task after the store could not be read. */
-const GO_ON_RETRY_MS = 1000
-
-/** The text of a task whose process died, or lost its store, while the agent was at work. */
-const CUT_OFF = 'The service stopped while the agent was at work. Send the message again, without a task id'
-
 /** Most log entries that are read for one page of a list. The page ends after that. Entries of held tasks do not count. */
 const MAX_LIST_ENTRIES = 10_000
 
@@ -98,9 +83,8 @@ class LocalTaskHost implements TaskHost {
   readonly #work: StoredWork<StoredTask, LiveTask>
   readonly #watches: TaskWatches
   readonly #push: Push | undefined
-  readonly #takeover: Takeover<StoredTask>
+  readonly #turns: Turns
   readonly #views = new TaskViews()
-  readonly #beginning: BeginContext
   readonly #ending: EndContext
 
   constructor(options: LocalTaskHostOptions) {
@@ -126,17 +110,13 @@ class LocalTaskHost implements TaskHost {
       logOf,
       stop: (task, why) => task.live.stop(why),
       leave: task => task.live.leave(),
-      conclude: (tx, id) => {
-        if (this.#takeover.take(tx, id) !== undefined) failTask(tx, id, CUT_OFF, this.#ending)
-      },
+      conclude: (tx, id) => this.#turns.conclude(tx, id),
       onConcluded: id => {
         this.#notify(id)
-        settings.working?.keep(this.#goOn(id))
+        settings.working?.keep(this.#turns.goOn(id))
       },
       missing: taskNotFound,
     })
-    const targetIn = (skill: Skill) => options.targetOf(skill)
-    this.#takeover = new Takeover(this.#work, targetIn, takesTasks(settings))
     this.#watches = new TaskWatches({
       maxFollowers: settings.maxFollowers,
       isAtWork: id => this.#work.get(id) !== undefined,
@@ -144,7 +124,18 @@ class LocalTaskHost implements TaskHost {
     })
     this.#ending = { settings, retention, views: this.#views, keepsJournals: upkeep !== undefined }
     const { worker, recovery } = this.#work
-    this.#beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
+    const beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
+    this.#turns = new Turns(options, {
+      ...{ beginning, ending: this.#ending, work: this.#work, watches: this.#watches },
+      onChanged: id => this.#notifyAll(id),
+      onEnded: (id, live) => {
+        // The push deliverer waits on this watch, and there will be no more entries.
+        this.#watches.fire(id)
+        if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
+        this.#reportStatus(id)
+        this.#watches.drop(id)
+      },
+    })
   }
 
   async deliver(sent: TaskMessage): Promise<Delivered> {
@@ -164,10 +155,10 @@ class LocalTaskHost implements TaskHost {
           message,
           this.#options,
           () => this.#store.read(tx => this.#continuing(tx, message)),
-          message => this.#begin(message),
+          message => this.#turns.begin(message, tx => this.#find(tx, taskId, message)),
           begun => begun instanceof LiveTask,
         ),
-      (message, target, runId) => this.#store.write(tx => this.#openQueued(tx, message, target, runId)),
+      (...queued) => this.#turns.openQueued(...queued),
     )
     if (begun instanceof LiveTask) return begun.delivered
     if (begun.isRepeated) return { view: begun.view }
@@ -176,103 +167,17 @@ class LocalTaskHost implements TaskHost {
     return { view: begun.view }
   }
 
-  #openQueued(tx: Transaction, message: TaskMessage, target: Target, runId: string): Begun {
-    const begun = openTask(tx, message, target, this.#beginning, runId)
-    const kept = { resumes: false, keepsInput: true }
-    putRequest(tx, runId, turnRequestOf(begun, message, target), kept, logOf(message.taskId))
-    if (requestIn(tx, runId) === undefined) throw tooManyRuns('this message is too large to wait')
-    return begun
+  startQueued(id: string, runId: string): Promise<void> {
+    return this.#turns.startQueued(id, runId)
   }
 
-  async startQueued(id: string, runId: string): Promise<void> {
-    const { settings, targetOf } = this.#options
-    await this.#work.look(id)
-    const [task, asked] = await this.#store.read(
-      tx => [this.#work.lookUp(tx, id), requestIn(tx, runId)] as const,
-    )
-    if (task === undefined || asked === undefined) return
-    const target = targetOf(skillOf(task))
-    const { input, client = partitionOf(task.owner) } = asked
-    const options = { ...asked.options, messageId: String(asked.options.metadata?.messageId) }
-    const request = { target, input, options, owner: task.owner, client, isBackground: true, mayWait: false }
-    const begin = () =>
-      this.#work.begin(id, async () => {
-        const [begun, isJournalled = false] = await this.#store.write(tx => {
-          const begun = startQueued(tx, id, runId, this.#beginning)
-          if (begun === undefined) return []
-          forgetJournal(tx, runId, { entries: 0 })
-          return [begun, this.#putRequest(tx, runId, request, id)]
-        })
-        return begun && this.#launch(begun, request, { isJournalled })
-      })
-    const run = { id: runId, target, input, options: { identity: task.owner ?? undefined }, client }
-    if (settings.admit === undefined) await begin()
-    else await admitted(settings.admit, { ...run, continues: false }, begin, begun => begun !== undefined)
-    this.#notifyAll(id)
-  }
-
-  async endQueued(id: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void> {
-    await this.#store.write(tx => {
-      const task = this.#work.lookUp(tx, id)
-      if (task?.isQueued !== true || task.runId !== runId) return
-      if (event.type === 'error') failTask(tx, id, event.error, this.#ending)
-      else concludeTask(tx, id, { status: statusNow('canceled') }, this.#ending)
-    })
-    this.#notifyAll(id)
-  }
-
-  /** Lists the run of a turn, and stores its request if another worker may go on with it. Returns whether it has a journal. */
-  #putRequest(tx: Transaction, runId: string, request: TurnRequest, taskId: string): boolean {
-    const { isVolatile, settings } = this.#options
-    const task = tx.get<StoredTask>(TASKS, taskId)?.value
-    if (task !== undefined) listTurn(tx, task, request, settings)
-    const resumes = !isVolatile && request.target.servable.resume === true
-    return putRequest(tx, runId, request, { resumes, keepsInput: false }, logOf(taskId))
+  endQueued(id: string, runId: string, event: FinishEvent | ErrorEvent): Promise<void> {
+    return this.#turns.endQueued(id, runId, event)
   }
 
   #continuing(tx: Reader, { taskId, target }: TaskMessage): Continuing {
     if (target !== undefined) return {}
     return { task: this.#work.lookUp(tx, taskId), next: waitingIn(tx, taskId)?.next }
-  }
-
-  #begin(message: TaskMessage): Promise<LiveTask | Begun> {
-    const { target, taskId } = message
-    return this.#work.begin(taskId, async () => {
-      // The view is from before the agent's first event, so a stream that begins there misses nothing.
-      const [begun, request, isJournalled = false] = await this.#store.write(tx => {
-        const begun =
-          target === undefined
-            ? resumeTask(tx, this.#find(tx, taskId, message), message, this.#beginning)
-            : openTask(tx, message, target, this.#beginning)
-        if (begun.isRepeated || !begun.task.isAtWork) return [begun]
-        const of = target ?? this.#options.targetOf(skillOf(begun.task))
-        const request = turnRequestOf(begun, message, of)
-        return [begun, request, this.#putRequest(tx, begun.task.runId ?? '', request, taskId)]
-      })
-      if (request === undefined) return begun
-      return this.#launch(begun, request, { isJournalled })
-    })
-  }
-
-  /** Goes on with a task that was taken over. Never rejects. */
-  async #goOn(id: string): Promise<void> {
-    try {
-      await this.#work.begin(id, async () => {
-        if (this.#work.get(id) !== undefined) return
-        const taken = await this.#store.read(tx => {
-          const taken = this.#takeover.taken(tx, id)
-          return taken && { ...taken, view: viewOf(taken.kept, this.#views.read(tx, id)) }
-        })
-        if (taken === undefined) return
-        const { kept: task, view, request, cut } = taken
-        this.#launch({ task, view }, { ...request, mayWait: false }, { isJournalled: true, cut })
-      })
-    } catch (error) {
-      if (!mayPass(error)) return
-      // No other host finds it while this one is alive.
-      await later(GO_ON_RETRY_MS)
-      return this.#goOn(id)
-    }
   }
 
   async push(viewer: TaskViewer, request: PushRequest): Promise<readonly PushConfig[]> {
@@ -446,41 +351,6 @@ class LocalTaskHost implements TaskHost {
       forgetTask(tx, id)
     })
     this.#watches.fire(id)
-  }
-
-  #launch(
-    begun: Begun,
-    request: TurnRequest,
-    journalled: Pick<LiveTaskOptions, 'isJournalled' | 'cut'>,
-  ): LiveTask {
-    const { id, instance } = begun.task
-    const live = new LiveTask(begun, request, {
-      ...journalled,
-      store: this.#store,
-      settings: this.#options.settings,
-      retention: this.#options.retention,
-      views: this.#views,
-      watch: this.#watches.of(id),
-      conclude: (tx, conclusion) => concludeTask(tx, id, conclusion, this.#ending),
-      onTask: () => this.#notifyAll(id),
-      leave: tx => this.#takeover.leave(tx, id, instance),
-      retire: () => this.#work.worker.retire(),
-    })
-    this.#work.add(id, live, {
-      ended: live.ended,
-      done: live.recorded,
-      onEnded: () => {
-        live.settle()
-        // The push deliverer waits on this watch, and there will be no more entries.
-        this.#watches.fire(id)
-        if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
-        this.#reportStatus(id)
-        this.#watches.drop(id)
-        // In an object, its index frees the slot first.
-        if (this.#options.upkeep === undefined) void this.#options.settings.onFree?.()
-      },
-    })
-    return live
   }
 
   /** Wakes the followers of a task and sends its notifications. */
