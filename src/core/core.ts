@@ -29,6 +29,7 @@ import { type SessionParts, type SettingsFor, settingsBy } from '../runs/session
 import type { SessionSettings } from '../runs/sessions/session-record.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import { createWorkingRuns } from '../runs/stored/working.ts'
+import { Alarm } from '../stores/alarm.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
@@ -52,7 +53,9 @@ export function createCore(options: CoreOptions): Core {
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
-  const callTransactions = callTransactionsIn(state)
+  const onStateError = (error: unknown) => logThrown(log, { event: 'state.failed' }, error)
+  const alarm = state.kind === 'local' ? new Alarm(state.store, onStateError) : undefined
+  const callTransactions = callTransactionsIn(state, alarm)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
   const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
@@ -71,6 +74,7 @@ export function createCore(options: CoreOptions): Core {
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, callTransactions),
     onFree: () => host.onFree?.(),
+    alarm,
     brake,
     admit: braked(brake, plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions)),
     permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, callTransactions),
@@ -107,9 +111,10 @@ export function createCore(options: CoreOptions): Core {
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
+      alarm,
       working,
       flush: () => closeAll(mounted, log),
-      onError: error => logThrown(log, { event: 'state.failed' }, error),
+      onError: onStateError,
     }),
     openStream: observer?.openStream,
     cors: plugins.find(plugin => plugin.cors)?.cors?.(keyHeaders(providers)),
