@@ -189,6 +189,12 @@ function earliest(waits: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
+/** Returns a document, unless it has expired and is not deleted yet. */
+export function unexpiredIn<T>(tx: Reader, collection: string, id: string): Document<T> | undefined {
+  const document = tx.get<T>(collection, id)
+  return (document?.expiresAt ?? Number.POSITIVE_INFINITY) > tx.now ? document : undefined
+}
+
 /** Deletes expired documents, and returns them. */
 export function takeExpired(
   tx: Transaction,

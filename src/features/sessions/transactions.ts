@@ -10,6 +10,7 @@ import {
   forgetSession,
   idOf,
   type KeptSession,
+  LEAVE_AT_ONCE,
   NEW,
   putSession,
   SESSIONS,
@@ -67,6 +68,7 @@ export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
   expiring: [SESSIONS],
   inMemory: [OFF],
   forget: (tx, _, id) => forgetSession(tx, id),
+  atOnce: LEAVE_AT_ONCE,
   reads: {
     list: listSessions,
     find,

@@ -138,6 +138,7 @@ export class LocalWork {
       onEnded: () => {
         live.watch.changed.fire()
         this.#settings.notices?.send()
+        this.#settings.alarm?.wake()
         if (onEnded === undefined) void this.#settings.onFree?.()
         else onEnded(id)
       },
