@@ -15,7 +15,7 @@ export interface Expiring {
   readonly expiring?: readonly string[]
   /** Deletes an expired document and all that belongs to it. Default: the document alone. */
   readonly forget?: ((tx: Transaction, collection: string, id: string) => void) | undefined
-  /** Most documents of a collection that one transaction deletes. Default: 100. */
+  /** Most documents of each collection that one transaction deletes. Default: 100. */
   readonly atOnce?: number | undefined
 }
 
@@ -23,8 +23,8 @@ export interface Expiring {
 export interface Upkeep {
   /** Called with each document after it was deleted. The deletion is then on time. */
   readonly onExpired?: (document: Document) => Promise<void>
-  /** Called in place of the deletion. */
-  readonly look?: () => Promise<void>
+  /** Called in place of the deletion. Returns whether there is more to do. */
+  readonly look?: () => Promise<boolean>
 }
 
 const AT_ONCE = 100
@@ -51,7 +51,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export class Alarm {
   readonly #store: Store
   readonly #onError: (error: unknown) => void
-  /** What is declared, by its collection. */
+  /** What is declared, by its collections. */
   readonly #works = new Map<string, Expiring & Upkeep>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
@@ -65,9 +65,9 @@ export class Alarm {
     this.#onError = onError
   }
 
-  /** Declares what expires. A later declaration of the same collection replaces the earlier one. */
+  /** Declares what expires. A later declaration of the same collections replaces the earlier one. */
   add({ expiring = [], forget, atOnce }: Expiring, upkeep: Upkeep = {}): void {
-    for (const name of expiring) this.#works.set(name, { expiring: [name], forget, atOnce, ...upkeep })
+    this.#works.set(expiring.join(' '), { expiring, forget, atOnce, ...upkeep })
   }
 
   /** Writes to the store, and sets the alarm for what the work has put. */
@@ -155,13 +155,10 @@ export class Alarm {
     return Math.min(retry, wait ?? retry)
   }
 
-  /** Deletes what has expired of a collection. Returns the milliseconds until the next look. */
+  /** Deletes what has expired of a declaration. Returns the milliseconds until the next look. */
   async #take(work: Expiring & Upkeep): Promise<number | undefined> {
     const { atOnce = AT_ONCE, onExpired, look } = work
-    if (look !== undefined) {
-      await look()
-      return EVERY_MS
-    }
+    if (look !== undefined) return (await look()) ? MORE_MS : EVERY_MS
     const { expired, inMs } = await this.#store.write(tx => {
       const expired = takeExpired(tx, work)
       return { expired, inMs: soonestIn(tx, work) }
