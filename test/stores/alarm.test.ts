@@ -191,7 +191,7 @@ describe('an alarm', () => {
     const store = memoryStore()
     const told: string[] = []
     const onExpired = async ({ id }: Document) => void told.push(id)
-    const alarms = [1, 2, 3].map(() => new Alarm(store, expect.unreachable))
+    const alarms = [1, 2, 3].map(() => new Alarm(store, error => expect.unreachable(String(error))))
     for (const alarm of alarms) {
       alarm.add(THINGS, { onExpired })
       await alarm.write(THINGS, { onExpired }, tx => tx.put('thing', thing(`${told.length}`, tx.now + 1000)))
