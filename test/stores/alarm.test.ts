@@ -1,10 +1,14 @@
 /** What expires in a store of this process leaves it, whatever the store does meanwhile. */
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { Alarm, type Expiring, type Upkeep } from '../../src/stores/alarm.ts'
 import { bound } from '../../src/stores/bound.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import type { Document, Store, Transaction } from '../../src/stores/store.ts'
+import { newFolder } from '../contracts/run-host/folder.ts'
+import { eventually } from '../eventually.ts'
 
 const MINUTE = 60_000
 const THINGS: Expiring = { expiring: ['thing'] }
@@ -203,6 +207,35 @@ describe('an alarm', () => {
     await pass(5000)
     expect(told.toSorted()).toEqual([...new Set(told)].toSorted())
     expect(store.read(tx => tx.count('thing'))).toBe(0)
+  })
+
+  it('tells of a document of a dead process once, in the file that two have open', async () => {
+    vi.useRealTimers()
+    const folder = await newFolder()
+    const [one, two] = [1, 2].map(() => sqliteState({ path: join(folder.path, 'a.db') }).store) as [
+      Store,
+      Store,
+    ]
+    onTestFinished(async () => {
+      one.close()
+      two.close()
+      await folder.remove()
+    })
+    const ids = Array.from({ length: 300 }, (_, n) => `left ${n}`)
+    await one.write(tx => {
+      for (const id of ids) tx.put('thing', thing(id, tx.now))
+    })
+    const told: string[] = []
+    const onExpired = async ({ id }: Document) => void told.push(id)
+    await Promise.all(
+      [one, two].map((store, n) => {
+        const alarm = new Alarm(store, error => expect.unreachable(String(error)))
+        alarm.add(THINGS, { onExpired })
+        return alarm.write(THINGS, { onExpired }, tx => tx.put('thing', thing(`own ${n}`, tx.now)))
+      }),
+    )
+    await eventually(() => expect(told.toSorted()).toEqual([...ids, 'own 0', 'own 1'].toSorted()))
+    expect(await one.read(tx => tx.count('thing'))).toBe(0)
   })
 
   it('leaves nothing for longer than two minutes, whatever is written when', async () => {
