@@ -29,7 +29,6 @@ import { type SessionParts, type SettingsFor, settingsBy } from '../runs/session
 import type { SessionSettings } from '../runs/sessions/session-record.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import { createWorkingRuns } from '../runs/stored/working.ts'
-import { Alarm } from '../stores/alarm.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
@@ -54,7 +53,7 @@ export function createCore(options: CoreOptions): Core {
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
   const onStateError = (error: unknown) => logThrown(log, { event: 'state.failed' }, error)
-  const alarm = state.kind === 'local' ? new Alarm(state.store, onStateError) : undefined
+  const alarm = state.kind === 'local' ? state.createAlarm(onStateError) : undefined
   const callTransactions = callTransactionsIn(state, alarm)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))

@@ -297,7 +297,7 @@ export class FileService implements FileStorage, Storing {
     )
   }
 
-  /** Drops expired references in a state of this process. Returns whether there are more. Never rejects. */
+  /** Drops expired references in a local state. Returns whether there are more. Never rejects. */
   async #lookAfter(): Promise<boolean> {
     let hasMore = false
     await this.renew()
