@@ -56,6 +56,7 @@ export class Alarm {
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
   #looking: Promise<void> | undefined
+  #hasRung = false
   #failures = 0
   #isStopped = false
 
@@ -121,10 +122,19 @@ export class Alarm {
 
   #ring(): void {
     this.#clear()
-    this.#looking ??= this.#look().then(inMs => {
-      this.#looking = undefined
-      if (inMs !== undefined) this.#set(inMs)
-    })
+    this.#hasRung = true
+    this.#looking ??= this.#lookAgain()
+  }
+
+  /** Looks until no ring has come meanwhile: it may be for what was put after the look has read. */
+  async #lookAgain(): Promise<void> {
+    let inMs: number | undefined
+    while (this.#hasRung) {
+      this.#hasRung = false
+      inMs = await this.#look()
+    }
+    this.#looking = undefined
+    if (inMs !== undefined) this.#set(inMs)
   }
 
   /** Returns the milliseconds until the next look. Never rejects. */

@@ -113,6 +113,22 @@ describe('an alarm', () => {
     expect([told, left(), inner.read(tx => tx.count('part'))]).toEqual([['a'], [], 0])
   })
 
+  it('misses nothing that expires while it looks', async () => {
+    const inner = memoryStore()
+    // The answer is that of before, and comes late.
+    const read: Store['read'] = work =>
+      new Promise(resolve => setTimeout(resolve, 50, inner.read(work))) as never
+    const told: string[] = []
+    const onExpired = async ({ id }: Document) => void told.push(id)
+    const { put } = make(THINGS, { onExpired }, { ...inner, read })
+    for (const id of ['a', 'b', 'c']) {
+      await put(id, 0)
+      await pass(20)
+    }
+    await pass(500)
+    expect(told.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
   it('goes on after a store that threw, with longer and longer waits', async () => {
     let isBroken = false
     const inner = memoryStore()
@@ -216,7 +232,9 @@ describe('an alarm', () => {
       Store,
       Store,
     ]
+    const alarms = [one, two].map(store => new Alarm(store, error => expect.unreachable(String(error))))
     onTestFinished(async () => {
+      for (const alarm of alarms) await alarm.stop()
       one.close()
       two.close()
       await folder.remove()
@@ -228,8 +246,7 @@ describe('an alarm', () => {
     const told: string[] = []
     const onExpired = async ({ id }: Document) => void told.push(id)
     await Promise.all(
-      [one, two].map((store, n) => {
-        const alarm = new Alarm(store, error => expect.unreachable(String(error)))
+      alarms.map((alarm, n) => {
         alarm.add(THINGS, { onExpired })
         return alarm.write(THINGS, { onExpired }, tx => tx.put('thing', thing(`own ${n}`, tx.now)))
       }),
