@@ -90,6 +90,11 @@ export class Alarm {
     this.#set(EVERY_MS)
   }
 
+  /** Looks at once. */
+  lookNow(): void {
+    if (!this.#isStopped) this.#ring()
+  }
+
   /** Ends `stop`. */
   start(): void {
     this.#isStopped = false

@@ -306,15 +306,19 @@ export class FileService implements FileStorage, Storing {
     return hasMore
   }
 
-  /** Deletes the files of runs that a store of limited size has evicted. */
+  /** Deletes the files of runs that a store of limited size has evicted. After many runs, room is made before the alarm makes it. */
   #tidyNow(): void {
     const now = Date.now()
+    const isMany = ++this.#begun >= TIDY_EVERY_RUNS
     // The clock may have been set back since.
-    const isEarly = Math.abs(now - this.#tidiedAt) < TIDY_EVERY_MS && ++this.#begun < TIDY_EVERY_RUNS
-    if (!this.#isVolatile || isEarly) return
+    const isEarly = Math.abs(now - this.#tidiedAt) < TIDY_EVERY_MS
+    if (!this.#isLocal || (isEarly && !isMany)) return
     this.#tidiedAt = now
     this.#begun = 0
-    void this.#attempt(() => this.#calls.tidy(addressFor(null)))
+    void this.#attempt(async () => {
+      if (isMany) await this.#lookAfter()
+      if (this.#isVolatile) await this.#calls.tidy(addressFor(null))
+    })
   }
 
   /** Returns whether the work succeeded. Errors are logged. */

@@ -251,12 +251,15 @@ export function createSweeper(
   }
   settings.alarm?.add({ expiring: [RUNS], forget })
   return () => {
-    if (maxRuns === undefined) return
     const now = Date.now()
+    const isMany = ++begun >= SWEEP_EVERY_RUNS
     // The clock may have been set back since then.
-    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && ++begun < SWEEP_EVERY_RUNS) return
+    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && !isMany) return
     sweptAt = now
     begun = 0
+    // Many runs need the room of what has expired earlier than the alarm makes it.
+    if (isMany) settings.alarm?.lookNow()
+    if (maxRuns === undefined) return
     const { files } = settings
     if (!store.isRemote) return store.write(tx => sweep(tx, maxRuns, files))
     const swept = store.write(tx => sweepForAll(tx, maxRuns, files), SWEEP_PATIENCE_MS)
