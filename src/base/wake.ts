@@ -84,7 +84,10 @@ export function breathe(): Promise<void> {
 
 /** Returns the timer, which no longer keeps the process alive. */
 export function unrefed<T>(timer: T): T {
-  ;(timer as { unref?(): void }).unref?.()
+  const { Deno: deno } = globalThis as { readonly Deno?: { unrefTimer?(id: number): void } }
+  // A timer of Deno is a number.
+  if (typeof timer === 'number') deno?.unrefTimer?.(timer)
+  else (timer as { unref?(): void }).unref?.()
   return timer
 }
 

@@ -52,7 +52,9 @@ export function createCore(options: CoreOptions): Core {
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
-  const callTransactions = callTransactionsIn(state)
+  const onStateError = (error: unknown) => logThrown(log, { event: 'state.failed' }, error)
+  const alarm = state.kind === 'local' ? state.createAlarm(onStateError) : undefined
+  const callTransactions = callTransactionsIn(state, alarm)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
   const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
@@ -72,6 +74,7 @@ export function createCore(options: CoreOptions): Core {
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, callTransactions),
     onFree: () => host.onFree?.(),
     turns: {},
+    alarm,
     brake,
     admit: braked(brake, plugins.find(plugin => plugin.admit)?.admit?.(settings, callTransactions)),
     permit: plugins.find(plugin => plugin.permit)?.permit?.(settings, callTransactions),
@@ -108,9 +111,10 @@ export function createCore(options: CoreOptions): Core {
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
+      alarm,
       working,
       flush: () => closeAll(mounted, log),
-      onError: error => logThrown(log, { event: 'state.failed' }, error),
+      onError: onStateError,
     }),
     openStream: observer?.openStream,
     cors: plugins.find(plugin => plugin.cors)?.cors?.(keyHeaders(providers)),

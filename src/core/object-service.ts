@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../base/errors.ts'
-import { bound } from '../stores/bound.ts'
+import { nextExpiry, notePuts, takeExpired } from '../stores/alarm.ts'
 import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { CallService, ObjectContext, ObjectService } from './hosted.ts'
 import type { Transactions, TransactionWork } from './transaction-calls.ts'
@@ -45,28 +45,26 @@ function ownOf<T>(works: object, name: string): T | undefined {
   return Object.hasOwn(works, name) ? (works as Readonly<Record<string, T>>)[name] : undefined
 }
 
-/** Most expired documents that are deleted at once. */
-const EXPIRED_AT_ONCE = 100
-
 /**
  * Creates the object service for transactions. It runs them in an object, and deletes expired documents there. `onExpired` is
  * called with each deleted document.
  */
 export function objectServiceOf(
   { store, wakeBy }: Pick<ObjectContext, 'store' | 'wakeBy'>,
-  { reads = {}, writes = {}, expiring = [], inMemory, forget }: Transactions,
+  transactions: Transactions,
   onExpired?: (document: Document) => Promise<void>,
 ): ObjectService {
+  const { reads = {}, writes = {}, inMemory } = transactions
   const look = (work: TransactionWork<Reader>, args: readonly unknown[]) =>
     store.read(tx => work(tx, ...args))
   const write = async (work: TransactionWork<Transaction>, args: readonly unknown[]) => {
     let soonest = Number.POSITIVE_INFINITY
     const result = store.write(tx => {
       soonest = Number.POSITIVE_INFINITY
-      const noting = notePuts(tx, (collection, { expiresAt = soonest }) => {
-        if (expiring.includes(collection)) soonest = Math.min(soonest, expiresAt)
-      })
-      return work(noting, ...args)
+      const onPut = (expiresAt: number) => {
+        soonest = Math.min(soonest, expiresAt)
+      }
+      return work(notePuts(tx, transactions, onPut), ...args)
     })
     if (Number.isFinite(soonest)) await wakeBy(soonest)
     return result
@@ -80,40 +78,12 @@ export function objectServiceOf(
       return writing === undefined ? callIn({}, method, args) : write(writing, args)
     },
     async alarm() {
-      const { expired, soonest } = store.write(tx => takeExpired(tx, expiring, forget))
+      const { expired, soonest } = store.write(tx => {
+        const expired = takeExpired(tx, transactions)
+        return { expired, soonest: nextExpiry(tx, transactions) }
+      })
       await Promise.all(expired.map(document => onExpired?.(document)))
       if (soonest !== undefined) await wakeBy(soonest)
-    },
-  }
-}
-
-/** Deletes expired documents, and returns the time at which the next one expires. */
-function takeExpired(
-  tx: Transaction,
-  collections: readonly string[],
-  forget: Transactions['forget'] = (from, name, id) => from.delete(name, id),
-): { readonly expired: readonly Document[]; readonly soonest: number | undefined } {
-  const { now } = tx
-  const expired = collections.flatMap(name => {
-    const documents = tx.expired(name, now, EXPIRED_AT_ONCE)
-    for (const { id } of documents) forget(tx, name, id)
-    return documents
-  })
-  const next = collections.flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
-  const moments = next.flatMap(({ expiresAt }) => expiresAt ?? [])
-  return { expired, soonest: moments.length === 0 ? undefined : Math.min(...moments) }
-}
-
-/** Returns the same transaction, which calls `onPut` for each written document. */
-function notePuts(
-  tx: Transaction,
-  onPut: (collection: string, document: Pick<Document, 'expiresAt'>) => void,
-): Transaction {
-  return {
-    ...bound(tx),
-    put(collection, document, eviction) {
-      onPut(collection, document)
-      tx.put(collection, document, eviction)
     },
   }
 }

@@ -53,9 +53,6 @@ export interface KeptWriter extends KeptReader {
  */
 export type PluginTransactions = TransactionsOver<KeptReader, KeptWriter>
 
-/** Most expired documents that are deleted at once. */
-const EXPIRED_AT_ONCE = 100
-
 /** Most documents of a list. */
 const MAX_LISTED = 1000
 
@@ -122,17 +119,10 @@ function readerAt(tx: Reader, name: string, address: string): KeptReader {
 }
 
 function writerAt(tx: Transaction, name: string, address: string): KeptWriter {
-  let isSwept = false
-  const sweep = () => {
-    if (isSwept) return
-    isSwept = true
-    for (const { id } of tx.expired(name, tx.now, EXPIRED_AT_ONCE)) tx.delete(name, id)
-  }
   return {
     ...readerAt(tx, name, address),
     put(collection, id, given, { expiresAt } = {}) {
       const value = toJson(given)
-      sweep()
       const partition = pathOf(address, collection)
       tx.put(name, { id: pathOf(address, collection, id), partition, at: tx.now, tags: {}, value, expiresAt })
     },

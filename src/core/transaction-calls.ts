@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Alarm, Expiring, Upkeep } from '../stores/alarm.ts'
 import type { Reader, Store, Transaction } from '../stores/store.ts'
 import type { CallService, HostedState, ObjectAddress } from './hosted.ts'
 import { type NoState, stateFor } from './no-state.ts'
@@ -18,11 +19,7 @@ export interface TransactionsOver<R, W> {
 }
 
 /** Transactions over the store itself. */
-export interface Transactions extends TransactionsOver<Reader, Transaction> {
-  /** Collections with expiring documents, which an object deletes when they expire. */
-  readonly expiring?: readonly string[]
-  /** Deletes an expired document and all that belongs to it. Default: the document alone. */
-  readonly forget?: (tx: Transaction, collection: string, id: string) => void
+export interface Transactions extends TransactionsOver<Reader, Transaction>, Expiring {
   /** Collections that an object has in memory only. Their data ends with the object's memory, or is rebuilt from stored data. */
   readonly inMemory?: readonly string[]
 }
@@ -46,13 +43,23 @@ type CallsOf<Functions, P> = {
 /** A function of {@link Transactions}, whatever its arguments. */
 export type TransactionWork<T> = (tx: T, ...args: unknown[]) => unknown
 
-/** Calls in a local store. */
-export function localCalls<T extends Transactions>(store: Store, { reads, writes }: T): Calls<T> {
+/** Calls in a local store. What expires there is deleted by the alarm. */
+export function localCalls<T extends Transactions>(
+  store: Store,
+  transactions: T,
+  alarm?: Alarm,
+  upkeep: Upkeep = {},
+): Calls<T> {
+  const { reads, writes, expiring = [] } = transactions
+  const own = expiring.length === 0 ? undefined : alarm
+  own?.add(transactions, upkeep)
+  const write = <R>(work: (tx: Transaction) => R) =>
+    own === undefined ? store.write(work) : own.write(transactions, upkeep, work)
   return callsBy<T>(
     { reads, writes },
     {
       read: (work, args) => store.read(tx => work(tx, ...args)),
-      write: (work, args) => store.write(tx => work(tx, ...args)),
+      write: (work, args) => write(tx => work(tx, ...args)),
     },
   )
 }
@@ -94,14 +101,20 @@ function callsBy<T extends Transactions>(
   return calls as Calls<T>
 }
 
-/** Makes the calls of transactions in a handler. */
-export type CallTransactions = <T extends Transactions>(service: string, transactions: T) => Calls<T>
+/** Makes the calls of transactions in a handler. `upkeep` is for a state in this process. With Durable Objects the service has it. */
+export type CallTransactions = <T extends Transactions>(
+  service: string,
+  transactions: T,
+  upkeep?: Upkeep,
+) => Calls<T>
 
 /** Makes the calls wherever the state is. */
 export function callTransactionsIn(
   state: { readonly kind: 'local'; readonly store: Store } | HostedState | NoState,
+  alarm?: Alarm,
 ): CallTransactions {
-  if (state.kind === 'local') return (_, transactions) => localCalls(state.store, transactions)
+  if (state.kind === 'local')
+    return (_, transactions, upkeep) => localCalls(state.store, transactions, alarm, upkeep)
   if (state.kind === 'none') return service => stateFor<never>(service, state)
   return (service, transactions) =>
     objectCalls((address, name) => state.reach('index', address, name), service, transactions)

@@ -1,4 +1,5 @@
 import { ServableError } from '../base/errors.ts'
+import { takeExpired } from '../stores/alarm.ts'
 import type { Document, Eviction, Reader, Transaction } from '../stores/store.ts'
 import type { HostSettings, IdempotencyKey } from './stored/host.ts'
 import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './stored/record.ts'
@@ -55,9 +56,8 @@ export function takeSlot(
   { maxRunning, maxRunningPerOwner }: WorkBounds,
   footing?: Eviction,
 ): void {
-  if (slot.expiresAt !== undefined) {
-    for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
-  }
+  // Only slots in the memory of an object expire, and no alarm is set for those.
+  if (slot.expiresAt !== undefined) takeExpired(tx, { expiring: [collection] })
   // The bounds are loose between processes: two that admit at the same moment do not see each other.
   const count = (partition?: string) =>
     tx.recentCount?.(collection, partition) ?? tx.count(collection, partition)
@@ -70,8 +70,6 @@ export function takeSlot(
   }
   tx.put(collection, slot, footing)
 }
-
-const EXPIRED_AT_ONCE = 100
 
 /** One in so many slots is reserved for clients that have none. */
 const FIRST = 10

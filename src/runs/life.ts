@@ -5,6 +5,7 @@
  */
 
 import { unrefed } from '../base/wake.ts'
+import type { Alarm } from '../stores/alarm.ts'
 import { LOOK_MS } from '../stores/presence.ts'
 import type { LocalParts } from '../stores/state.ts'
 import type { WorkingRuns } from './stored/working.ts'
@@ -16,6 +17,8 @@ export type End = () => Promise<void>
 export interface LifeOptions {
   /** The state; undefined if it is not in this process. */
   readonly state: LocalParts | undefined
+  /** Deletes what expires in the state, from the first server to the end of the last one. */
+  readonly alarm?: Alarm | undefined
   readonly working: WorkingRuns
   /** Writes what waits to be written, when the last server ends. */
   readonly flush: () => Promise<void>
@@ -54,7 +57,7 @@ const READY_PATIENCE_MS = 500
 const BEGIN_PATIENCE_MS = 10_000
 
 /** Makes a {@link Life}. */
-export function createLife({ state, working, flush, onError }: LifeOptions): Life {
+export function createLife({ state, alarm, working, flush, onError }: LifeOptions): Life {
   const works: (() => void)[] = []
   const regularWorks: (() => void)[] = []
   const servingWorks: (() => () => void)[] = []
@@ -99,6 +102,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     async begin() {
       await open(BEGIN_PATIENCE_MS)
       servers++
+      alarm?.start()
       const release = state?.retain?.()
       const timer = state?.store.isShared ? unrefed(setInterval(look, LOOK_MS)) : undefined
       const ended = servingWorks.map(work => work())
@@ -106,7 +110,10 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       const close = async () => {
         await working.idle()
         if (timer !== undefined) clearInterval(timer)
-        if (--servers === 0) await flush()
+        if (--servers === 0) {
+          await alarm?.stop()
+          await flush()
+        }
         await release?.()
       }
       return async () => {

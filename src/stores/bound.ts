@@ -19,5 +19,8 @@ export function bound(tx: Transaction): Transaction {
     delete: tx.delete.bind(tx),
     append: tx.append.bind(tx),
     deleteLog: tx.deleteLog.bind(tx),
+    ...(tx.recentCount && { recentCount: tx.recentCount.bind(tx) }),
+    ...(tx.assumeNew && { assumeNew: tx.assumeNew.bind(tx) }),
+    ...(tx.call && { call: tx.call.bind(tx) }),
   }
 }

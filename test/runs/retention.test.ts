@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RunHost } from '../../src/runs/stored/host.ts'
 import { createLocalHost } from '../../src/runs/stored/local-host.ts'
 import { WAITING } from '../../src/runs/waiting/waiting.ts'
+import { Alarm } from '../../src/stores/alarm.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import type { Retention } from '../../src/stores/state.ts'
 import type { Store } from '../../src/stores/store.ts'
@@ -9,6 +10,7 @@ import { answer, goOn, kept } from '../contracts/run-host/answering.ts'
 import { begin, ending, newKey, unique } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { countOf } from '../contracts/run-host/scripted.ts'
+import { eventually } from '../eventually.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -16,7 +18,8 @@ const DAY = 24 * HOUR
 
 /** A host and its store; a day for each run, unless `retention` says otherwise. */
 function make(retention: Retention = {}, store: Store = memoryStore()): { host: RunHost; store: Store } {
-  return { store, host: createLocalHost({ store, settings: SETTINGS, retention }) }
+  const alarm = new Alarm(store, error => expect.unreachable(String(error)))
+  return { store, host: createLocalHost({ store, settings: { ...SETTINGS, alarm }, retention }) }
 }
 
 async function runs(
@@ -36,7 +39,7 @@ async function runs(
 
 const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
-/** A sweep happens when a run starts, a minute after the one before at the least. */
+/** What is past the count leaves when a run starts, and what has expired when one ends: a minute after the last time at the least. */
 async function sweepNow(host: RunHost): Promise<void> {
   later(MINUTE)
   await runs(host, 1)
@@ -70,13 +73,9 @@ describe('sweep', () => {
     later(2 * MINUTE)
     await sweepNow(host)
     expect(await isKept(host, id)).toBe(false)
-    const rest = await store.read(tx => [
-      tx.get('run', id),
-      tx.get('result', id),
-      tx.read(id, 0, 10),
-      tx.isSealed(id),
-    ])
-    expect(rest).toEqual([undefined, undefined, [], false])
+    const rest = () =>
+      store.read(tx => [tx.get('run', id), tx.get('result', id), tx.read(id, 0, 10), tx.isSealed(id)])
+    await eventually(async () => expect(await rest()).toEqual([undefined, undefined, [], false]))
   })
 
   it('keeps no run for longer than the state does', async () => {
@@ -180,7 +179,7 @@ describe('what a run waits for', () => {
     later(2 * MINUTE)
     await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_not_found' })
     await sweepNow(host)
-    expect(await isWaiting()).toBe(false)
+    await eventually(async () => expect(await isWaiting()).toBe(false))
   })
 
   it('is swept where no stored run ever starts', async () => {

@@ -98,7 +98,7 @@ export const BUDGET_TRANSACTIONS: BudgetTransactions = {
   expiring: [WINDOWS, KEYS],
   reads: {
     standing: (tx, budget) => standingOf(budget, ...current(tx, budget)),
-    list: (tx, query) => readPage<ListedKey>(tx, KEYS, { partition: '' }, query),
+    list: (tx, query) => readPage<ListedKey>(tx, KEYS, { partition: '' }, { ...query, isLive: true }),
   },
   writes: { hold, grow, settle, enlist },
 }
@@ -181,7 +181,6 @@ function withCall(
 }
 
 function enlist(tx: Transaction, id: string, value: ListedKey, expiresAt: number): void {
-  sweep(tx, KEYS)
   tx.put(KEYS, { id, partition: '', at: tx.now, tags: {}, value, expiresAt })
 }
 
@@ -251,16 +250,8 @@ function read(tx: Reader, budget: KeyBudget, startsAt: number): Window | undefin
 
 function put(tx: Transaction, budget: KeyBudget, at: number, value: Window): void {
   const id = idOf(budget, at)
-  if (tx.get(WINDOWS, id) === undefined) sweep(tx, WINDOWS)
   const expiresAt = at + budget.windowMs + budget.keepMs
   tx.put(WINDOWS, { id, partition: partitionOf(budget), at, tags: {}, value, expiresAt })
-}
-
-/** Most expired documents that are deleted at once. */
-const EXPIRED_AT_ONCE = 100
-
-function sweep(tx: Transaction, collection: string): void {
-  for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
 }
 
 /** Joins the names unambiguously. With another window length it is another budget. */

@@ -15,6 +15,7 @@ import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { stateFor } from '../../core/no-state.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Plugin } from '../../core/plugin.ts'
+import { nextExpiry } from '../../stores/alarm.ts'
 import { fileRoutes } from './routes.ts'
 import { FILES_SERVICE, FileService } from './service.ts'
 import type { FileStore } from './store.ts'
@@ -79,21 +80,14 @@ function filesOf({ runs }: Pick<Core, 'runs'>): FileService {
 /** Creates the service in a Durable Object: the same transactions, and an alarm that deletes files without references. */
 function createFileService(context: ObjectContext, core: Core): ObjectService {
   const service = objectServiceOf(context, FILE_TRANSACTIONS)
-  const { expiring = [] } = FILE_TRANSACTIONS
-  const soonest = () =>
-    context.store.read(tx =>
-      expiring
-        .flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
-        .reduce((at, { expiresAt = at }) => Math.min(at, expiresAt), Number.POSITIVE_INFINITY),
-    )
   return {
     ...service,
     async alarm() {
       await filesOf(core).renew(context.store)
       context.store.write(tx => FILE_TRANSACTIONS.writes.sweep(tx))
       await filesOf(core).deleteLeftOver(context.store)
-      const at = soonest()
-      if (Number.isFinite(at)) await context.wakeBy(at)
+      const at = context.store.read(tx => nextExpiry(tx, FILE_TRANSACTIONS))
+      if (at !== undefined) await context.wakeBy(at)
     },
   }
 }

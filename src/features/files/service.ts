@@ -36,11 +36,11 @@ export const FILES_SERVICE = 'files'
 /** Milliseconds after which leftover files are deleted. */
 const LEFT_OVER_MS = 1000
 
-/** Least milliseconds between two sweeps. A sweep happens at the begin of a run, not by a timer. */
-const SWEEP_EVERY_MS = 60_000
+/** Least milliseconds between two times that a store which evicts runs is tidied, where a run begins. */
+const TIDY_EVERY_MS = 60_000
 
-/** After this many runs a sweep happens earlier. */
-const SWEEP_EVERY_RUNS = 100
+/** After this many runs it happens earlier. */
+const TIDY_EVERY_RUNS = 100
 
 /** Turns whose files one transaction deletes. */
 const TURNS_AT_ONCE = 100
@@ -48,7 +48,7 @@ const TURNS_AT_ONCE = 100
 /** Milliseconds between two checks of a turn, since a session drops old turns without notice. */
 const TURN_MS = 86_400_000
 
-/** Most rounds of one sweep, of 100 turns each. */
+/** Most rounds of one look, of 100 turns each. */
 const ROUNDS = 10
 
 /** Most files that turns share with their copy: in one transaction, and in all. */
@@ -77,15 +77,15 @@ export class FileService implements FileStorage, Storing {
   readonly #isLocal: boolean
   readonly #isVolatile: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
-  #sweptAt = 0
-  /** Runs since the last sweep. */
+  #tidiedAt = 0
+  /** Runs since then. */
   #begun = 0
   /** Knows which turns still exist. */
   sessions: Pick<SessionStorage, 'turnUntil'> | undefined
 
   constructor(core: CoreSettings, callTransactions: CallTransactions, settings: FileSettings) {
     this.#core = core
-    this.#calls = callTransactions(FILES_SERVICE, FILE_TRANSACTIONS)
+    this.#calls = callTransactions(FILES_SERVICE, FILE_TRANSACTIONS, { look: () => this.#lookAfter() })
     this.#isLocal = core.state.kind === 'local'
     this.#isVolatile = core.state.kind === 'local' && core.state.isVolatile
     this.settings = settings
@@ -94,7 +94,7 @@ export class FileService implements FileStorage, Storing {
   }
 
   of(run: FileOwner): RunFiles {
-    this.#sweepNow(run.owner)
+    this.#tidyNow()
     return new RunFilesWriter(this, run)
   }
 
@@ -103,7 +103,7 @@ export class FileService implements FileStorage, Storing {
     input: RunInput,
     session: SessionKey,
   ): Promise<RunInput> {
-    if (!isStored) this.#sweepNow(owner)
+    if (!isStored) this.#tidyNow()
     const turn = { refId: turnRefOf(runId), session }
     return withAddresses(this, { runId, owner }, input, isStored ? [turn, { refId: runId }] : [turn])
   }
@@ -169,7 +169,7 @@ export class FileService implements FileStorage, Storing {
     } finally {
       this.#deleteSoon()
     }
-    this.#sweepNow(owner)
+    this.#tidyNow()
   }
 
   check(size: number): void {
@@ -297,19 +297,27 @@ export class FileService implements FileStorage, Storing {
     )
   }
 
-  #sweepNow(owner: string | null): void {
+  /** Drops expired references in a local state. Returns whether there are more. Never rejects. */
+  async #lookAfter(): Promise<boolean> {
+    let hasMore = false
+    await this.renew()
+    await this.#attempt(async () => (hasMore = await this.#calls.sweep(addressFor(null))))
+    await this.deleteLeftOver()
+    return hasMore
+  }
+
+  /** Deletes the files of runs that a store of limited size has evicted. After many runs, room is made before the alarm makes it. */
+  #tidyNow(): void {
     const now = Date.now()
+    const isMany = ++this.#begun >= TIDY_EVERY_RUNS
     // The clock may have been set back since.
-    const isEarly = Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS
-    if (!this.#isLocal || isEarly) return
-    const at = addressFor(owner)
-    this.#sweptAt = now
+    const isEarly = Math.abs(now - this.#tidiedAt) < TIDY_EVERY_MS
+    if (!this.#isLocal || (isEarly && !isMany)) return
+    this.#tidiedAt = now
     this.#begun = 0
     void this.#attempt(async () => {
-      await this.renew()
-      await this.#calls.sweep(at)
-      if (this.#isVolatile) await this.#calls.tidy(at)
-      await this.deleteLeftOver()
+      if (isMany) await this.#lookAfter()
+      if (this.#isVolatile) await this.#calls.tidy(addressFor(null))
     })
   }
 

@@ -8,6 +8,7 @@ import { ServableError } from '../../base/errors.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
+import { unexpiredIn } from '../../stores/alarm.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 
 /** The address of all keys in Durable Objects, and the name of their object service. */
@@ -102,14 +103,13 @@ export interface KeyTransactions extends Transactions {
 /** The transactions of keys. Each is one write, so no change is written partially. */
 export const KEY_TRANSACTIONS: KeyTransactions = {
   reads: {
-    find: (tx, id) => tx.get<KeptKey>(KEYS, id)?.value,
-    list: (tx, { owner, ...page }) => readPage<KeptKey>(tx, KEYS, filterOf(owner), page),
+    find: (tx, id) => unexpired(tx, id),
+    list: (tx, { owner, ...page }) => readPage<KeptKey>(tx, KEYS, filterOf(owner), { ...page, isLive: true }),
     owners: (tx, tenant) => ownersIn<KeptKey>(tx, KEYS, tenant, ({ value }) => value.owner),
   },
   writes: {
-    /** Throws `too_many_caller_keys`. A key that has ended is deleted for a new one. */
+    /** Throws `too_many_caller_keys`. With as many keys, one that has ended is deleted for a new one. */
     issue(tx, key, maxKeys) {
-      for (const { id } of tx.expired(KEYS, tx.now, AT_ONCE)) tx.delete(KEYS, id)
       if (tx.count(KEYS) >= maxKeys) makeRoom(tx, maxKeys)
       return put(tx, { ...key, createdAt: tx.now })
     },
@@ -139,7 +139,7 @@ export const KEY_TRANSACTIONS: KeyTransactions = {
       return put(tx, { ...key, digest: undefined, previous: undefined, revokedAt: tx.now })
     },
     use(tx, id) {
-      const key = tx.get<KeptKey>(KEYS, id)?.value
+      const key = unexpired(tx, id)
       if (key === undefined || key.revokedAt !== undefined || !isUseDue(key, tx.now)) return
       put(tx, { ...key, lastUsedAt: tx.now })
     },
@@ -172,8 +172,12 @@ function filterOf(owner: string | undefined) {
   return { partition: '', ...(owner !== undefined && { tags: { owner: partitionOf(owner) } }) }
 }
 
+function unexpired(tx: Reader, id: string): KeptKey | undefined {
+  return unexpiredIn<KeptKey>(tx, KEYS, id)?.value
+}
+
 function keyIn(tx: Reader, id: string): KeptKey {
-  const key = tx.get<KeptKey>(KEYS, id)?.value
+  const key = unexpired(tx, id)
   if (key !== undefined) return key
   throw new ServableError('caller_key_not_found', 'There is no such key')
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Expiring } from '../../stores/alarm.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import { addSteps, type StepJson } from './history.ts'
 import { fromKey, inOrder, keyOf, type MetricsSnapshot, OTHER, Stats, type StatsJson } from './stats.ts'
@@ -97,6 +98,9 @@ interface BatchNumbers {
 
 const ISOLATES = 'metrics-isolate'
 
+/** What expires of batches. */
+export const NOTED: Expiring = { expiring: [ISOLATES] }
+
 /** Milliseconds for which the document is kept after the last batch. The sender of a batch has given up long before. */
 const REMEMBER_MS = 60 * 60 * 1000
 
@@ -107,11 +111,9 @@ const MAX_BEYOND = 1000
 export function noteBatch(tx: Transaction, isolate: string, number: number): boolean {
   const { upTo, beyond } = tx.get<BatchNumbers>(ISOLATES, isolate)?.value ?? { upTo: 0, beyond: [] }
   if (number <= upTo || beyond.includes(number)) return false
-  const now = tx.now
-  for (const { id } of tx.expired(ISOLATES, now, 100)) tx.delete(ISOLATES, id)
   const value = withNumber(upTo, [...beyond, number])
   // All documents have the same time, because they are never listed by time.
-  tx.put(ISOLATES, { id: isolate, partition: '', at: 0, tags: {}, value, expiresAt: now + REMEMBER_MS })
+  tx.put(ISOLATES, { id: isolate, partition: '', at: 0, tags: {}, value, expiresAt: tx.now + REMEMBER_MS })
   return true
 }
 

@@ -6,7 +6,8 @@
 
 import type { ObjectContext, ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
-import { addBatch, type Batch, noteBatch, readStats } from './batches.ts'
+import { takeExpired } from '../../stores/alarm.ts'
+import { addBatch, type Batch, NOTED, noteBatch, readStats } from './batches.ts'
 import { readSteps, type StepJson } from './history.ts'
 import { LiveFeed, type LiveViewer, messagesOf } from './live.ts'
 import type { StatsJson } from './stats.ts'
@@ -54,6 +55,8 @@ export function createMetricsObject({ store }: Pick<ObjectContext, 'store'>): Ob
       const number = numberOf(id)
       const isNew = store.write(tx => {
         const isFirst = noteBatch(tx, isolate, number)
+        // An alarm of the object is billed as a row, so none is set for it.
+        if (isFirst) takeExpired(tx, NOTED)
         if (isFirst) addBatch(tx, batch)
         return isFirst
       })

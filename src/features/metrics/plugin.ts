@@ -15,6 +15,7 @@ import { logThrown } from '../../http/failure-log.ts'
 import { joinPath } from '../../http/router.ts'
 import { PART_SCHEMES } from '../../http/security/security-scheme.ts'
 import { costOf, isPrice, type ModelPrice, type Pricing } from '../../runs/pricing.ts'
+import { NOTED } from './batches.ts'
 import type { MetricsCore } from './core.ts'
 import { describeMetrics } from './describe.ts'
 import type { MetricsExporter } from './exporter.ts'
@@ -96,9 +97,11 @@ export function pricingAlone(pricing: Pricing | undefined): Plugin | undefined {
 }
 
 /** Connects the storage for the handler's state. With state in memory, the exporter itself keeps the counts. */
-function connectStorage(counts: MetricsCore, { settings: { state }, log }: Core): void {
+function connectStorage(counts: MetricsCore, { settings: { state }, log, runs }: Core): void {
   const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
   if (state.kind === 'hosted') counts.connect(each => createRemoteStorage(each, state, onError))
-  else if (state.kind === 'local' && !state.isVolatile)
+  else if (state.kind === 'local' && !state.isVolatile) {
+    runs.alarm?.add(NOTED)
     counts.connect(each => createLocalStorage(each, state.store, onError))
+  }
 }

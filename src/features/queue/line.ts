@@ -166,7 +166,6 @@ export const LINE_TRANSACTIONS: LineTransactions = {
     reserve(tx, key, runId, expiresAt) {
       const use = useIn(tx, key)
       if (use !== undefined) return use.runId
-      for (const { id: gone } of tx.expired(KEYS, tx.now, LOOKS)) tx.delete(KEYS, gone)
       const value: KeyUse = { runId, fingerprint: key.fingerprint }
       tx.put(KEYS, { id: key.id, partition: runId, at: tx.now, tags: {}, expiresAt, value })
       return runId

@@ -30,7 +30,6 @@ export const ENDING_SERVICE = 'sessions:ending'
 /** Milliseconds for which a run that was considered dead is remembered, since it may resume. */
 const GONE_MS = 24 * 60 * 60 * 1000
 
-const GONE_AT_ONCE = 100
 const KEYS_AT_ONCE = 100
 
 /** The claim of a deletion on a session. */
@@ -126,7 +125,6 @@ export const ENDING_TRANSACTIONS: EndingTransactions = {
         for (const { turn } of session.open) if (turn !== undefined) remember(tx, turn.runId)
       }
       forgetSession(tx, idOf(key))
-      for (const gone of tx.expired(GONE, tx.now, GONE_AT_ONCE)) tx.delete(GONE, gone.id)
       return true
     },
     endInner(tx, key) {

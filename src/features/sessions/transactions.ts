@@ -10,6 +10,7 @@ import {
   forgetSession,
   idOf,
   type KeptSession,
+  LEAVE_AT_ONCE,
   NEW,
   putSession,
   SESSIONS,
@@ -18,6 +19,7 @@ import {
   save,
 } from '../../runs/sessions/session-record.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from '../../runs/sessions/summary.ts'
+import { takeExpired } from '../../stores/alarm.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { copyOf, listSessions, summaryOf } from './list.ts'
 import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
@@ -28,7 +30,6 @@ import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } fr
  */
 const OFF = 'session-off'
 const OFF_MS = 60_000
-const OFF_AT_ONCE = 100
 const MAX_OFF = 1000
 
 /** The type of {@link SESSION_SERVICE_TRANSACTIONS}. Undefined results mean that the caller has no such session. */
@@ -67,6 +68,7 @@ export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
   expiring: [SESSIONS],
   inMemory: [OFF],
   forget: (tx, _, id) => forgetSession(tx, id),
+  atOnce: LEAVE_AT_ONCE,
   reads: {
     list: listSessions,
     find,
@@ -103,7 +105,7 @@ export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
     },
     gone(tx, id) {
       tx.delete(SESSIONS, id)
-      for (const off of tx.expired(OFF, tx.now, OFF_AT_ONCE)) tx.delete(OFF, off.id)
+      takeExpired(tx, { expiring: [OFF] })
       if (tx.count(OFF) >= MAX_OFF) return
       const at = tx.now
       tx.put(OFF, { id, partition: '', at, tags: {}, value: null, expiresAt: at + OFF_MS })

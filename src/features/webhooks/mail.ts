@@ -140,9 +140,8 @@ function disable(tx: Transaction, id: string): void {
   tx.put(WEBHOOKS, { ...document, value: { ...document.value, isEnabled: false } })
 }
 
-/** Deletes expired deliveries, and the oldest ones of a subscription above its limit. */
+/** Deletes the oldest deliveries of a subscription above its limit. */
 function trim(tx: Transaction, webhook: string, max: number): void {
-  for (const { id } of tx.expired(DELIVERIES, tx.now, OLD_AT_ONCE)) dropDelivery(tx, id)
   const surplus = Math.min(tx.count(DELIVERIES, webhook) - max, OLD_AT_ONCE)
   if (surplus <= 0) return
   for (const { id } of tx.oldest(DELIVERIES, surplus, webhook)) dropDelivery(tx, id)

@@ -127,7 +127,12 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
       deliveries(tx, id, owner, { status, ...page }) {
         check(tx, id, owner)
         const tags = status && { status }
-        const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, { partition: id, tags }, page)
+        const { values, next } = readPage<KeptDelivery>(
+          tx,
+          DELIVERIES,
+          { partition: id, tags },
+          { ...page, isLive: true },
+        )
         return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
       },
     },

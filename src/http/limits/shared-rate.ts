@@ -24,7 +24,7 @@ export interface TakenRequests {
   readonly endsInMs: number
 }
 
-/** Takes up to `wanted` requests of a client's window. Past windows are swept as new ones begin. */
+/** Takes up to `wanted` requests of a client's window. */
 export function takeRequests(
   tx: Transaction,
   key: string,
@@ -34,7 +34,6 @@ export function takeRequests(
   const { now } = tx
   const known = tx.get<number>(WINDOWS, key)
   const before = isOpen(known?.expiresAt ?? 0, windowMs, now) ? known : undefined
-  if (before === undefined) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)
   const used = before?.value ?? 0
   const taken = Math.max(0, Math.min(wanted, max - used))
   const endsAt = before?.expiresAt ?? now + windowMs

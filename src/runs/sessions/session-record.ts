@@ -42,7 +42,7 @@ export interface SessionSettings {
 export const LEASE_MS = 15_000
 
 /** The most sessions that are deleted for a new one. More than one only after the limit was lowered. */
-const LEAVE_AT_ONCE = 10
+export const LEAVE_AT_ONCE = 10
 
 /** A run that has a session or waits for it. */
 export interface SessionClaim {
@@ -229,9 +229,11 @@ function tagsOf({ place: [label = '', ...others] }: SessionKey, { about }: Sessi
 }
 
 function makeRoom(tx: Transaction, partition: string, maxSessions: number): void {
+  const excess = () => Math.min(tx.count(SESSIONS, partition) - maxSessions + 1, LEAVE_AT_ONCE)
+  if (excess() <= 0) return
+  // No live session leaves for one that has expired, and is not deleted yet.
   for (const { id } of tx.expired(SESSIONS, tx.now, LEAVE_AT_ONCE)) forgetSession(tx, id)
-  const excess = Math.min(tx.count(SESSIONS, partition) - maxSessions + 1, LEAVE_AT_ONCE)
-  if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) forgetSession(tx, id)
+  for (const { id } of tx.oldest(SESSIONS, Math.max(0, excess()), partition)) forgetSession(tx, id)
 }
 
 /** The eviction group: all parts of a session are evicted together. */

@@ -16,7 +16,7 @@ import type { Reader, Transaction } from '../../stores/store.ts'
 import { RunTurn } from './run-turn.ts'
 import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
 import type { SessionParts } from './session-options.ts'
-import { forgetSession, idOf, SESSIONS, type SessionSettings } from './session-record.ts'
+import { forgetSession, idOf, LEAVE_AT_ONCE, SESSIONS, type SessionSettings } from './session-record.ts'
 import { enterSession, keepSession, leaveSession, turnsOf, turnUntil } from './session-turns.ts'
 
 /** The transactions of sessions. */
@@ -41,6 +41,7 @@ export interface SessionTransactions {
   }
   readonly expiring: readonly string[]
   readonly forget: (tx: Transaction, collection: string, id: string) => void
+  readonly atOnce: number
 }
 
 type CallsOf<Works> = {
@@ -82,6 +83,8 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
   },
   expiring: [SESSIONS],
   forget: (tx, _, id) => forgetSession(tx, id),
+  // Each may have many turns.
+  atOnce: LEAVE_AT_ONCE,
 }
 
 /** Milliseconds between two beats of a run that has its session. Shorter if later runs may stop it, so that it stops soon. */

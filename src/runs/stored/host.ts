@@ -14,6 +14,7 @@ import type {
   RunOptions,
   RunResult,
 } from '../../agents/contract.ts'
+import type { Alarm } from '../../stores/alarm.ts'
 import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Admit } from '../admit.ts'
 import type { Brake } from '../brake.ts'
@@ -93,6 +94,8 @@ export interface HostSettings extends RunSettings {
   readonly approvals?: Approvals | undefined
   /** Called when a stored run that was at work here has ended and its end is written. Never rejects. */
   readonly onFree?: (() => Promise<void> | undefined) | undefined
+  /** Deletes what expires in a state of this process. Undefined where an object's alarm does. */
+  readonly alarm?: Alarm | undefined
   /** Reads and may change the input of clients first. */
   readonly inputFilter?: InputFilter | undefined
   /** Called before a run starts. */

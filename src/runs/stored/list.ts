@@ -13,7 +13,12 @@ export function listRuns(
   for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
   if (everyone?.tenant !== undefined) tags.tenant = everyone.tenant
   const filter = { partition: everyone ? undefined : partitionOf(owner), tags, since, text: search }
-  const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, { cursor, limit, until })
+  const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, {
+    cursor,
+    limit,
+    until,
+    isLive: true,
+  })
   const shown = ({ record, owner }: StoredRun) => (everyone ? { ...record, owner } : record)
   return {
     runs: values.map(shown),

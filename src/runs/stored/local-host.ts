@@ -251,7 +251,7 @@ class LocalHost implements RunHost {
     waiting?: WaitingRun['waiting'],
   ): void {
     const { target, owner } = asked
-    const { approvals, notices } = this.#settings
+    const { alarm, approvals, notices } = this.#settings
     const title = titleFor(asked, this.#settings)
     const run = newRun({ id, at, instance: this.#work.worker.own }, { key: undefined, ...asked, title })
     tx.put(RUNS, toDocument(run), { thing: id })
@@ -260,6 +260,7 @@ class LocalHost implements RunHost {
     const searched = { hasTexts, input: asked.input }
     const end = { event, json: eventToJson(event), result, keepMs, numbers, waiting, approvals, notices }
     sealRun(tx, id, { ...end, searched })
+    alarm?.wake()
   }
 
   async asking(id: string): Promise<Asking | undefined> {

@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
+import { Alarm } from '../../stores/alarm.ts'
 import { memoryStore } from '../../stores/memory.ts'
 import { checkRetention, type LocalParts, type Retention } from '../../stores/state.ts'
 import { SESSIONS_IN_STATE, type Sessions } from '../sessions/session-storage.ts'
@@ -16,6 +17,8 @@ export interface LocalState extends LocalParts {
   readonly kind: 'local'
   readonly sessions: Sessions
   createHost(settings: HostSettings): RunHost
+  /** Makes what deletes expired data. `onError` gets what the store throws. */
+  createAlarm(onError: (error: unknown) => void): Alarm
 }
 
 /** Makes a state of a store. */
@@ -27,6 +30,9 @@ export function localState(parts: LocalParts): LocalState {
     // With `this`, a copy of the state with another store has a host of that store.
     createHost(settings) {
       return createLocalHost({ ...this, settings })
+    },
+    createAlarm(onError) {
+      return new Alarm(this.store, onError)
     },
   }
 }

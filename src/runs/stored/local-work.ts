@@ -100,6 +100,7 @@ export class LocalWork {
       onEnded: () => {
         live.watch.changed.fire()
         settings.notices?.send()
+        settings.alarm?.wake()
         if (onEnded === undefined) void settings.onFree?.()
         else onEnded(id)
       },

@@ -38,6 +38,8 @@ interface PageQuery {
   readonly limit: number
   /** Only documents before this time, in milliseconds since 1970. */
   readonly until?: number | undefined
+  /** Leaves out documents that have expired, and are not deleted yet. */
+  readonly isLive?: boolean | undefined
 }
 
 /** The most documents that one request reads. */
@@ -51,14 +53,15 @@ export function readPage<T>(
   tx: Reader,
   collection: string,
   filter: Omit<Filter, 'looks' | 'after'>,
-  { cursor, limit, until }: PageQuery,
+  { cursor, limit, until, isLive = false }: PageQuery,
 ): Page<T> {
   const positions = cursor === undefined ? [] : [decodeCursor(cursor)]
   // An empty id comes before all others, so documents of that very time are left out.
   if (until !== undefined) positions.push({ at: until, id: '' })
   const [after] = positions.sort(comparePositions)
   const { documents, next } = tx.search<T>(collection, { ...filter, after, limit, looks: MAX_LOOKS })
-  return { values: documents.map(({ value }) => value), next: next && encodeCursor(next) }
+  const live = documents.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => !isLive || expiresAt > tx.now)
+  return { values: live.map(({ value }) => value), next: next && encodeCursor(next) }
 }
 
 /** Counts the documents of all pages. */

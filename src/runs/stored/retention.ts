@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunResult } from '../
 import { Fold } from '../../agents/fold.ts'
 import { readLog } from '../../stores/read-log.ts'
 import type { Retention } from '../../stores/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
+import type { Document, Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import { FEEDBACK } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { RunNotices } from '../notices.ts'
@@ -58,7 +58,7 @@ export function runKeepMsOf(
   return keepMsOf(what, settings, retention, Math.max(waitingMs, expiringMs))
 }
 
-/** The most runs that one sweep reads. */
+/** The most runs that one sweep deletes. */
 const SWEEP_LIMIT = 1000
 
 /** The last event of a run with the facts of its end. */
@@ -174,31 +174,31 @@ const SHARED_SWEEP_LIMIT = 200
 const SHARED_SWEEP_EVERY_MS = 5000
 
 /** Sweeps for all machines, unless one of them did it a moment ago. Of several at once, one sweeps. */
-function sweepForAll(tx: Transaction, retention: Retention, files: FileStorage | undefined): void {
+function sweepForAll(tx: Transaction, maxRuns: number, files: FileStorage | undefined): void {
   const last = tx.get(SWEPT, RUNS)?.at ?? Number.NEGATIVE_INFINITY
   if (Math.abs(tx.now - last) < SHARED_SWEEP_EVERY_MS) return
   tx.put(SWEPT, { id: RUNS, partition: '', at: tx.now, tags: {}, value: null })
-  sweep(tx, retention, tx.now, files, SHARED_SWEEP_LIMIT)
+  sweep(tx, maxRuns, files, SHARED_SWEEP_LIMIT)
 }
 
-/** Deletes expired runs and then, past the count, the oldest ended ones. */
+/** Deletes runs past the count: those that have expired, and then the oldest ended ones. */
 function sweep(
   tx: Transaction,
-  { maxRuns }: Retention,
-  now: number,
+  maxRuns: number,
   files: FileStorage | undefined,
   limit: number = SWEEP_LIMIT,
 ): void {
-  for (const { value } of tx.expired<StoredRun>(RUNS, now, limit)) forgetRun(tx, value, files)
-  if (maxRuns === undefined) return
   // Sweeps leave more than usual behind only after the limit was lowered.
   let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, limit)
   if (surplus <= 0) return
-  for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + limit)) {
-    if (surplus <= 0) return
-    if (!mayLeave(value, now)) continue
+  const forget = ({ value }: Document<StoredRun>) => {
     forgetRun(tx, value, files)
     surplus--
+  }
+  tx.expired<StoredRun>(RUNS, tx.now, surplus).forEach(forget)
+  for (const run of tx.oldest<StoredRun>(RUNS, surplus + limit)) {
+    if (surplus <= 0) return
+    if (mayLeave(run.value, tx.now)) forget(run)
   }
 }
 
@@ -234,23 +234,35 @@ const SWEEP_EVERY_RUNS = 100
 /** Milliseconds that a sweep may take on a remote store. */
 const SWEEP_PATIENCE_MS = 30_000
 
-/** Makes the function that sweeps a store if it is time. Call it where a run begins: no timer does. */
+/**
+ * Makes the function that deletes runs past the count if it is time. Call it where a run begins: no timer does. What has expired is
+ * deleted by the alarm.
+ */
 export function createSweeper(
   store: Store,
-  retention: Retention,
-  settings: Pick<HostSettings, 'files'>,
+  { maxRuns }: Retention,
+  settings: Pick<HostSettings, 'files' | 'alarm'>,
 ): () => Soon<void> {
   let sweptAt = 0
   let begun = 0
+  const forget = (tx: Transaction, _: string, id: string) => {
+    const run = tx.get<StoredRun>(RUNS, id)
+    if (run !== undefined) forgetRun(tx, run.value, settings.files)
+  }
+  settings.alarm?.add({ expiring: [RUNS], forget })
   return () => {
     const now = Date.now()
+    const isMany = ++begun >= SWEEP_EVERY_RUNS
     // The clock may have been set back since then.
-    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && ++begun < SWEEP_EVERY_RUNS) return
+    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS && !isMany) return
     sweptAt = now
     begun = 0
+    // Many runs need the room of what has expired earlier than the alarm makes it.
+    if (isMany) settings.alarm?.lookNow()
+    if (maxRuns === undefined) return
     const { files } = settings
-    if (!store.isRemote) return store.write(tx => sweep(tx, retention, tx.now, files))
-    const swept = store.write(tx => sweepForAll(tx, retention, files), SWEEP_PATIENCE_MS)
+    if (!store.isRemote) return store.write(tx => sweep(tx, maxRuns, files))
+    const swept = store.write(tx => sweepForAll(tx, maxRuns, files), SWEEP_PATIENCE_MS)
     // Nobody waits for it. The next sweep deletes what is left.
     void Promise.resolve(swept).catch(() => {})
   }

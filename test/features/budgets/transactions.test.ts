@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { type Amount, amountOf, NOTHING } from '../../../src/features/budgets/amount.ts'
 import type { NextCall } from '../../../src/features/budgets/need.ts'
 import { BUDGET_TRANSACTIONS, type KeyBudget, WINDOWS } from '../../../src/features/budgets/transactions.ts'
+import { takeExpired } from '../../../src/stores/alarm.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import type { Reader, Store, Transaction } from '../../../src/stores/store.ts'
 
-const { hold, grow, settle, enlist } = BUDGET_TRANSACTIONS.writes
+const { hold, grow, settle } = BUDGET_TRANSACTIONS.writes
 const { standing } = BUDGET_TRANSACTIONS.reads
 
 const MINUTE = 60_000
@@ -130,7 +131,8 @@ describe('a window', () => {
     expect(count()).toBe(2)
     clock.now = resetAt + budget.keepMs
     write(tx => hold(tx, { ...budget, key: 'bob' }, 'c', ask(1)))
-    write(tx => enlist(tx, 'id', budget, clock.now))
+    expect(count()).toBe(3)
+    write(tx => takeExpired(tx, BUDGET_TRANSACTIONS))
     expect(count()).toBe(2)
   })
 

@@ -8,6 +8,7 @@ import {
   type NewQueued,
 } from '../../../src/features/queue/line.ts'
 import { type QueueOptions, queue } from '../../../src/features/queue/plugin.ts'
+import { takeExpired } from '../../../src/stores/alarm.ts'
 import { bound } from '../../../src/stores/bound.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
@@ -175,6 +176,7 @@ it('has one run for a key, and forgets keys whose time has come', () => {
   const old = { ...key, id: 'old' }
   expect([reserve('c', old, 0), reserve('d', old, 0)]).toEqual(['c', 'd'])
   reserve('e', { ...key, id: 'new' })
+  it.write(tx => takeExpired(tx, LINE_TRANSACTIONS))
   expect(it.left()[3]).toBe(2)
 })
 

@@ -79,7 +79,6 @@ export function openTask(
   const { kind, name } = target
   const earlier = tx.get<StoredTask>(TASKS, taskId)
   if (earlier !== undefined) throw atWork()
-  for (const { id } of tx.expired<StoredTask>(TASKS, tx.now, 100)) forgetTask(tx, id)
   makeRoom(tx, partitionOf(owner), by.settings.maxTasksPerOwner)
   const contextId = message.contextId ?? crypto.randomUUID()
   const status = statusNow('submitted')

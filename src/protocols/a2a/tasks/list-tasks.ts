@@ -24,7 +24,7 @@ export function listTasks(tx: Reader, { owner, tenant }: TaskViewer, request: Li
   if (state !== undefined) tags.state = state
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
   const mark = markOf({ tenant, contextId, state, updatedAfter })
-  const where = { cursor: cursorIn(request, mark), limit: pageSize }
+  const where = { cursor: cursorIn(request, mark), limit: pageSize, isLive: true }
   const { values, next } = readPage<StoredTask>(tx, TASKS, filter, where)
   const tasks = isOfAll ? values : values.filter(task => task.tenant === tenant)
   return {

@@ -91,6 +91,9 @@ class LocalTaskHost implements TaskHost {
     this.#options = options
     const { store, settings, retention, upkeep } = options
     this.#store = store
+    // In an object, its own alarm deletes the task.
+    if (upkeep === undefined)
+      settings.alarm?.add({ expiring: [TASKS], forget: (tx, _, id) => forgetTask(tx, id) })
     this.#push =
       settings.push &&
       createPush({
@@ -365,6 +368,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   #reportStatus(id: string): void {
+    this.#options.settings.alarm?.wake()
     const { onStatus } = this.#options
     if (onStatus !== undefined) void this.#readStatus(id).then(task => task && onStatus(task))
   }

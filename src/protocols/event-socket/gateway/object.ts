@@ -12,7 +12,7 @@ import type {
   SocketService,
 } from '../../../core/hosted.ts'
 import { objectServiceOf } from '../../../core/object-service.ts'
-import { objectCalls, type Transactions } from '../../../core/transaction-calls.ts'
+import { type Calls, objectCalls, type Transactions } from '../../../core/transaction-calls.ts'
 import type { RunHost } from '../../../runs/stored/host.ts'
 import type { Transaction } from '../../../stores/store.ts'
 import type { SocketEndpoint } from '../socket/engine/engine.ts'
@@ -91,20 +91,16 @@ export function createSocketObject(
   return new Hibernation(context, server, options)
 }
 
-/** What remote records need. */
-interface RemoteRecordsOptions {
+/** What the records need. */
+interface RecordOptions {
   /** Milliseconds that a client may be away. */
   readonly maxMs: number
   /** Most milliseconds of a run. */
   readonly timeoutMs: number
 }
 
-/** Stores the record of each socket in an object of its own. The object's alarm ends the record. */
-export function createRemoteRecords(
-  { reach }: { readonly reach: Reach },
-  { maxMs, timeoutMs }: RemoteRecordsOptions,
-): SocketRecords {
-  const calls = objectCalls((address, service) => reach('index', address, service), RECORD_SERVICE, RECORDS)
+/** Stores the records by calls of {@link RECORDS}. With Durable Objects each record is in an object of its own. */
+export function createRecords(calls: Calls<Records>, { maxMs, timeoutMs }: RecordOptions): SocketRecords {
   const addressOf = (pid: string) => `socket:${pid}`
   // The runs have ended by then, and no client can reconnect to them.
   const livesMs = timeoutMs + maxMs
@@ -114,4 +110,9 @@ export function createRemoteRecords(
     away: (pid, generation) => calls.expire(addressOf(pid), pid, generation, maxMs),
     drop: (pid, generation) => calls.expire(addressOf(pid), pid, generation, 0),
   }
+}
+
+/** The calls of {@link RECORDS} in objects. */
+export function recordCalls(reach: Reach): Calls<Records> {
+  return objectCalls((address, service) => reach('index', address, service), RECORD_SERVICE, RECORDS)
 }

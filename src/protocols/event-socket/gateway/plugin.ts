@@ -34,15 +34,22 @@ import { createAnswerRun } from '../../../http/runs/go-on.ts'
 import { createStartRun } from '../../../http/runs/start-run.ts'
 import { askedAtHandshake } from '../../../http/security/credential.ts'
 import { keyHeaders } from '../../../http/security/key-headers.ts'
+import type { Document } from '../../../stores/store.ts'
 import { checkCredentials, createCors } from '../../../web/cors.ts'
 import type { SocketServer } from '../socket/io/server.ts'
 import { forwardToObjects } from './forwarded.ts'
 import { createGateway, type GatewayParts } from './gateway.ts'
 import { authenticateBy } from './handshake.ts'
-import { createLocalRecords } from './local-records.ts'
-import { createRecordObject, createRemoteRecords, createSocketObject, RECORD_SERVICE } from './object.ts'
+import {
+  createRecordObject,
+  createRecords,
+  createSocketObject,
+  RECORD_SERVICE,
+  RECORDS,
+  recordCalls,
+} from './object.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
-import { forgetRecords } from './records.ts'
+import { cancelRuns, forgetRecords, type SocketRecord } from './records.ts'
 import { type GatewayFetch, gatewayRoutes } from './routes.ts'
 
 const NAME = RECORD_SERVICE
@@ -141,19 +148,13 @@ function offeredBy(settings: GatewaySettings, served: Catalog): Catalog {
 
 /** The server of the event socket in this process. */
 function createLocalServer(settings: GatewaySettings, core: Core): SocketServer {
-  const { host, log, runs } = core
-  const { state } = core.settings
+  const { host, callTransactions, runs } = core
   const { recoveryMs: maxMs } = settings
+  const onExpired = ({ value }: Document) => cancelRuns(host, value as SocketRecord)
   const records =
-    maxMs === undefined || state.kind !== 'local'
+    maxMs === undefined || core.settings.state.kind !== 'local'
       ? undefined
-      : createLocalRecords({
-          store: state.store,
-          host,
-          maxMs,
-          timeoutMs: runs.timeoutMs,
-          onError: error => logSocketError(log, error),
-        })
+      : createRecords(callTransactions(NAME, RECORDS, { onExpired }), { ...runs, maxMs })
   return createServer(settings, core, { host, records })
 }
 
@@ -161,7 +162,8 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
 function serveSockets(settings: GatewaySettings, context: SocketObjectContext, core: Core): SocketService {
   const { recoveryMs: maxMs, limits } = settings
   const runs = runsInObject(core)
-  const records = maxMs === undefined ? undefined : createRemoteRecords(context, { ...runs, maxMs })
+  const records =
+    maxMs === undefined ? undefined : createRecords(recordCalls(context.reach), { ...runs, maxMs })
   return createSocketObject(
     context,
     engine => createServer(settings, { ...core, runs }, { host: core.host, records, engine }),

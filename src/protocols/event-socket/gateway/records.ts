@@ -109,14 +109,6 @@ export function expireRecord(tx: Transaction, pid: string, generation: number, e
   return true
 }
 
-/** Deletes the expired records and returns them. The caller cancels their runs. */
-export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
-  return tx.expired<SocketRecord>(SOCKETS, now, 100).map(({ id, value }) => {
-    tx.delete(SOCKETS, id)
-    return value
-  })
-}
-
 /** Records that one transaction reads. */
 const AT_ONCE = 100
 

@@ -1,12 +1,32 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLocalRecords } from '../../../../src/protocols/event-socket/gateway/local-records.ts'
-import { hasMissed, SOCKETS } from '../../../../src/protocols/event-socket/gateway/records.ts'
+import { localCalls } from '../../../../src/core/transaction-calls.ts'
+import { createRecords, RECORDS } from '../../../../src/protocols/event-socket/gateway/object.ts'
+import {
+  cancelRuns,
+  hasMissed,
+  SOCKETS,
+  type SocketRecord,
+} from '../../../../src/protocols/event-socket/gateway/records.ts'
 import type { RunHost } from '../../../../src/runs/stored/host.ts'
+import { Alarm } from '../../../../src/stores/alarm.ts'
 import { bound } from '../../../../src/stores/bound.ts'
 import { memoryStore } from '../../../../src/stores/memory.ts'
 import type { Store } from '../../../../src/stores/store.ts'
 
 const socket = { id: 'public', owner: 'ann', generation: 1 }
+
+interface Parts {
+  readonly store: Store
+  readonly host: RunHost
+  readonly onError?: (error: unknown) => void
+}
+
+function recordsIn({ store, host, onError = () => {} }: Parts) {
+  const calls = localCalls(store, RECORDS, new Alarm(store, onError), {
+    onExpired: ({ value }) => cancelRuns(host, value as SocketRecord),
+  })
+  return createRecords(calls, { maxMs: 1000, timeoutMs: 5000 })
+}
 
 describe('the records of sockets', () => {
   beforeEach(() => {
@@ -20,10 +40,9 @@ describe('the records of sockets', () => {
       throw new Error('it has ended')
     })
     const host = { cancel } as unknown as RunHost
-    const parts = { host, maxMs: 1000, timeoutMs: 5000, onError: vi.fn() }
-    const records = createLocalRecords({ ...parts, store })
+    const records = recordsIn({ host, store })
     const count = () => store.transact(tx => tx.count(SOCKETS))
-    return { parts, store, records, cancel, count }
+    return { host, store, records, cancel, count }
   }
 
   it('hand a socket with its runs to the next connection, and to no other owner', async () => {
@@ -54,11 +73,11 @@ describe('the records of sockets', () => {
   })
 
   it.each([-2, 2])('go by the clock of the store, though this process is %i days off', async days => {
-    const { parts, cancel, store } = make()
+    const { host, cancel, store } = make()
     const off = days * 86_400_000
     // The store has another clock.
     const write: Store['write'] = work => store.write(tx => work({ ...bound(tx), now: Date.now() - off }))
-    const far = createLocalRecords({ ...parts, store: { ...store, write } })
+    const far = recordsIn({ host, store: { ...store, write, read: write } })
     await far.begin('pid', socket, [1, 'one', true], [])
     await far.away('pid', 1)
     await vi.advanceTimersByTimeAsync(900)
@@ -103,6 +122,7 @@ describe('the records of sockets', () => {
     await records.begin('pid', socket, [1, 'one', false], [])
     await records.begin('pid', socket, [2, 'two', true], [])
     await records.drop('pid', 1)
+    await vi.advanceTimersByTimeAsync(1)
     expect(cancel.mock.calls).toEqual([['two', 'ann']])
   })
 
@@ -122,7 +142,7 @@ describe('the records of sockets', () => {
     }
     const [cancel, onError] = [vi.fn(async () => {}), vi.fn()]
     const host = { cancel } as unknown as RunHost
-    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000, onError })
+    const records = recordsIn({ store, host, onError })
     await records.begin('pid', socket, [1, 'one', true], [])
     await records.away('pid', 1)
     isBroken = true
@@ -171,7 +191,6 @@ describe('the records of sockets', () => {
     // The third one is under way.
     expect([runs?.length, runs?.[0]?.[0], runs?.[1]?.[0], runs?.at(-1)?.[0]]).toEqual([257, 3, 45, 300])
     await vi.advanceTimersByTimeAsync(7000)
-    await records.drop('nobody', 1)
     expect(count()).toBe(0)
   })
 })
