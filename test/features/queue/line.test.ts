@@ -119,8 +119,9 @@ class Checked {
     this.#held.delete(id)
   }
 
+  /** Long enough for what several processes have begun without a result. */
   wait(): void {
-    this.#now += CLAIM_MS + 1
+    this.#now += CLAIM_MS + 1_000_000
     this.#held.clear()
   }
 

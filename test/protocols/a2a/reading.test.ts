@@ -17,6 +17,7 @@ function counting(store: Store): { readonly store: Store; count(): number } {
       get(target, name: keyof Transaction) {
         const value = target[name] as ((...values: unknown[]) => unknown) | undefined
         if (value === undefined) return undefined
+        if (typeof value !== 'function') return value
         return (...values: unknown[]) => {
           const answer = value.apply(target, values)
           if (name === 'read') count += (answer as unknown[]).length

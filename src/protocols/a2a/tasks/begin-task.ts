@@ -32,7 +32,6 @@ import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
   evictionAtWork,
-  forgetTask,
   isTooLarge,
   makeRoom,
   putTask,
