@@ -196,6 +196,21 @@ describe.each(Object.entries(STARTS))(
   },
 )
 
+describe('a process that closes beside another', () => {
+  it('leaves its A2A task to that one', { timeout: TIMEOUT_MS }, async () => {
+    const { url, seen, expectOnce } = await receiver('again')
+    const begin = await street(STARTS.Node, url)
+    const first = await begin()
+    const other = await begin()
+    const { expectWholeTask } = await task(first)
+    await seen('again')
+    await first.stop()
+    await seen('last')
+    expectOnce()
+    await expectWholeTask(other)
+  })
+})
+
 describe('a process that is stopped', () => {
   it('is alive: nobody takes its run over, and it goes on once it is let', {
     timeout: TIMEOUT_MS,

@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { atWork, reaches, sendForTask, TONGUES } from '../contracts/a2a/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { accept, as, get, isNoted, noted, openGate, own, type Server } from '../contracts/runs/client.ts'
 import { eventually } from '../eventually.ts'
@@ -48,6 +49,29 @@ it('starts after a crash: each one, and no more at a time than before', LONG, as
   for (const { gate } of waiting) await openGate(server, gate)
   for (const { id } of waiting)
     await eventually(async () => expect(await get(server, id, owner)).toMatchObject({ status: 'completed' }))
+})
+
+it('starts A2A tasks after a crash: each one once', LONG, async () => {
+  const start = await street()
+  const one = await start()
+  const headers = as(own('owner'))
+  for (let count = 0; count < 2; count++) await atWork(one.server, TONGUES.rpc1, { headers })
+  const waiting = []
+  for (let count = 0; count < 3; count++) {
+    const gate = own('gate')
+    const sending = { agent: 'gated', text: gate, wait: false, headers }
+    const { id, state } = await sendForTask(one.server, TONGUES.rpc1, sending)
+    expect(state).toBe('submitted')
+    waiting.push({ id, gate })
+  }
+  await one.runtime.kill()
+  const { server } = await start()
+  for (const { gate } of waiting) await openGate(server, gate)
+  for (const { id } of waiting) {
+    const { artifacts, history } = await reaches(server, TONGUES.rest1, id, 'completed', { headers })
+    expect(artifacts[0]?.text).toBe('before after')
+    expect(history).toHaveLength(1)
+  }
 })
 
 it('starts what a process that was stopped has left', LONG, async () => {
