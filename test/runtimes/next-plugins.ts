@@ -31,6 +31,7 @@ export function pluginCases(deploy: (name: string) => Deploy): void {
     tellingCases(server)
     leavingCases(server)
   })
+  describe('Anthropic’s interface', () => anthropicCases(usual('anthropic')))
   describe('remote agents', () => {
     const settings = others()
     const server = served(() => deploy('a2a-client')(settings()))
