@@ -41,7 +41,7 @@ export function anthropicCases(server: Server): void {
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(`${server().url}/anthropic/v1/${path}`, init)
     const text = withoutComments(await response.text())
-    expectNothingInternal(text)
+    expectNothingInternal(text.replace(/"created_at":"[^"]+"/g, ''))
     const { status, headers } = response
     expect(headers.get('request-id')).toBe(headers.get('x-request-id'))
     const isJson = headers.get('content-type')?.startsWith('application/json')
@@ -204,7 +204,7 @@ export function anthropicCases(server: Server): void {
       // The run still waits for its own caller.
       expect(await said(goOn(calls, [result(pick.id, 'a'), result(mix.id, 'b')]))).toBe('Given ["a","b"]')
       // Its caller may say something new to a run that has gone on.
-      expect(await said(goOn(calls, results, undefined, 'paints'))).toBe('Given []')
+      expect((await goOn(calls, results)).json).toMatchObject({ stop_reason: 'tool_use' })
     })
   })
 
