@@ -56,6 +56,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   'Stored runs': [/^runs$/, / > (stored runs|with )/],
   A2A: [/^a2a$/, / > A2A/],
   'Remote agents': [/^a2a-client$/, / > remote agents\b/],
+  'Anthropic’s interface': [/^anthropic$/, / > Anthropic’s interface\b/],
   'OpenAI’s interface': [/^openai$/, / > OpenAI’s interface\b/],
   'AG-UI': [/^ag-ui$/, / > AG-UI\b/],
   'Chats of the AI SDK': [/^ai-sdk-ui$/, / > chats\b/],

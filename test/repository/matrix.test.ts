@@ -15,7 +15,7 @@ type Test = readonly [file: string, ...names: string[]]
 const on = (suite: string, ...deployments: string[]): Test[] =>
   deployments.map(name => [suite, `${suite} on ${name}`, 'works'])
 const runtimes = ['Node, in memory', 'Bun, in SQLite', 'Deno', 'workerd, in Durable Objects']
-const suites = ['runs', 'a2a', 'a2a-client', 'openai', 'ag-ui', 'ai-sdk-ui', 'mcp', 'socket', 'gateway', 'ai']
+const suites = ['runs', 'a2a', 'a2a-client', 'openai', 'anthropic', 'ag-ui', 'ai-sdk-ui', 'mcp', 'socket', 'gateway', 'ai']
 const plugins = [
   'sessions',
   'approvals',
@@ -86,6 +86,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './a2a-client': 'Remote agents',
   './openai': 'OpenAI’s interface',
   './openai/chat-completions': 'OpenAI’s interface',
+  './anthropic': 'Anthropic’s interface',
   './ag-ui': 'AG-UI',
   './encoders': 'AG-UI',
   './ai-sdk-ui': 'Chats of the AI SDK',

@@ -61,10 +61,14 @@ function readBlock(into: Blocks, block: Fields, path: string, isNew: boolean): v
       const parts = partOf(block, path, isNew)
       if (parts !== undefined) into.parts.push(...parts)
       // What is said about tools, such as `tool_addition`, is for nobody here.
-      else if (isNew && !String(block.type).startsWith('tool_'))
+      else if (isNew && !isOfTools(block.type))
         throw misfit(`${path}.type`, 'must be text, image, document, search_result or tool_result')
     }
   }
+}
+
+function isOfTools(type: unknown): boolean {
+  return typeof type === 'string' && type.startsWith('tool_')
 }
 
 function partsIn(content: unknown, path: string): ContentPart[] {
