@@ -15,7 +15,19 @@ type Test = readonly [file: string, ...names: string[]]
 const on = (suite: string, ...deployments: string[]): Test[] =>
   deployments.map(name => [suite, `${suite} on ${name}`, 'works'])
 const runtimes = ['Node, in memory', 'Bun, in SQLite', 'Deno', 'workerd, in Durable Objects']
-const suites = ['runs', 'a2a', 'a2a-client', 'openai', 'anthropic', 'ag-ui', 'ai-sdk-ui', 'mcp', 'socket', 'gateway', 'ai']
+const suites = [
+  'runs',
+  'a2a',
+  'a2a-client',
+  'openai',
+  'anthropic',
+  'ag-ui',
+  'ai-sdk-ui',
+  'mcp',
+  'socket',
+  'gateway',
+  'ai',
+]
 const plugins = [
   'sessions',
   'approvals',
