@@ -30,14 +30,30 @@ export interface MessageOptions extends AnswerOptions {
   readonly tool?: string | undefined
 }
 
-/** The names and forms of each kind of text. */
-const FORMS = {
-  message: { type: 'text', field: 'text', more: {} },
-  reasoning: { type: 'thinking', field: 'thinking', more: { signature: '' } },
-} as const
-
 /** Clients drop thoughts without a signature. Nobody checks it here. */
 const SIGNATURE = 'c2VydmFibGU='
+
+/** The names and forms of each kind of text, with the JSON of its events after their index: most events are text. */
+const FORMS = {
+  message: formOf('text', {}),
+  reasoning: formOf('thinking', { signature: '' }),
+} as const
+
+function formOf(type: 'text' | 'thinking', more: object) {
+  return {
+    type,
+    start: `,"content_block":${JSON.stringify({ type, [type]: '', ...more })}}\n\n`,
+    delta: `,"delta":{"type":"${type}_delta","${type}":`,
+    signed: JSON.stringify({ type: 'signature_delta', signature: SIGNATURE }),
+  }
+}
+
+/** The beginning of an event of a block, before its index. */
+const BLOCK = {
+  start: 'event: content_block_start\ndata: {"type":"content_block_start","index":',
+  delta: 'event: content_block_delta\ndata: {"type":"content_block_delta","index":',
+  stop: 'event: content_block_stop\ndata: {"type":"content_block_stop","index":',
+} as const
 
 /** What is sent while a run says nothing. */
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
@@ -45,8 +61,8 @@ export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
 /** The open block of text. */
 interface Open {
   readonly kind: OutputKind
-  /** The event of a piece of text, before and after the text. Making it once saves time, because most events are text. */
-  readonly template: readonly [string, string]
+  /** The event of a piece of text, before the text. */
+  readonly head: string
   text: string
 }
 
@@ -82,8 +98,7 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
     const open = this.#open
     if (open === undefined) throw new ServableError('internal_error', 'No block is open')
     if (!this.about.isStream) open.text += text
-    const [head, tail] = open.template
-    return this.about.isStream ? before + head + JSON.stringify(text) + tail : ''
+    return this.about.isStream ? `${before}${open.head}${JSON.stringify(text)}}}\n\n` : ''
   }
 
   protected override writeOther(event: RunEvent): string {
@@ -178,27 +193,20 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
   #block(first: Fields, delta?: object, whole: () => Fields = () => first): string {
     const before = this.#close()
     const index = this.#blocks++
-    if (!this.about.isStream) this.#content.push(whole())
-    return (
-      before +
-      this.#event('content_block_start', { index, content_block: first }) +
-      (delta === undefined ? '' : this.#event('content_block_delta', { index, delta })) +
-      this.#event('content_block_stop', { index })
-    )
+    if (!this.about.isStream) {
+      this.#content.push(whole())
+      return ''
+    }
+    const change = delta === undefined ? '' : `${BLOCK.delta}${index},"delta":${JSON.stringify(delta)}}\n\n`
+    return `${before}${BLOCK.start}${index},"content_block":${JSON.stringify(first)}}\n\n${change}${BLOCK.stop}${index}}\n\n`
   }
 
   /** Begins a block of text. */
   #begin(kind: OutputKind): string {
-    const { type, field, more } = FORMS[kind]
+    const { start, delta } = FORMS[kind]
     const index = this.#blocks++
-    const delta = { type: `${type}_delta`, [field]: '' }
-    const [head = '', tail = ''] = frame('content_block_delta', {
-      type: 'content_block_delta',
-      index,
-      delta,
-    }).split('""')
-    this.#open = { kind, template: [head, tail], text: '' }
-    return this.#event('content_block_start', { index, content_block: { type, [field]: '', ...more } })
+    this.#open = { kind, head: `${BLOCK.delta}${index}${delta}`, text: '' }
+    return this.about.isStream ? `${BLOCK.start}${index}${start}` : ''
   }
 
   /** Ends the open block. */
@@ -206,19 +214,15 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
     const open = this.#open
     if (open === undefined) return ''
     this.#open = undefined
-    const { type, field } = FORMS[open.kind]
+    const { type, signed } = FORMS[open.kind]
     const isThinking = open.kind === 'reasoning'
-    const signature = SIGNATURE
     if (!this.about.isStream) {
-      this.#content.push({ type, [field]: open.text, ...(isThinking && { signature }) })
+      this.#content.push({ type, [type]: open.text, ...(isThinking && { signature: SIGNATURE }) })
       return ''
     }
     const index = this.#blocks - 1
-    const signed = { index, delta: { type: 'signature_delta', signature } }
-    return (
-      (isThinking ? this.#event('content_block_delta', signed) : '') +
-      this.#event('content_block_stop', { index })
-    )
+    const signature = isThinking ? `${BLOCK.delta}${index},"delta":${signed}}\n\n` : ''
+    return `${signature}${BLOCK.stop}${index}}\n\n`
   }
 }
 
