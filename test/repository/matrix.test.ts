@@ -54,7 +54,8 @@ const ofNext = [
   'files',
 ]
 const kept = ['stored runs', 'A2A', 'the event socket', 'metrics', 'admin', 'schedules', ...ofNext]
-const protocols = ['model-backed agents', 'OpenAI’s interface', 'AG-UI', 'chats', 'MCP', 'remote agents']
+const models = ['OpenAI’s interface', 'Anthropic’s interface']
+const protocols = ['model-backed agents', ...models, 'AG-UI', 'chats', 'MCP', 'remote agents']
 const shared = ['stored runs', 'sessions go on', 'keys that', 'budgets are', 'the queue lets', 'webhooks are']
 
 const within = (file: string, outer: string, names: readonly string[]): Test[] =>
@@ -72,7 +73,7 @@ const ONE_EACH: readonly Test[] = [
   ...within('postgres-contracts', 'Node, in PostgreSQL', kept),
   ...within('postgres-protocols', 'Node, in PostgreSQL', protocols),
   ...within('serverless', 'two Next.js processes over PostgreSQL', shared),
-  ...within('next', 'a Node route', [...ofNext, 'AG-UI', 'MCP', 'OpenAI’s interface', 'remote agents']),
+  ...within('next', 'a Node route', [...ofNext, 'AG-UI', 'MCP', ...models, 'remote agents']),
   ...within('next', 'an Edge route', ['guards', 'traces']),
   ...['a Node route', 'an Edge route'].flatMap((route): Test[] => [
     ['next', route, 'over HTTP', 'silence', 'works'],
