@@ -1,5 +1,5 @@
 /**
- * The cost of an event in the words of the AI SDK, of AG-UI and of OpenAI: beside our own server-sent events, and beside what the
+ * The cost of an event in the words of the AI SDK, of AG-UI, of OpenAI and of Anthropic: beside our own server-sent events, and beside what the
  * packages of these protocols, or handlers written by hand, take for the same messages. Then calls a CPU-second over MCP, and requests
  * a CPU-second of OpenAI's interface, in processes of their own. Run with `npm run bench`.
  */
@@ -10,6 +10,7 @@ import { createUIMessageStreamResponse, type UIMessageChunk } from 'ai'
 import type { RunEvent } from '../src/index.ts'
 import { AgUiEncoder } from '../src/protocols/ag-ui/encoder.ts'
 import { MessageStream } from '../src/protocols/ai-sdk-ui/stream.ts'
+import { MessageEncoder } from '../src/protocols/anthropic/encoder.ts'
 import { ChatEncoder } from '../src/protocols/openai/chat/encoder.ts'
 import { ResponseEncoder } from '../src/protocols/openai/responses/encoder.ts'
 import { eventToJson } from '../src/runs/event-json.ts'
@@ -75,6 +76,8 @@ const responseOf = (isStored: boolean): Encoder =>
     ...{ ...telling, isStored, isKept: isStored, isBackground: false },
     ...{ body: {}, clientTools: undefined, previous: undefined, toolCalls: 'mcp_call', isQueued: false },
   })
+const anthropicMessage = (): Encoder =>
+  new MessageEncoder({ ...telling, requestId: id, showsThinking: true, toolCalls: 'mcp_tool_use' })
 const response = () => responseOf(false)
 const storedResponse = () => responseOf(true)
 
@@ -168,6 +171,7 @@ async function besideOwn(what: string, events: readonly RunEvent[]): Promise<Com
     await compare(`AI SDK, stored, ${what}`, 'µs', { measured: encoding(events, storedChat), reference }),
     await compare(`AG-UI, ${what}`, 'µs', { measured: encoding(events, agUi), reference }),
     await compare(`Chat Completions, ${what}`, 'µs', { measured: encoding(events, completion), reference }),
+    await compare(`Messages, ${what}`, 'µs', { measured: encoding(events, anthropicMessage), reference }),
     await compare(`Responses, ${what}`, 'µs', { measured: encoding(events, response), reference }),
     await compare(`Responses, stored, ${what}`, 'µs', {
       measured: encoding(events, storedResponse),

@@ -22,6 +22,7 @@ import {
 // In your own project import from `servable`. This example imports the sources, so that it needs no build.
 import { agUi } from '../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/protocols/ai-sdk-ui/plugin.ts'
+import { anthropic } from '../src/protocols/anthropic/plugin.ts'
 import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/protocols/mcp/plugin.ts'
 import { openai } from '../src/protocols/openai/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
@@ -106,6 +107,7 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
       aiSdkUi({ agent: 'echo', resume: true }),
       agUi(),
       openai(),
+      anthropic(),
       mcp({
         tools: true,
         directTools: directTools({ toolkits: [arithmetic] }),

@@ -27,6 +27,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   logs: ['logs'],
   'model-agent': ['ai'],
   openai: ['openai'],
+  anthropic: ['anthropic'],
   otel: ['otel'],
   schedules: ['schedules', 'schedules-interrupted'],
   sessions: ['sessions'],

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { bearerIdentity, createHandler, MetricsExporter } from 'servable'
 import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
+import { anthropic } from 'servable/anthropic'
 import { approvals } from 'servable/approvals'
 import { budgets } from 'servable/budgets'
 import { durableObjects, durableState, scheduled, worker, workerAssets } from 'servable/cloudflare'
@@ -61,6 +62,7 @@ const handler = createHandler({
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
     openai(),
+    anthropic(),
     webConsole({ authenticate: (_, identity) => identity }),
     mcp({
       tools: ['counter', 'pair', 'initials'],

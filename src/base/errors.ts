@@ -271,10 +271,10 @@ export function spellings(secret: string): string[] {
   }
 }
 
-/** Makes a catch handler that ignores one error code and throws all others again. */
-export function ignoring(code: string): (error: unknown) => undefined {
+/** Makes a catch handler that ignores these error codes and throws all others again. */
+export function ignoring(...codes: readonly string[]): (error: unknown) => undefined {
   return error => {
-    if (!isServableError(error) || error.code !== code) throw error
+    if (!isServableError(error) || !codes.includes(error.code)) throw error
   }
 }
 

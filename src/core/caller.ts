@@ -47,6 +47,8 @@ export interface Caller {
 export interface StreamOptions {
   /** Sent before the first event. */
   readonly head?: string
+  /** Sent each five seconds in which the run says nothing. Default: a comment, which clients pass over. */
+  readonly keepAlive?: string
   /**
    * The position in the first run after which to begin, for stored runs. An encoder that keeps a state gets no event before it. Default:
    * 0, the beginning.

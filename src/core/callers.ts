@@ -95,7 +95,7 @@ class RequestCaller implements Caller {
   async stream(
     run: StartedRun | readonly string[],
     encoder: Encoder,
-    { head, headers, after: position }: StreamOptions = {},
+    { head, headers, keepAlive, after: position }: StreamOptions = {},
   ): Promise<Reply> {
     const { host, production, openStream } = this.#core
     const asked = { host, production, request: this.#request, state: this.#state, after: position }
@@ -103,6 +103,7 @@ class RequestCaller implements Caller {
     const source = await (isStarted ? encoded(run, encoder, asked) : encodedLogs(run, encoder, asked))
     const id = isStarted ? run.id : (run.at(-1) ?? '')
     const whole = head ? after(head, source) : source
+    if (keepAlive !== undefined) Object.assign(whole, { keepAlive })
     return sseReply(counted(whole, openStream), { 'x-run-id': id, ...headers })
   }
 }

@@ -17,6 +17,7 @@ import { type ListParts, listRoutes } from '../http/routes/list-routes.ts'
 import { runRoutes } from '../http/routes/run-routes.ts'
 import { withNoAddress } from '../http/security/no-address.ts'
 import { checkScopes } from '../http/security/scopes.ts'
+import { tokenMover } from '../http/security/token-header.ts'
 import { withLife } from '../runs/life.ts'
 import { peerAddress } from '../web/ip-address.ts'
 import type { Core, MountedPlugin } from './built-in.ts'
@@ -113,6 +114,10 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     roles: settings.roles,
     handler: core.callTransactions,
   })
+  const headers = mounted.flatMap(({ base: { path, tokenHeader } = {} }) =>
+    path === undefined || tokenHeader === undefined ? [] : [{ path, tokenHeader }],
+  )
+  const moveToken = headers.length === 0 ? undefined : tokenMover(headers, settings.middleware)
   const lookAfter = () => void core.host.lookAfter?.()
   life.atBeginning(lookAfter)
   life.regularly(lookAfter)
@@ -120,6 +125,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   const handler = (request: Request, argument?: unknown): Promise<Response> => {
     const { isIsolated = false, keepAlive } = platformOf(argument)
     life.onRequest(isIsolated)
+    moveToken?.(request)
     const response = dispatch(request, argument)
     return keepAlive === undefined ? response : keptAlive(response, keepAlive)
   }

@@ -41,7 +41,7 @@ export interface Mounted {
    * A path that belongs to the plugin, together with all paths below it. Requests there pass the guard first. With a guard, a
    * route of another plugin that could answer there is `invalid_options`.
    */
-  readonly base?: { readonly path: string; readonly guard?: Middleware; readonly toError?: ToError }
+  readonly base?: PluginBase
   /** Wraps every request of every part, inside the handler's own middleware. */
   readonly middleware?: Middleware
   /**
@@ -51,6 +51,18 @@ export interface Mounted {
   describe?(build: Builders): Description
   /** Called when the last server that serves the handler has ended its runs. An error that it throws goes to the log. */
   close?(): void | Promise<void>
+}
+
+/** A path that belongs to a plugin. */
+export interface PluginBase {
+  readonly path: string
+  readonly guard?: Middleware
+  readonly toError?: ToError
+  /**
+   * A header in which clients of the path send the caller's token, such as `x-api-key`. It is moved to where authentication reads it,
+   * before middleware sees the request, unless a token is there already. Default: none.
+   */
+  readonly tokenHeader?: string
 }
 
 /** A route of a plugin. `GET` answers `HEAD` too. An error that the endpoint throws is answered by its `code`. */

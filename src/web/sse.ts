@@ -31,6 +31,8 @@ export interface SseSource {
   read(take: TakeMessage): void
   /** Called when the reader has left. */
   cancel(): void
+  /** Written while the source is silent. Default: a comment. */
+  readonly keepAlive?: string | undefined
 }
 
 /**
@@ -88,6 +90,7 @@ export function counted(source: SseSource, count: StreamCount | undefined): SseS
     isOver = true
   }
   return {
+    keepAlive: source.keepAlive,
     read(take) {
       if (!isOver) close ??= count()
       source.read(message => {
@@ -123,7 +126,7 @@ export function createSseWriter(
   sink: SseSink,
   keepAliveMs: number = KEEP_ALIVE_MS,
 ): SseWriter {
-  const keepAlive = createKeepAlive(sink, keepAliveMs)
+  const keepAlive = createKeepAlive(sink, keepAliveMs, source.keepAlive)
   let isOpen = true
   return {
     write() {
@@ -228,7 +231,7 @@ class Chunks implements SseSink {
  * Writes a comment if the first message is not ready at once. While the writer waits for its source, it also writes one after
  * each `maxSilenceMs` without a message. If the sink has no room, the timer stops at the next tick.
  */
-function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
+function createKeepAlive(sink: SseSink, maxSilenceMs: number, text: string = KEEP_ALIVE) {
   let timer: ReturnType<typeof setInterval> | undefined
   let opening: ReturnType<typeof setTimeout> | undefined
   let hasOpened = false
@@ -245,7 +248,7 @@ function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
     if (!isWaiting) return stop()
     if (++silent < 2) return
     silent = 0
-    if (sink.hasRoom()) sink.write(KEEP_ALIVE)
+    if (sink.hasRoom()) sink.write(text)
   }
   const watch = () => {
     timer ??= setInterval(look, maxSilenceMs / 2)

@@ -18,6 +18,7 @@ import {
 } from '../../src/index.ts'
 import { agUi } from '../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../src/protocols/ai-sdk-ui/plugin.ts'
+import { anthropic } from '../../src/protocols/anthropic/plugin.ts'
 import { directTools, mcp, mcpTasks } from '../../src/protocols/mcp/plugin.ts'
 import { openai } from '../../src/protocols/openai/plugin.ts'
 import { MAX_JSON_VALUES } from '../../src/web/json.ts'
@@ -78,6 +79,7 @@ const options: HandlerOptions = {
     aiSdkUi({ resume: true }),
     agUi(),
     openai({ path: '/openai/v1' }),
+    anthropic(),
     tools,
     callerKeys({ authenticate: () => ({ id: 'ada' }) }),
     webhooks({ clients: true }),
@@ -108,6 +110,7 @@ const inputOf = (message: string) => `{"threadId":"t","runId":"r","messages":[${
 
 /** A body of Chat Completions, and one of Responses. */
 const completionOf = (message: string) => `{"model":"echo","messages":[${message}]}`
+const messagesOf = completionOf
 const responseOf = (item: string) => `{"model":"echo","input":[${item}]}`
 
 /** Where a hostile value stands: each `@` in turn is where it may stand in a body. `POST` where no other method is named. */
@@ -205,6 +208,25 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
     ],
   ],
   ['/openai/v1/responses/none/cancel', ['@']],
+  [
+    '/anthropic/v1/messages',
+    [
+      '@',
+      '{"model":@,"messages":@}',
+      // Of what it ignores it looks at nothing.
+      '{"model":"echo","messages":[],"system":@,"tools":@,"tool_choice":@,"thinking":@,"thread":@,"metadata":@}',
+      messagesOf('@'),
+      messagesOf('{"role":@,"content":@}'),
+      messagesOf('{"role":"user","content":[{"type":@}]}'),
+      messagesOf('{"role":"user","content":[{"type":"image","source":@}]}'),
+      messagesOf('{"role":"user","content":[{"type":"document","source":{"type":"base64","data":@}}]}'),
+      messagesOf('{"role":"user","content":[{"type":"document","source":{"type":"content","content":@}}]}'),
+      messagesOf('{"role":"user","content":[{"type":"tool_result","tool_use_id":@,"content":@}]}'),
+      messagesOf('{"role":"assistant","content":[{"type":"tool_use","id":@,"name":@}]}'),
+      '{"model":"echo","messages":[{"role":"user","content":"x"}],"tools":[{"name":@,"description":@,"input_schema":@}]}',
+    ],
+  ],
+  ['/anthropic/v1/messages/count_tokens', ['@', '{"model":@,"messages":@,"tools":@}']],
   [
     '/api/keys',
     [

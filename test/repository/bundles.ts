@@ -40,6 +40,7 @@ const ROOMS = {
   'src/protocols/ai-sdk-ui/plugin.ts': ['aiSdkUi'],
   'src/protocols/ag-ui/plugin.ts': ['agUi'],
   'src/protocols/openai/plugin.ts': ['openai'],
+  'src/protocols/anthropic/plugin.ts': ['anthropic'],
   'src/protocols/mcp/plugin.ts': ['mcp', 'mcpAuth', 'mcpTasks', 'directTools', 'toJsonSchema'],
   'src/features/otel/plugin.ts': ['otel'],
   'src/features/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
@@ -65,7 +66,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 
 const ALL = [
   'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), queue(), guards({}),',
-  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(),',
+  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(), anthropic(),',
   'mcp({ tools: true, tasks: mcpTasks(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
   'otel({ tracer: {} }), metrics(new MetricsExporter()), admin(), a2a(), eventSocket(), webConsole(), runLog(), auditLog()',
 ].join(' ')
@@ -107,6 +108,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`agUi()`', 'src/protocols/ag-ui/plugin.ts', 'agUi()', 44.55),
   withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 43.9),
   withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 48),
+  withPlugin('`anthropic()`', 'src/protocols/anthropic/plugin.ts', 'anthropic()', 46.95),
   withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 45.65),
   withPlugin('`guards()`', 'src/features/guards/plugin.ts', 'guards({})', 46.3),
   withPlugin(

@@ -15,7 +15,19 @@ type Test = readonly [file: string, ...names: string[]]
 const on = (suite: string, ...deployments: string[]): Test[] =>
   deployments.map(name => [suite, `${suite} on ${name}`, 'works'])
 const runtimes = ['Node, in memory', 'Bun, in SQLite', 'Deno', 'workerd, in Durable Objects']
-const suites = ['runs', 'a2a', 'a2a-client', 'openai', 'ag-ui', 'ai-sdk-ui', 'mcp', 'socket', 'gateway', 'ai']
+const suites = [
+  'runs',
+  'a2a',
+  'a2a-client',
+  'openai',
+  'anthropic',
+  'ag-ui',
+  'ai-sdk-ui',
+  'mcp',
+  'socket',
+  'gateway',
+  'ai',
+]
 const plugins = [
   'sessions',
   'approvals',
@@ -42,7 +54,8 @@ const ofNext = [
   'files',
 ]
 const kept = ['stored runs', 'A2A', 'the event socket', 'metrics', 'admin', 'schedules', ...ofNext]
-const protocols = ['model-backed agents', 'OpenAI’s interface', 'AG-UI', 'chats', 'MCP', 'remote agents']
+const models = ['OpenAI’s interface', 'Anthropic’s interface']
+const protocols = ['model-backed agents', ...models, 'AG-UI', 'chats', 'MCP', 'remote agents']
 const shared = ['stored runs', 'sessions go on', 'keys that', 'budgets are', 'the queue lets', 'webhooks are']
 
 const within = (file: string, outer: string, names: readonly string[]): Test[] =>
@@ -60,7 +73,7 @@ const ONE_EACH: readonly Test[] = [
   ...within('postgres-contracts', 'Node, in PostgreSQL', kept),
   ...within('postgres-protocols', 'Node, in PostgreSQL', protocols),
   ...within('serverless', 'two Next.js processes over PostgreSQL', shared),
-  ...within('next', 'a Node route', [...ofNext, 'AG-UI', 'MCP', 'OpenAI’s interface', 'remote agents']),
+  ...within('next', 'a Node route', [...ofNext, 'AG-UI', 'MCP', ...models, 'remote agents']),
   ...within('next', 'an Edge route', ['guards', 'traces']),
   ...['a Node route', 'an Edge route'].flatMap((route): Test[] => [
     ['next', route, 'over HTTP', 'silence', 'works'],
@@ -86,6 +99,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './a2a-client': 'Remote agents',
   './openai': 'OpenAI’s interface',
   './openai/chat-completions': 'OpenAI’s interface',
+  './anthropic': 'Anthropic’s interface',
   './ag-ui': 'AG-UI',
   './encoders': 'AG-UI',
   './ai-sdk-ui': 'Chats of the AI SDK',

@@ -160,7 +160,9 @@ const KNOWS: Readonly<Record<string, string>> = {
   // As those of a third party would, they know the public interface, the kit, and helpers of Web standards.
   'protocols/ag-ui': PUBLIC,
   'protocols/ai-sdk-ui': PUBLIC,
-  'protocols/openai': PUBLIC,
+  'protocols/openai': `protocols/models ${PUBLIC}`,
+  'protocols/anthropic': `protocols/models ${PUBLIC}`,
+  'protocols/models': PUBLIC,
   'protocols/encoders': `core-entry ${DEEP} web base/errors base/canonical-json base/schemas base/validation`,
   'protocols/event-socket/gateway': `protocols/event-socket/socket ${DEEP} stores web base/errors base/counter base/defaults base/schemas base/validation base/wake`,
   'protocols/event-socket/socket': 'http web base/errors base/counter base/defaults base/wake',
@@ -171,7 +173,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   client: 'features/approvals features/metrics features/sessions http runs agents web base/errors',
   runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
   command:
-    'handler options runtimes protocols/ag-ui protocols/ai-sdk-ui protocols/mcp protocols/openai client features/approvals features/console ' +
+    'handler options runtimes protocols/ag-ui protocols/ai-sdk-ui protocols/anthropic protocols/mcp protocols/openai client features/approvals features/console ' +
     'features/files features/logs features/metrics features/queue features/sessions features/small features/webhooks core ' +
     'adapters/frameworks http runs agents stores web base/errors base/validation base/wake',
   testing: `client handler options ${DEEP} stores base/errors`,

@@ -84,6 +84,66 @@ describe('OpenAI’s interface on Node with a heap of 256 MiB', () => {
   })
 })
 
+/** The same of Messages. */
+const MESSAGES: readonly [name: string, body: string][] = [
+  [
+    'blocks',
+    filled(
+      '{"model":"facts","messages":[',
+      `{"role":"user","content":[${Array(99).fill('{"type":"text","text":""}')}]}`,
+      ']}',
+      2 * MIB,
+    ),
+  ],
+  [
+    'calls and results',
+    filled(
+      '{"model":"facts","messages":[',
+      '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}',
+      ',{"role":"assistant"},{"role":"user","content":"x"}]}',
+      700_000,
+    ),
+  ],
+  [
+    'results of runs that are not there',
+    filled(
+      '{"model":"facts","messages":[{"role":"user","content":[',
+      `{"type":"tool_result","tool_use_id":"toolu_${'0'.repeat(32)}"}`,
+      ',{"type":"text","text":"x"}]}]}',
+      90_000,
+    ),
+  ],
+  [
+    'tools',
+    filled(
+      '{"model":"facts","messages":[{"role":"user","content":"x"}],"tools":[',
+      '{"name":"f"}',
+      ']}',
+      MIB,
+    ),
+  ],
+]
+
+describe('Anthropic’s interface on Node with a heap of 256 MiB', () => {
+  const server = served(() =>
+    startNode('test/contracts/anthropic/service.ts', {
+      env: { NODE_OPTIONS: '--max-old-space-size=256' },
+    }),
+  )
+  const headers = { 'content-type': 'application/json', 'x-api-key': 'token-of-ada' }
+
+  it.each(MESSAGES)('reads many %s, eight requests at a time, and lives', async (_, body) => {
+    const statuses = Array.from({ length: 8 }, async () => {
+      const init = { method: 'POST', headers, body }
+      const response = await fetch(`${server().url}/anthropic/v1/messages`, init)
+      await response.text()
+      return response.status
+    })
+    for (const status of await Promise.all(statuses)) expect([200, 400, 404]).toContain(status)
+    expect((await fetch(`${server().url}/api/health`)).status).toBe(200)
+  })
+})
+
 describe('Node with a heap of 256 MiB', () => {
   const server = served(() =>
     startNode('test/contracts/a2a/service.ts', { env: { NODE_OPTIONS: '--max-old-space-size=256' } }),

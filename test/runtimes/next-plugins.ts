@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { kindCases } from '../contracts/a2a-client/kinds.ts'
 import { others } from '../contracts/a2a-client/others.ts'
 import { FEW } from '../contracts/a2a-client/ways.ts'
+import { anthropicCases } from '../contracts/anthropic.ts'
 import { CONNECTIONS } from '../contracts/connections.ts'
 import { keepingCases as fileCases } from '../contracts/files/keeping.ts'
 import { guardingCases } from '../contracts/guards/guarding.ts'
@@ -31,6 +32,7 @@ export function pluginCases(deploy: (name: string) => Deploy): void {
     tellingCases(server)
     leavingCases(server)
   })
+  describe('Anthropic’s interface', () => anthropicCases(usual('anthropic')))
   describe('remote agents', () => {
     const settings = others()
     const server = served(() => deploy('a2a-client')(settings()))

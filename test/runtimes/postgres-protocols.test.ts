@@ -9,6 +9,7 @@ import { others } from '../contracts/a2a-client/others.ts'
 import { interruptCases } from '../contracts/ag-ui.ts'
 import { CLIENTS } from '../contracts/ai-sdk-ui/clients.ts'
 import { resumingCases } from '../contracts/ai-sdk-ui/leaving.ts'
+import { anthropicCases } from '../contracts/anthropic.ts'
 import { workingCases } from '../contracts/mcp/working.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { keepingCases } from '../contracts/openai/keeping.ts'
@@ -33,6 +34,7 @@ const usual = (name: string) => served(() => deploy(name)('usual'))
 
 describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('model-backed agents', () => aiContract(deploy('ai')))
+  describe('Anthropic’s interface', () => anthropicCases(usual('anthropic')))
   describe('OpenAI’s interface', () => {
     const server = usual('openai')
     keepingCases(server, 5)

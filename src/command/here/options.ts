@@ -21,6 +21,7 @@ import { toJsonSchema } from '../../http/json-schema.ts'
 import type { HandlerOptions } from '../../options.ts'
 import { agUi } from '../../protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../protocols/ai-sdk-ui/plugin.ts'
+import { anthropic } from '../../protocols/anthropic/plugin.ts'
 import { mcp } from '../../protocols/mcp/plugin.ts'
 import { openai } from '../../protocols/openai/plugin.ts'
 import { sqliteState } from '../../runtimes/sqlite.ts'
@@ -91,6 +92,7 @@ function partsOf({ production }: HereOptions): HandlerOptions {
       aiSdkUi({ resume: true }),
       agUi(),
       openai(),
+      anthropic(),
       mcp({ tools: true, toJsonSchema }),
     ],
   }

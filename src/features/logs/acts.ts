@@ -88,6 +88,7 @@ const ACTS: Readonly<Partial<Record<string, Acts>>> = {
   ],
   openai: OPENAI,
   'chat-completions': OPENAI,
+  anthropic: [['POST', /\/messages$/, RUN_STARTED]],
   'ag-ui': [['POST', /\/ag-ui$/, RUN_STARTED]],
   'ai-sdk-ui': [
     ['POST', /\/chat$/, RUN_STARTED],

@@ -34,6 +34,7 @@ export const SCOPES: Readonly<Record<string, ByMethod>> = {
   webhooks: CHANGES,
   openai: CHANGES,
   'chat-completions': RUNS,
+  anthropic: RUNS,
   'ag-ui': RUNS,
   'ai-sdk-ui': RUNS,
   // Protocols whose callers cancel and unsubscribe with methods other than `POST`.

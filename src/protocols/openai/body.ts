@@ -7,21 +7,8 @@
 
 import * as v from 'valibot'
 import type { Target } from '../../core-entry.ts'
-import { flag, isObject, list, misfit } from '../encoders/index.ts'
-
-/** Most messages or items of one request. */
-const MAX_ITEMS = 10_000
-/** Most tools of one request. */
-const MAX_TOOLS = 1000
-
-/** Members of an object of JSON. */
-export type Fields = Readonly<Record<string, unknown>>
-
-/** Any object of JSON. */
-export const object: v.GenericSchema<unknown, Fields> = v.custom<Fields>(isObject, 'must be an object')
-
-/** Messages or items. */
-export const objects: v.GenericSchema<unknown, Fields[]> = list(object, MAX_ITEMS)
+import { flag, misfit } from '../encoders/index.ts'
+import { checkOutput, clientToolOf, type Fields, tools } from '../models/body.ts'
 
 /** The fields of both bodies, without nulls. */
 export interface CommonBody {
@@ -42,7 +29,7 @@ export const commonFields: {
 } = {
   model: v.string('must be text'),
   stream: v.optional(flag),
-  tools: v.optional(list(object, MAX_TOOLS)),
+  tools: v.optional(tools),
   tool_choice: v.optional(v.unknown()),
 }
 
@@ -60,17 +47,16 @@ export function clientToolsOf({
   return functions.length === 0
     ? undefined
     : functions.map(tool => {
-        const { name, description, parameters } = Object(tool.function ?? tool) as Fields
-        const isSchema = isObject(parameters) && parameters.type === 'object'
-        return { name, description: description ?? undefined, parameters: isSchema ? parameters : undefined }
+        const called = Object(tool.function ?? tool) as Fields
+        return clientToolOf(called, called.parameters)
       })
 }
 
 /** Whether the answer must be JSON. Throws `invalid_body` for an agent that has no structured output. */
-export function asksJson(format: unknown, { servable }: Target, path: string): boolean {
+export function asksJson(format: unknown, target: Target, path: string): boolean {
   if (!isJsonFormat(format)) return false
-  if ('output' in servable && servable.output !== undefined) return true
-  throw misfit(path, 'must be `text`: the model has no structured output')
+  checkOutput(target, path, '`text`')
+  return true
 }
 
 /** Whether a format is JSON. */

@@ -7,9 +7,10 @@
 import * as v from 'valibot'
 import type { Plugin } from '../../core-entry.ts'
 import { checkOptions } from '../encoders/index.ts'
-import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
+import { type ModelOptions, modelOptions } from '../models/options.ts'
+import { mountModels } from './routes.ts'
 
-export type { ModelOptions } from './routes.ts'
+export type { ModelOptions } from '../models/options.ts'
 
 const NAME = 'chat-completions'
 

@@ -5,6 +5,7 @@
  */
 
 import type { Problem } from '../../web/problem.ts'
+import { errorHeaders, isNoModel } from '../models/retries.ts'
 
 /** An error as OpenAI's clients read it. */
 export interface OpenAiError {
@@ -41,18 +42,12 @@ export function errorOf(
 export async function toError(problem: Response): Promise<Response> {
   const { status } = problem
   const { code, detail, issues = [] } = (await problem.json()) as Problem
-  const isModel = /^(agent|team|workflow)_not_found$/.test(code)
+  const isModel = isNoModel(code)
   const rename = (text: string) => text.replace(/\bclientTools\b/, 'tools')
   const param = isModel ? 'model' : rename(issues[0]?.path ?? '') || null
-  const headers = new Headers(problem.headers)
-  headers.set('content-type', 'application/json')
-  // The SDKs would try 409 and 5xx twice more, and so start a failed run again.
-  const isBusy = (status === 429 || status === 503) && !/^(budget_exceeded|agent_paused)$/.test(code)
-  const mayPass = isBusy || code === 'session_busy'
-  if (!mayPass) headers.set('x-should-retry', 'false')
   const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code
   const error = errorOf(rename(detail), named, status, param)
-  return new Response(JSON.stringify({ error }), { status, headers })
+  return new Response(JSON.stringify({ error }), { status, headers: errorHeaders(problem, code) })
 }
 
 /** The field whose error has a code of its own. */

@@ -4,9 +4,22 @@
  * @module
  */
 
-import type { ContentPart, HistoryMessage, HistoryToolCall, RunInput } from '../../core-entry.ts'
+import type {
+  ContentPart,
+  HistoryMessage,
+  HistoryToolCall,
+  InputRequest,
+  RunInput,
+} from '../../core-entry.ts'
 import { givenIn, inputOf, MAX_PARTS, misfit, parsed, partsOfFile } from '../encoders/index.ts'
-import type { Fields } from './body.ts'
+import type { GivenAnswer } from '../models/answers.ts'
+import { type Fields, textIn } from '../models/body.ts'
+import { approvalIdOf, callIdOf } from '../models/ids.ts'
+
+/** The id of a request for the client. */
+export function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
+  return (kind === 'approval' ? approvalIdOf : callIdOf)(runId, toolCallId)
+}
 
 /** Reads a message. Throws `invalid_body`. */
 export function messageOf(message: Fields, path: string): OpenAiMessage {
@@ -31,18 +44,6 @@ export function callOf(id: unknown, { name, arguments: args }: Fields, path: str
     toolName: textIn(name, `${path}.name`),
     args: typeof args === 'string' ? parsed(args) : args,
   }
-}
-
-/** A text that is not empty. Throws `invalid_body` for anything else. */
-export function textIn(value: unknown, path: string): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw misfit(path, 'must be text')
-}
-
-/** An answer, with the id that its request has for the client. */
-export interface GivenAnswer {
-  readonly id: string
-  readonly answer: object
 }
 
 /** A decision of a person, with the id of its request. */

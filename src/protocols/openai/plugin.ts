@@ -1,8 +1,8 @@
 /**
  * Chat Completions and Responses as a plugin: the entry `servable/openai`.
  *
- * Begin with `endpoint.ts`, then `chat/` and `responses/`, which share `answer-encoder.ts`. May import `core` and what is below
- * it, and no other protocol but `encoders`.
+ * Begin with `models/endpoint.ts`, then `chat/` and `responses/`, which share `models/answer-encoder.ts`. May import `core` and what is below
+ * it, and no other protocol but `encoders` and `models`.
  *
  * @module
  */
@@ -10,8 +10,9 @@
 import * as v from 'valibot'
 import type { Plugin } from '../../core-entry.ts'
 import { checkOptions, flag } from '../encoders/index.ts'
+import { type ModelOptions, modelOptions } from '../models/options.ts'
 import { responseRoutes } from './responses/routes.ts'
-import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
+import { mountModels } from './routes.ts'
 
 /** Options of models, with responses. */
 export interface OpenAiOptions extends ModelOptions {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Agent, createHandler, type HistoryMessage, memoryState, textOf } from '../../../src/index.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
-import { runOf } from '../../../src/protocols/openai/ids.ts'
+import { runOf } from '../../../src/protocols/models/ids.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
 import { eventually } from '../../eventually.ts'

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { FinishEvent, RunEvent } from '../../../src/index.ts'
+import { callIdOf } from '../../../src/protocols/models/ids.ts'
 import { ChatEncoder, type Completion } from '../../../src/protocols/openai/chat/encoder.ts'
-import { callIdOf } from '../../../src/protocols/openai/ids.ts'
 import { acts, dataIn, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
 
 const about: Completion = {

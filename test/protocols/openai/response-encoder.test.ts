@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { FinishEvent, RunEvent } from '../../../src/index.ts'
-import { approvalIdOf, callIdOf, runOf } from '../../../src/protocols/openai/ids.ts'
+import { approvalIdOf, callIdOf, runOf } from '../../../src/protocols/models/ids.ts'
 import { ResponseEncoder, type ResponseOptions } from '../../../src/protocols/openai/responses/encoder.ts'
 import { acts, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
 import { eventsIn, type Item, type ResponseObject, readStrictly } from './response-stream.ts'

@@ -6,9 +6,16 @@
 
 import type { InputRequest, RunEvent } from '../../../core-entry.ts'
 import { sseData } from '../../../web/sse.ts'
-import { AnswerEncoder, type AnswerOptions, type LastEvent, type OutputKind } from '../answer-encoder.ts'
+import {
+  AnswerEncoder,
+  type AnswerOptions,
+  CANCELLED,
+  isCancelled,
+  type LastEvent,
+  type OutputKind,
+} from '../../models/answer-encoder.ts'
+import { callIdOf } from '../../models/ids.ts'
 import { errorOf } from '../errors.ts'
-import { callIdOf } from '../ids.ts'
 
 /** The facts that a completion contains or depends on. */
 export interface Completion extends AnswerOptions {
@@ -43,8 +50,7 @@ export class ChatEncoder extends AnswerEncoder<Completion> {
 
   /** Chat Completions has no finish reason for a cancelled run, so it becomes an error. */
   override encode(event: RunEvent): string {
-    const isCancelled = event.type === 'finish' && event.finishReason === 'cancelled'
-    return super.encode(isCancelled ? CANCELLED : event)
+    return super.encode(isCancelled(event) ? CANCELLED : event)
   }
 
   protected writeText(type: OutputKind, text: string): string {
@@ -104,5 +110,3 @@ export class ChatEncoder extends AnswerEncoder<Completion> {
     return isStream ? sseData(this.#whole('.chunk', { delta }, reason, includesUsage && { usage: null })) : ''
   }
 }
-
-const CANCELLED = { type: 'error', code: 'run_ended', error: 'The run was cancelled' } as const

@@ -7,11 +7,12 @@
 import * as v from 'valibot'
 import type { HistoryMessage, PluginCore, PluginRoute } from '../../../core-entry.ts'
 import { answeredOnly, askedRunOf, validate } from '../../encoders/index.ts'
-import { answersTo } from '../answers.ts'
-import { asksJson, type CommonBody, clientToolsOf, commonFields, type Fields, objects } from '../body.ts'
-import { endpointOf } from '../endpoint.ts'
-import { messageOf, splitInput } from '../messages.ts'
-import type { Models } from '../models.ts'
+import { answersTo } from '../../models/answers.ts'
+import { type Fields, objects } from '../../models/body.ts'
+import { endpointOf } from '../../models/endpoint.ts'
+import type { Models } from '../../models/offered.ts'
+import { asksJson, type CommonBody, clientToolsOf, commonFields } from '../body.ts'
+import { idFor, messageOf, splitInput } from '../messages.ts'
 import { ChatEncoder } from './encoder.ts'
 
 /** The body of a request. */
@@ -43,7 +44,7 @@ export function completeChat(core: PluginCore, models: Models): PluginRoute['end
     }
     return {
       how: { metadata: { openai } },
-      answers: given.length > 0 ? await answersTo({ given, earlier, target }, runs) : undefined,
+      answers: given.length > 0 ? await answersTo({ given, earlier, target, idFor }, runs) : undefined,
       async asked() {
         const history = () => answeredOnly(earlier as HistoryMessage[])
         return askedRunOf({ input, history, clientTools }, target)

@@ -28,21 +28,14 @@ import {
   RunInputSchema,
   validate,
 } from '../../encoders/index.ts'
-import { answersTo, checkTarget, idFor, type RunAnswers, requestsOf } from '../answers.ts'
-import {
-  asksJson,
-  type CommonBody,
-  clientToolsOf,
-  commonFields,
-  type Fields,
-  object,
-  objects,
-} from '../body.ts'
-import { endpointOf } from '../endpoint.ts'
+import { answersTo, checkTarget, type RunAnswers, requestsOf } from '../../models/answers.ts'
+import { type Fields, object, objects } from '../../models/body.ts'
+import { endpointOf } from '../../models/endpoint.ts'
+import { idOf, runOf } from '../../models/ids.ts'
+import type { Models } from '../../models/offered.ts'
+import { asksJson, type CommonBody, clientToolsOf, commonFields } from '../body.ts'
 import { PREVIOUS } from '../errors.ts'
-import { idOf, runOf } from '../ids.ts'
-import { type ParsedInput, splitInput } from '../messages.ts'
-import type { Models } from '../models.ts'
+import { idFor, type ParsedInput, splitInput } from '../messages.ts'
 import { ResponseEncoder, type ResponseOptions } from './encoder.ts'
 import { itemsIn, parseItems } from './items.ts'
 import { findKept, historyOf, type KeptResponse, outputMessagesOf } from './kept.ts'
@@ -136,7 +129,7 @@ async function answersIn(
   runs: CallerRuns,
 ): Promise<RunAnswers | undefined> {
   const record = previous?.record
-  if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id }, runs)
+  if (given.length > 0) return answersTo({ given, earlier, target, previousId: record?.id, idFor }, runs)
   if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
     return undefined
   const question = askedForText(record.requests)

@@ -12,9 +12,10 @@ import {
   type LastEvent,
   type OutputKind,
   textOf,
-} from '../answer-encoder.ts'
-import type { Fields } from '../body.ts'
-import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
+} from '../../models/answer-encoder.ts'
+import type { Fields } from '../../models/body.ts'
+import { approvalIdOf, callIdOf, idOf } from '../../models/ids.ts'
+import { type RanCall, RanCalls } from '../../models/ran-calls.ts'
 import { objectOf, type ResponseOutcome, type ResponseRequest } from './object.ts'
 
 /** The facts that a response contains or depends on. */
@@ -38,14 +39,6 @@ interface Open {
   readonly id: string
   readonly index: number
   text: string
-}
-
-/** A call of a tool that runs here. */
-interface OpenCall {
-  readonly name: string
-  args: string
-  /** The answered request for an approval of this call, if there was one. */
-  readonly approval?: InputRequest
 }
 
 /** The names and forms of each kind of text. */
@@ -73,8 +66,8 @@ const FORMS = {
 /** Encodes the events of one run. */
 export class ResponseEncoder extends AnswerEncoder<ResponseOptions> {
   readonly #output: Item[] = []
-  /** Calls of tools that have not ended. */
-  readonly #calls = new Map<string, OpenCall>()
+  /** Calls of tools, with the answered request for an approval, if there was one. */
+  readonly #calls = new RanCalls<InputRequest>()
   #sequence = 0
   #open: Open | undefined
   #outcome: ResponseOutcome
@@ -84,8 +77,7 @@ export class ResponseEncoder extends AnswerEncoder<ResponseOptions> {
     this.#outcome = { status: about.isQueued ? 'queued' : 'in_progress' }
     for (const request of about.answered) {
       const { id, toolCallId = id, toolName: name = '', args = {} } = request
-      if (request.kind === 'approval')
-        this.#calls.set(toolCallId, { name, args: textOf(args), approval: request })
+      if (request.kind === 'approval') this.#calls.add(toolCallId, name, args, request)
     }
   }
 
@@ -116,37 +108,17 @@ export class ResponseEncoder extends AnswerEncoder<ResponseOptions> {
   }
 
   protected override writeOther(event: RunEvent): string {
-    switch (event.type) {
-      case 'tool_call_start': {
-        const { id, name } = event.toolCall
-        // A run that continues makes an approved call again.
-        if (!event.isClientTool && !this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
-        return ''
-      }
-      case 'tool_call_ready': {
-        const call = this.#calls.get(event.toolCallId)
-        // The arguments may have been edited with the approval.
-        if (call !== undefined) call.args = textOf(event.args ?? {})
-        return ''
-      }
-      case 'tool_call_end':
-        return this.#ran(event)
-      default:
-        return ''
-    }
+    const ran = this.#calls.take(event)
+    return ran === undefined || this.about.toolCalls === 'hidden' ? '' : this.#ran(ran)
   }
 
-  /** Sends the call of a tool that ran here. It is sent after its end, because before that it may still need an approval. */
-  #ran({ toolCallId, result, error }: Extract<RunEvent, { type: 'tool_call_end' }>): string {
-    const call = this.#calls.get(toolCallId)
-    if (call === undefined) return ''
-    const { name, args, approval } = call
-    if (this.about.toolCalls === 'hidden') return ''
+  /** Sends the call of a tool that ran here. */
+  #ran({ id, name, args: given, more: approval, result, error }: RanCall<InputRequest>): string {
+    const args = textOf(given)
     const output = error === undefined ? textOf(result ?? null) : null
     this.grow(args + output)
-    this.#calls.delete(toolCallId)
     const status = error === undefined ? 'completed' : 'failed'
-    const approval_request_id = approval ? approvalIdOf(runOfRequest(approval), toolCallId) : null
+    const approval_request_id = approval ? approvalIdOf(runOfRequest(approval), id) : null
     const item = { type: 'mcp_call', server_label: 'servable', name, arguments: args, output }
     return this.#wholeItem(
       'mcp',

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Fields } from '../body.ts'
-import { callOf, type InputItem, messageOf, textIn } from '../messages.ts'
+import { type Fields, textIn } from '../../models/body.ts'
+import { callOf, type InputItem, messageOf } from '../messages.ts'
 
 /** The items of an input. A text becomes one message of the user. */
 export function itemsIn(input: unknown): readonly Fields[] {

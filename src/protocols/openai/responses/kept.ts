@@ -12,9 +12,10 @@ import {
   ServableError,
 } from '../../../core-entry.ts'
 import { ignoring } from '../../encoders/index.ts'
-import { textOf } from '../answer-encoder.ts'
-import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
-import { idOf, runOf } from '../ids.ts'
+import { textOf } from '../../models/answer-encoder.ts'
+import type { Fields } from '../../models/body.ts'
+import { idOf, runOf } from '../../models/ids.ts'
+import { type CommonBody, isJsonFormat } from '../body.ts'
 import { ResponseEncoder, type ResponseOptions } from './encoder.ts'
 import { itemsIn, listed } from './items.ts'
 import { formatIn } from './object.ts'

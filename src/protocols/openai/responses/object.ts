@@ -6,9 +6,9 @@
 
 import type { ClientTool } from '../../../core-entry.ts'
 import { isObject } from '../../encoders/index.ts'
-import type { AnswerOptions } from '../answer-encoder.ts'
-import type { Fields } from '../body.ts'
-import { idOf } from '../ids.ts'
+import type { AnswerOptions } from '../../models/answer-encoder.ts'
+import type { Fields } from '../../models/body.ts'
+import { idOf } from '../../models/ids.ts'
 
 /** The request of a response. */
 export interface ResponseRequest extends AnswerOptions {

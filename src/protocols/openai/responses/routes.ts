@@ -14,9 +14,9 @@ import {
 } from '../../../core-entry.ts'
 import { jsonReply, type Reply } from '../../../web/reply.ts'
 import { ignoring, queryOf } from '../../encoders/index.ts'
-import { replyWith } from '../endpoint.ts'
-import type { Models } from '../models.ts'
-import type { MakeRoute } from '../routes.ts'
+import { replyWith } from '../../models/endpoint.ts'
+import type { Models } from '../../models/offered.ts'
+import type { MakeRoute } from '../../models/options.ts'
 import { createResponse, type ResponseSettings } from './create.ts'
 import { encoderOf, findKept, inputItemsOf, type KeptResponse } from './kept.ts'
 

@@ -1,5 +1,8 @@
 /**
- * The base of the encoders of Chat Completions and of Responses. It finds the new part of repeated text, and orders the end.
+ * The base of the encoders of protocols that offer servables as models. It finds the new part of repeated text, and orders the end.
+ *
+ * The room `models` is what `openai` and `anthropic` share. Begin with `endpoint.ts`. May import `core` and what is below it, and no
+ * other protocol but `encoders`.
  *
  * @module
  */
@@ -44,6 +47,8 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
   readonly about: A
   /** The last event of the run, once it has ended. */
   end: LastEvent | undefined
+  /** What is sent while the run says nothing. Undefined: a comment. */
+  readonly keepAlive?: string
   readonly #sent = new Map<string, SentText>()
   #length = 0
   #hasText = false
@@ -62,6 +67,10 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
   protected abstract writeRequest(request: InputRequest, args: string): string | undefined
   /** Encodes the end of the run. */
   protected abstract writeEnd(end: LastEvent): string
+  /** Encodes the structured output. */
+  protected writeStructured(structured: unknown): string {
+    return this.#write('message', JSON.stringify(structured))
+  }
   /** Encodes any other event. */
   protected writeOther(_: RunEvent): string {
     return ''
@@ -123,8 +132,7 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
     const words = endMessageOf(event)
     let output =
       words === undefined ? '' : this.#text((this.#hasText ? '\n\n' : '') + textIn(words), undefined)
-    if (structured && (this.about.isJson || !this.#hasText))
-      output += this.#write('message', JSON.stringify(structured))
+    if (structured && (this.about.isJson || !this.#hasText)) output += this.writeStructured(structured)
     for (const request of requests)
       output +=
         this.writeRequest(request, textOf(request.args ?? {})) ??
@@ -142,6 +150,14 @@ export abstract class AnswerEncoder<A extends AnswerOptions = AnswerOptions> imp
     if (this.#length > this.about.maxLength)
       throw new ServableError('run_too_large', 'The answer is too long')
   }
+}
+
+/** The end of a cancelled run, for protocols that have no word for it. */
+export const CANCELLED = { type: 'error', code: 'run_ended', error: 'The run was cancelled' } as const
+
+/** Whether an event is the end of a cancelled run. */
+export function isCancelled(event: RunEvent): boolean {
+  return event.type === 'finish' && event.finishReason === 'cancelled'
 }
 
 /** Text as it is, anything else as JSON. */

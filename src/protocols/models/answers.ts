@@ -8,14 +8,14 @@
 import {
   type Answer,
   type CallerRuns,
+  type HistoryToolCall,
   type InputRequest,
   type RunRecord,
   ServableError,
   type Target,
 } from '../../core-entry.ts'
 import { AnswersSchema, misfit, validate } from '../encoders/index.ts'
-import { approvalIdOf, callIdOf, runOf } from './ids.ts'
-import type { ParsedInput } from './messages.ts'
+import { runOf } from './ids.ts'
 
 /** Answers to a waiting run. */
 export interface RunAnswers {
@@ -26,14 +26,25 @@ export interface RunAnswers {
   readonly asked: readonly InputRequest[]
 }
 
-/** The id of a request for the client. */
-export function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
-  return (kind === 'approval' ? approvalIdOf : callIdOf)(runId, toolCallId)
+/** An answer, with the id that its request has for the client. */
+export interface GivenAnswer {
+  readonly id: string
+  readonly answer: object
 }
 
+/** Gives the id of a request for the client. */
+export type IdFor = (runId: string, request: InputRequest) => string
+
 /** The answers and messages of one request. */
-export interface AnsweringRequest extends Pick<ParsedInput, 'earlier' | 'given'> {
+export interface AnsweringRequest {
+  readonly given: readonly GivenAnswer[]
+  /** All other messages. */
+  readonly earlier: readonly {
+    readonly role: string
+    readonly toolCalls?: readonly HistoryToolCall[] | undefined
+  }[]
   readonly target: Target
+  readonly idFor: IdFor
   /** The run of the response that the request continues. */
   readonly previousId?: string | undefined
 }
@@ -45,7 +56,7 @@ export interface AnsweringRequest extends Pick<ParsedInput, 'earlier' | 'given'>
  * and `request_not_found` if there is no such request for this client, and `invalid_body`.
  */
 export async function answersTo(
-  { given, earlier, target, previousId }: AnsweringRequest,
+  { given, earlier, target, previousId, idFor }: AnsweringRequest,
   runs: Pick<CallerRuns, 'get'>,
 ): Promise<RunAnswers | undefined> {
   const last = given.at(-1)?.id ?? ''
@@ -80,10 +91,8 @@ function isOf(record: RunRecord, { kind, name }: Target): boolean {
 }
 
 /** Whether the messages contain the call itself. */
-function isCalled(id: string, messages: ParsedInput['earlier']): boolean {
-  return messages.some(
-    message => message.role === 'assistant' && message.toolCalls?.some(call => call.toolCallId === id),
-  )
+function isCalled(id: string, messages: AnsweringRequest['earlier']): boolean {
+  return messages.some(message => message.toolCalls?.some(call => call.toolCallId === id))
 }
 
 /** All requests of a run, answered ones too. */

@@ -7,6 +7,7 @@
 import {
   type AskedRun,
   type Caller,
+  type Context,
   callerOf,
   type PluginCore,
   type PluginRoute,
@@ -14,8 +15,8 @@ import {
   type StartedRun,
 } from '../../core-entry.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
-import { asLogged, errorOf, idempotencyKeyOf, isObject, misfit } from '../encoders/index.ts'
+import { jsonReply, type Reply, type ReplyHeaders } from '../../web/reply.ts'
+import { asLogged, errorOf, idempotencyKeyOf, ignoring, isObject, misfit } from '../encoders/index.ts'
 import type { AnswerEncoder, AnswerOptions } from './answer-encoder.ts'
 import type { RunAnswers } from './answers.ts'
 import type { Fields } from './body.ts'
@@ -27,6 +28,8 @@ export type StartedRunFacts = Omit<AnswerOptions, 'model' | 'isJson' | 'isStream
 export interface Plan {
   /** The answers to a waiting run. Undefined if the request asks for a new run. */
   readonly answers: RunAnswers | undefined
+  /** Whether the new run starts if the run does not wait for the answers any more. Default: no. */
+  readonly mayStart?: boolean
   /** Returns the new run to start. */
   asked(): Promise<AskedRun>
   readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'leavesNothing' | 'metadata'>
@@ -36,34 +39,46 @@ export interface Plan {
 /** Makes an endpoint. */
 export function endpointOf(
   core: PluginCore,
-  toPlan: (body: Fields, caller: Caller) => Promise<Plan>,
+  toPlan: (body: Fields, caller: Caller, context: Context) => Promise<Plan>,
+  headersOf?: (context: Context) => ReplyHeaders,
 ): PluginRoute['endpoint'] {
   return async (request, context) => {
-    requireJson(request)
-    const body = withoutNulls(await readJson(request, core.maxBodyBytes))
+    const body = await readBody(request, core)
     const caller = callerOf(core, request, context)
-    const { answers, asked, how, toEncoder } = await toPlan(body, caller)
+    const { answers, mayStart = false, asked, how, toEncoder } = await toPlan(body, caller, context)
     const key = idempotencyKeyOf(request.headers)
-    const { started } =
-      answers === undefined
-        ? {
-            started: await caller.start({ ...(await asked()), ...how, ...(key && { key: { key, body } }) }),
-          }
-        : await caller.runs.answer({ ...answers, ...how })
+    const answering = answers && caller.runs.answer({ ...answers, ...how })
+    const answered = await (mayStart ? answering?.catch(ignoring(...NOT_WAITING)) : answering)
+    const { started } = answered ?? {
+      started: await caller.start({ ...(await asked()), ...how, ...(key && { key: { key, body } }) }),
+    }
     if (started === undefined) throw new ServableError('request_changed', 'The run waits for more')
     const { id: runId, record } = started
     const encoder = toEncoder({
       ...{ runId, isStored: record !== undefined, maxLength: core.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    const reply = await replyWith(started, encoder, { caller, request, isAtOnce: how.isBackground })
+    const headers = headersOf?.(context)
+    const reply = await replyWith(started, encoder, { caller, request, headers, isAtOnce: how.isBackground })
     if (encoder.end?.type === 'error') throw asLogged(errorOf(encoder.end))
     return reply
   }
 }
 
+/** The codes of answers for which nothing waits. */
+const NOT_WAITING = ['already_answered', 'run_ended', 'approval_expired', 'request_not_found'] as const
+
 /** Most members of one body. */
 const MAX_MEMBERS = 1000
+
+/** Reads a body, as `withoutNulls` gives it. Throws `unsupported_media_type`, `invalid_body` and `body_too_large`. */
+export async function readBody(
+  request: Request,
+  { maxBodyBytes }: Pick<PluginCore, 'maxBodyBytes'>,
+): Promise<Fields> {
+  requireJson(request)
+  return withoutNulls(await readJson(request, maxBodyBytes))
+}
 
 /**
  * The body without nulls, which clients send for fields that they leave out, and without a provider's key, which must not be
@@ -81,6 +96,7 @@ function withoutNulls(body: unknown): Fields {
 interface ReplyRequest {
   readonly caller: Caller
   readonly request: Request
+  readonly headers?: ReplyHeaders | undefined
   readonly isAtOnce?: boolean | undefined
 }
 
@@ -88,13 +104,20 @@ interface ReplyRequest {
 export async function replyWith(
   started: StartedRun,
   encoder: AnswerEncoder,
-  { caller, request, isAtOnce = false }: ReplyRequest,
+  { caller, request, headers: more, isAtOnce = false }: ReplyRequest,
 ): Promise<Reply> {
-  const headers = { 'x-run-id': started.id }
+  const headers = { 'x-run-id': started.id, ...more }
   const { isStream } = encoder.about
   const whole = () => jsonReply(encoder.answer, { headers: { ...headers, 'cache-control': 'no-store' } })
   if (isAtOnce && !isStream) return whole()
-  if (isStream) return caller.stream(started, encoder, { head: encoder.begin(), headers })
+  if (isStream) {
+    const { keepAlive } = encoder
+    return caller.stream(started, encoder, {
+      head: encoder.begin(),
+      headers,
+      ...(keepAlive && { keepAlive }),
+    })
+  }
   const events = started.events()
   // A run that is not stored watches its caller by itself. Listening here too would cost more than most answers.
   if (started.record !== undefined) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { approvalIdOf, callIdOf, idOf, runOf } from '../../../src/protocols/openai/ids.ts'
+import { approvalIdOf, callIdOf, idOf, runOf } from '../../../src/protocols/models/ids.ts'
 import { codePoint } from '../../code-point.ts'
 
 const runIds = fc.uuid()

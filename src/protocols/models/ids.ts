@@ -1,5 +1,5 @@
 /**
- * Ids for OpenAI's clients. Each contains the id of its run, so the run can be found without storing anything else.
+ * Ids for clients. Each contains the id of its run, so the run can be found without storing anything else.
  *
  * @module
  */
@@ -19,12 +19,17 @@ export function runOf(id: string): string | undefined {
  * The id of a call of a client's tool. It has at most 40 characters, because other services accept no longer ids in a history.
  */
 export function callIdOf(runId: string, toolCallId: string): string {
-  return idOf('c', runId, hashOf(toolCallId))
+  return idOfCall('c', runId, toolCallId)
+}
+
+/** The id of a part of a run's answer that is about a call. */
+export function idOfCall(prefix: string, runId: string, toolCallId: string): string {
+  return idOf(prefix, runId, hashOf(toolCallId))
 }
 
 /** The id of a request for an approval. */
 export function approvalIdOf(runId: string, toolCallId: string): string {
-  return idOf('mcpr', runId, hashOf(toolCallId))
+  return idOfCall('mcpr', runId, toolCallId)
 }
 
 /** A hash that distinguishes the calls of one run (FNV-1a, 30 bits), of at most six characters. */

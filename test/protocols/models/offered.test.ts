@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Catalog, createCatalog } from '../../../src/http/catalog.ts'
 import { createHandler, type HandlerOptions, Registry } from '../../../src/index.ts'
-import { createModels, type Models } from '../../../src/protocols/openai/models.ts'
+import { createModels, type Models } from '../../../src/protocols/models/offered.ts'
+import { modelOf } from '../../../src/protocols/openai/models.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { speaker, untyped } from '../../support.ts'
 
@@ -20,7 +21,7 @@ function modelsOf(named?: Readonly<Record<string, string>>) {
       return catalog.entries(kind)
     },
   }
-  return { models: createModels(watched, named), count }
+  return { models: createModels(watched, named, modelOf), count }
 }
 
 const refused = expect.objectContaining({ code: 'agent_not_found' })
