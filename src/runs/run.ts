@@ -138,9 +138,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const about = {
         ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
         ...{ cancel: this.cancel, continuedFrom, onWait, goesOn: caller?.cut !== undefined },
+        steers: options.steers,
       }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
+      if (target.servable.steering === true) this.#options = { ...this.#options, inbox: this.#turn }
     }
     this.#filter.options = this.#options
     this.#timer = setTimeout(this.arm, 0)
@@ -300,7 +302,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings.working?.add(this)
     await turn.enter()
     this.#abort.signal.throwIfAborted()
-    return this.#begin()
+    if (turn.into === undefined) return this.#begin()
+    const end: FinishEvent = { type: 'finish', finishReason: 'stop', steeredInto: turn.into }
+    return readingOf({ next: async () => ({ done: false, value: end }) })
   }
 
   #begin(): Reading {

@@ -20,6 +20,7 @@ import type { Target } from '../../runs/target.ts'
 import type { Approver } from '../../runs/waiting/asking.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from '../security/client-of.ts'
 import { digestKey } from './idempotency.ts'
+import { maySteer, type Steered, steer } from './steer.ts'
 
 /** The caller that starts a run. */
 export interface Asker extends Caller, Who, Approver {
@@ -64,6 +65,13 @@ export interface AskedRun extends Conversation {
   readonly retryOf?: string | undefined
   /** An idempotency key, and the body that it belongs to. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
+  /**
+   * What happens to its message while a run of its session is at work: it waits, or it reaches that run if that takes it. Default: as
+   * `sessions.concurrency` says if `readsSteered`; else it waits.
+   */
+  readonly concurrency?: 'queue' | 'steer' | undefined
+  /** Whether its transport can answer with `steered` of the started run. */
+  readonly readsSteered?: boolean
   /** Called once the input is no longer needed. */
   readonly release?: (() => void) | undefined
 }
@@ -89,22 +97,30 @@ export function createStartRun(parts: StartParts): StartRun {
   const { permit, inputFilter } = runs
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
-    const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
+    if (!maySteer(asked, options, parts, asker)) return begin(asked, asker, options)
+    const asBackground = async (own: RunOptions) =>
+      startStored({ ...asked, isBackground: true }, own, { client: await storedClientOf(asker), asker, parts })
+    return steer(asked, options, parts, asker, asBackground).then(
+      started => started ?? begin(asked, asker, options),
+    )
+  }
+  const begin = (asked: AskedRun, asker: Asker, options: PlainOptions) => {
+    const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const mustStore =
       isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
     if (!mustStore && (leavesNothing || runs.store !== 'all' || why !== undefined)) {
-      const begin = (runId?: string) => {
+      const beginPlain = (runId?: string) => {
         const caller = new PlainCaller(asker, parts, storedClientOf)
         const run = startRun(target, input, runId ? { ...options, runId } : options, runs, caller)
         run.onEnd = release
         return new StartedRun(run, undefined, parts.host, asker.owner)
       }
-      if (runs.admit === undefined) return begin()
+      if (runs.admit === undefined) return beginPlain()
       const id = crypto.randomUUID()
       return storedClientOf(asker).then(client =>
-        admitted(runs.admit, { id, target, input, options, client }, () => begin(id)),
+        admitted(runs.admit, { id, target, input, options, client }, () => beginPlain(id)),
       )
     }
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
@@ -264,6 +280,8 @@ export class StartedRun {
   readonly record: RunRecord | undefined
   /** Whether it was started now; false if its key, or the same answers, had started it before. */
   readonly isNew: boolean
+  /** Set if its message reaches a run at work, which this is if that is a stored run. */
+  readonly steered: Steered | undefined
   readonly #host: RunHost
   readonly #owner: string | null
 
@@ -273,13 +291,20 @@ export class StartedRun {
     host: RunHost,
     owner: string | null,
     isNew = true,
+    steered?: Steered,
   ) {
+    this.steered = steered
     this.run = run
     this.record = record
     this.id = run?.id ?? record?.id ?? ''
     this.isNew = isNew
     this.#host = host
     this.#owner = owner
+  }
+
+  /** The run at work that got its message; itself if that one is not stored. */
+  into(other: RunRecord | undefined, steered: Steered): StartedRun {
+    return new StartedRun(undefined, other ?? this.record, this.#host, this.#owner, false, steered)
   }
 
   /** Its events, from the first to the last. For one reader. Leaving early counts as leaving the run. */
