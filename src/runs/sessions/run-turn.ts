@@ -265,7 +265,7 @@ export class TurnOutput {
   #text = ''
   readonly #calls: TurnToolCall[] = []
   /** The ids of the messages that reached the run. */
-  readonly told = new Set<string>()
+  readonly told: Set<string> = new Set()
 
   add(event: RunEvent): void {
     if (event.type === 'steered') this.told.add(event.runId)
