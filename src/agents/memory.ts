@@ -180,11 +180,7 @@ export interface SessionStorage {
   /** Renews the claim on the session. False if the run has to stop. */
   beat(key: SessionKey, runId: string): Promise<boolean>
   /** Leaves the line and stores how the turn ended, if it began. `turn` lacks its beginning where only the end is known. */
-  leave(
-    key: SessionKey,
-    turn: EndedTurn,
-    note?: SessionNote,
-  ): Promise<void>
+  leave(key: SessionKey, turn: EndedTurn, note?: SessionNote): Promise<void>
   /** Adds a run of this process until `release` is called. Later runs of the session then notify it. */
   join(key: SessionKey, run: LocalSessionRun): { readonly others: Iterable<LocalSessionRun>; release(): void }
   /** Milliseconds between two calls of `beat`. */

@@ -100,7 +100,11 @@ export function createStartRun(parts: StartParts): StartRun {
     const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
     if (!maySteer(asked, options, parts, asker)) return begin(asked, asker, options)
     const asBackground = async (own: RunOptions) =>
-      startStored({ ...asked, isBackground: true }, own, { client: await storedClientOf(asker), asker, parts })
+      startStored({ ...asked, isBackground: true }, own, {
+        client: await storedClientOf(asker),
+        asker,
+        parts,
+      })
     return steer(asked, options, parts, asker, asBackground).then(
       started => started ?? begin(asked, asker, options),
     )

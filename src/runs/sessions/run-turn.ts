@@ -110,6 +110,7 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
   know(messages: readonly SteeredMessage[]): void {
     for (const { runId } of messages) {
       this.#taken.add(runId)
+      this.#untold.add(runId)
       this.#output.told.add(runId)
     }
   }

@@ -85,7 +85,9 @@ export function takeSteers(
     steered.push({ ...steer, runId: id, at: tx.now })
   }
   const joined: JoinedRun[] = [
-    ...(session.joined ?? []).map(each => (told.includes(each.runId) ? { ...each, isTold: true as const } : each)),
+    ...(session.joined ?? []).map(each =>
+      told.includes(each.runId) ? { ...each, isTold: true as const } : each,
+    ),
     ...Array.from(taken, id => ({ runId: id, into: runId })),
   ]
   const after = {

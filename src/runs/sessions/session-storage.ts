@@ -133,8 +133,7 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
       if (entered.isFirst) announce(key)
       return entered
     },
-    atWork: async (key, input) =>
-      isTooLong(input) ? undefined : calls.atWork(sessionAddressOf(key), key),
+    atWork: async (key, input) => (isTooLong(input) ? undefined : calls.atWork(sessionAddressOf(key), key)),
     steers: (key, runId) => calls.steers(sessionAddressOf(key), key, runId),
     take: async (key, runId, told) =>
       JSON.parse(await held(calls.take(sessionAddressOf(key), key, runId, told, settingsFor(key)))),

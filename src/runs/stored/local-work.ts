@@ -225,7 +225,10 @@ export function finishUnattended(
 }
 
 /** Makes the turn of an ended run from its log; undefined for a run without a session. */
-function turnOf(tx: Reader, id: string): { readonly session: SessionKey; readonly end: Omit<EndedTurn, 'runId'> } | undefined {
+function turnOf(
+  tx: Reader,
+  id: string,
+): { readonly session: SessionKey; readonly end: Omit<EndedTurn, 'runId'> } | undefined {
   const session = tx.get<StoredRun>(RUNS, id)?.value.session
   if (session === undefined) return undefined
   const output = new TurnOutput()

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { lead, ModelAgent } from '../../../src/adapters/model-agent/index.ts'
 import { deferred } from '../../../src/base/wake.ts'
 import { guards, refuse } from '../../../src/features/guards/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
   Agent,
   createHandler,
@@ -17,7 +18,6 @@ import {
 } from '../../../src/index.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
-import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { type ScriptedCall, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { eventually } from '../../eventually.ts'
 
@@ -62,7 +62,9 @@ function world({ name = 'helper', more = {}, says = 'done' as string | undefined
 const TEXT_ROLES = (call: ScriptedCall | undefined) =>
   (call?.messages ?? []).flatMap(({ role, content }) => {
     if (role === 'tool') return ['tool']
-    const texts = (content as { type: string; text?: string }[]).flatMap(part => part.text ?? `[${part.type}]`)
+    const texts = (content as { type: string; text?: string }[]).flatMap(
+      part => part.text ?? `[${part.type}]`,
+    )
     return [`${role}: ${texts.join('')}`]
   })
 
@@ -191,7 +193,10 @@ describe.each(states)('a message for a run at work, over %s', (_, stateOf) => {
       gate.resolve()
       await ended(handler, id)
       expect(steersIn(await eventsOf(handler, id))).toEqual([])
-      expect(await ended(handler, next)).toMatchObject({ status: 'completed', result: { text: 'done second' } })
+      expect(await ended(handler, next)).toMatchObject({
+        status: 'completed',
+        result: { text: 'done second' },
+      })
       expect(asked.filter(({ text }) => text === 'second')).toHaveLength(1)
     }
   })
@@ -325,7 +330,12 @@ describe('a message for a run at work', () => {
 
   it('is refused by a guard before it counts', async () => {
     const { agent, asked, gate, begun } = world()
-    const handler = serve(agent, { plugins: [sessions(), guards({ onInput: said => (JSON.stringify(said).includes('secret') ? refuse('no') : undefined) })] })
+    const handler = serve(agent, {
+      plugins: [
+        sessions(),
+        guards({ onInput: said => (JSON.stringify(said).includes('secret') ? refuse('no') : undefined) }),
+      ],
+    })
     const id = await begin(handler)
     await begun.promise
     expect((await run(handler, 'a secret', STEER)).status).toBeGreaterThanOrEqual(400)
@@ -412,7 +422,12 @@ describe('a team', () => {
     const handler = serve(team)
     const id = await begin(handler, 'first', '/teams/helper/run')
     await begun.promise
-    const answer = await post(handler, '/teams/helper/run', { input: 'second', sessionId: 's', ...STEER }, ADA)
+    const answer = await post(
+      handler,
+      '/teams/helper/run',
+      { input: 'second', sessionId: 's', ...STEER },
+      ADA,
+    )
     expect(answer.json()).toMatchObject({ id, steered: true })
     gate.resolve()
     const { result } = await ended(handler, id)
