@@ -65,17 +65,18 @@ export async function* converse(
     const settings = { ...call.settings, maxSteps: left }
     const answer = yield* ask({ ...call, settings }, turns, turn)
     turn.push(...answer.messages)
-    if (answer.usage) usage = usage === undefined ? answer.usage : addUsage(usage, answer.usage)
+    usage = sumOf(usage, answer.usage)
     left -= answer.steps
-    if (answer.isDone) {
-      const goesOn = left > 0 && (yield* steer(rounds, turn))
-      if (!goesOn) return end(answer.finishReason, [], answer.structured)
-      settled = NOTHING
-      continue
-    }
+    // A message that came during the answer is answered too.
+    const isOver = answer.isDone && !(left > 0 && (yield* steer(rounds, turn)))
+    if (isOver) return end(answer.finishReason, [], answer.structured)
     rounds.begin(turn.length)
-    settled = yield* calls.settle(answer.open)
+    settled = answer.isDone ? NOTHING : yield* calls.settle(answer.open)
   }
+}
+
+function sumOf(before: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  return before !== undefined && more !== undefined ? addUsage(before, more) : (before ?? more)
 }
 
 const NOTHING: Settled = { results: [], waits: [] }

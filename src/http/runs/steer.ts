@@ -34,7 +34,9 @@ export function maySteer(
     (how === 'always' || how === 'asked') &&
     target.servable.steering === true &&
     sessionId !== undefined &&
-    [memory, history, clientTools, replaces, webhook, options.apiKeys].every(each => each === undefined) &&
+    [memory, history, clientTools?.[0], replaces, webhook, options.apiKeys].every(
+      each => each === undefined,
+    ) &&
     whyUnstored(asker) === undefined
   )
 }

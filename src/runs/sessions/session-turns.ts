@@ -46,12 +46,22 @@ const RENEW_AT_MS = 11_000
 export function enterSession(
   tx: Transaction,
   key: SessionKey,
+  begun: BegunTurn,
+  settings: SessionSettings,
+): Entered {
+  const other = joinedBy(tx, sessionAt(tx, key), begun.runId)
+  return other === undefined
+    ? enterLine(tx, key, begun, settings)
+    : { place: 1, stops: [], isStopped: false, ...other }
+}
+
+function enterLine(
+  tx: Transaction,
+  key: SessionKey,
   { goesOn = false, steers = false, ...turn }: BegunTurn,
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
-  const other = joinedBy(tx, sessionAt(tx, key), runId)
-  if (other !== undefined) return { place: 1, stops: [], isStopped: false, ...other }
   const session = goesOn ? reopened(tx, key, sessionAt(tx, key), runId) : sessionAt(tx, key)
   const before = liveClaims(session, tx.now, runId)
   const claim = before.find(each => each.runId === runId)
