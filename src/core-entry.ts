@@ -194,8 +194,7 @@ export type { JsonSchema } from './http/json-schema.ts'
 export type { Log, LogEntry } from './http/log.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { Encoder } from './http/runs/encoded.ts'
-export type { AskedRun, RunEntry, StartedRun } from './http/runs/start-run.ts'
-export type { Steered } from './http/runs/steer.ts'
+export type { AskedRun, RunEntry, StartedRun, Steered } from './http/runs/start-run.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,

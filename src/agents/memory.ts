@@ -120,8 +120,6 @@ export interface TurnRun {
   /** Whether the run has a record. */
   readonly isStored?: boolean | undefined
   readonly cancel: () => void
-  /** Whether its message may reach the run at work. */
-  readonly steers?: boolean | undefined
   /** The run that it continues. */
   readonly continuedFrom?: string | undefined
   /** Whether it goes on with its own turn after its process died. */
@@ -132,8 +130,8 @@ export interface TurnRun {
 
 /** The turn of a run, with what the run does with it. */
 export interface OpenTurn extends OwnTurn, Steering {
-  /** The run that got the message of this one; undefined if it has a turn of its own. */
-  readonly into: string | undefined
+  /** All that the run says if another one got its message; undefined if it has a turn of its own. */
+  readonly instead: AsyncIterator<RunEvent> | undefined
   /** Joins the line, if it is not in it. Returns how many runs are before it. */
   join(): Promise<number>
   /** Resolves once the turn is written, or the run has left. Rejects if the run cannot have the session. */
@@ -249,7 +247,11 @@ export function memoryOf(
 
 /** The options of a run that its memory reads. */
 type MemoryOptions = RunCaller &
-  RunKeys & { readonly history?: unknown; readonly signal?: AbortSignal | undefined }
+  RunKeys & {
+    readonly steers?: boolean | undefined
+    readonly history?: unknown
+    readonly signal?: AbortSignal | undefined
+  }
 
 /** The session of a run; undefined if it has none. */
 export function sessionOf(

@@ -134,11 +134,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (memory !== undefined) {
       const key = sessionOf(memory, target, options)
       const onWait = () => this.onWait?.()
-      const continuedFrom = continues?.from
       const about = {
         ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
-        ...{ cancel: this.cancel, continuedFrom, onWait, goesOn: caller?.cut !== undefined },
-        steers: options.steers,
+        ...{ cancel: this.cancel, continuedFrom: continues?.from, onWait, goesOn: caller?.cut !== undefined },
       }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
@@ -302,9 +300,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings.working?.add(this)
     await turn.enter()
     this.#abort.signal.throwIfAborted()
-    if (turn.into === undefined) return this.#begin()
-    const end: FinishEvent = { type: 'finish', finishReason: 'stop', steeredInto: turn.into }
-    return readingOf({ next: async () => ({ done: false, value: end }) })
+    return turn.instead === undefined ? this.#begin() : readingOf(turn.instead)
   }
 
   #begin(): Reading {

@@ -22,8 +22,7 @@ import {
 } from '../runs/run-request.ts'
 import { shownTo } from '../runs/shown-to.ts'
 import { sseOfFollower, sseOfRun } from '../runs/sse-encoder.ts'
-import type { StartedRun, StartRun } from '../runs/start-run.ts'
-import type { Steered } from '../runs/steer.ts'
+import type { StartedRun, StartRun, Steered } from '../runs/start-run.ts'
 import { RequestAsker } from '../security/asker.ts'
 import type { KeyReader } from '../security/key-headers.ts'
 

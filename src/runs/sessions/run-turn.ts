@@ -97,8 +97,10 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
     this.#wake.fire()
   }
 
-  get into(): string | undefined {
-    return this.#into
+  get instead(): AsyncIterator<RunEvent> | undefined {
+    if (this.#into === undefined) return undefined
+    const value = { type: 'finish', finishReason: 'stop', steeredInto: this.#into } as const
+    return { next: async () => ({ done: false, value }) }
   }
 
   /** Adds an event to the turn. */
@@ -190,8 +192,9 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
 
   #ask(): Promise<Entered> {
     this.#turn = { ...this.#turn, at: Date.now() }
-    const { goesOn, steers, options } = this.#run
-    return this.#sessions.enter(this.key, { ...this.#turn, goesOn, steers, replaces: options.replaces })
+    const { goesOn, options } = this.#run
+    const { steers, replaces } = options
+    return this.#sessions.enter(this.key, { ...this.#turn, goesOn, steers, replaces })
   }
 
   #release = (): void => {}
