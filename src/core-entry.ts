@@ -70,6 +70,7 @@ export type {
   ResumedEvent,
   RunEvent,
   RunInput,
+  SteeredEvent,
   StepEvent,
   ToolCallReadyEvent,
   Usage,
@@ -115,7 +116,7 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
-export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
+export type { SteeredMessage, Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
 export type { BodyResult, RunContext } from './agents/work/perform.ts'
 export type { StepOptions } from './agents/work/step.ts'
 export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/work/waits.ts'
@@ -193,7 +194,7 @@ export type { JsonSchema } from './http/json-schema.ts'
 export type { Log, LogEntry } from './http/log.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { Encoder } from './http/runs/encoded.ts'
-export type { AskedRun, RunEntry, StartedRun } from './http/runs/start-run.ts'
+export type { AskedRun, RunEntry, StartedRun, Steered } from './http/runs/start-run.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,

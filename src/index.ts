@@ -69,6 +69,7 @@ export type {
   ResumedEvent,
   RunEvent,
   RunInput,
+  SteeredEvent,
   StepEvent,
   ToolCallReadyEvent,
   Usage,
@@ -114,7 +115,7 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
-export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
+export type { SteeredMessage, Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
 export type { BodyResult, RunContext } from './agents/work/perform.ts'
 export type { StepOptions } from './agents/work/step.ts'
 export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/work/waits.ts'

@@ -170,6 +170,8 @@ class Folding {
         return this.#end(event)
       case 'model_call':
         return
+      case 'steered':
+        return this.#add({ kind: 'message', agent: 'you', parts: event.parts })
       default:
         return this.#tool(event)
     }

@@ -64,6 +64,11 @@ export interface AgentConfig<
    * result. Default: the run ends as `interrupted`.
    */
   readonly resume?: boolean
+  /**
+   * Whether the function takes messages while it is at work, with `yield* context.steering.take()`. Messages that it does not take start
+   * the next run. Default: false, so every message waits for a run of its own.
+   */
+  readonly steering?: boolean
   /** The version of the function. A run goes on only with the version with which it began. */
   readonly version?: string
 }
@@ -97,6 +102,7 @@ export class Agent<
   readonly answers: 'message' | undefined
   readonly corrections: true | CorrectionStore | undefined
   readonly resume: boolean
+  readonly steering: boolean
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
@@ -129,6 +135,7 @@ export class Agent<
     this.answers = config.answers
     this.corrections = config.corrections
     this.resume = config.resume ?? false
+    this.steering = config.steering ?? false
     this.version = config.version
     this.input = config.input
     this.examples = config.examples

@@ -10,7 +10,7 @@
 
 import type { EventBus } from './bus.ts'
 import type { CorrectionStore } from './corrections.ts'
-import type { RunMemory } from './memory.ts'
+import type { RunMemory, Steering } from './memory.ts'
 import type {
   Answer,
   Artifact,
@@ -47,6 +47,7 @@ export type {
   ModelUsage,
   RunEvent,
   RunInput,
+  SteeredEvent,
   StepEvent,
   ToolCallReadyEvent,
   TraceparentOf,
@@ -69,6 +70,10 @@ export interface RunOptions extends RunCaller, RunKeys {
    * State that an agent keeps with a run that waits, and finds again in the run that goes on. JSON, at most 1 Mi characters.
    */
   readonly work?: WorkState | undefined
+  /** The messages that reach the run while it is at work. Given to a servable with `steering`, if the run has a session. */
+  readonly inbox?: Steering | undefined
+  /** Whether the message of the run may reach the run at work of its session. The service sets it. */
+  readonly steers?: boolean | undefined
   /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
@@ -117,6 +122,8 @@ export interface RunResult {
   readonly requests?: readonly InputRequest[] | undefined
   /** What the servable reports about the end, apart from the answer. */
   readonly message?: RunInput | undefined
+  /** The run that got the message of this one while it was at work. This one then has no answer. */
+  readonly steeredInto?: string | undefined
 }
 
 /** The result of a servable: text, or the parts of a {@link RunResult} that it knows. */
@@ -148,6 +155,11 @@ interface Described extends Runnable, InputHints {
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   /** If the process of a stored run dies, the run goes on with its completed named work. Default: it ends as `interrupted`. */
   readonly resume?: boolean | undefined
+  /**
+   * Whether it takes messages while it is at work (`inbox.take()` of its options). Messages that it does not take start the next run.
+   * Default: every message waits for a run of its own.
+   */
+  readonly steering?: boolean | undefined
   /** A run goes on only with the same version. */
   readonly version?: string | undefined
   /** The bus that gets its events. */

@@ -114,6 +114,10 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
       hasFacts(event),
   ],
   ['message', event => isParts(event.parts) && hasFacts(event)],
+  [
+    'steered',
+    event => typeof event.runId === 'string' && typeof event.messageId === 'string' && isParts(event.parts),
+  ],
   ['resumed', () => true],
   [
     'finish',
@@ -158,8 +162,9 @@ const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { typ
     ...{ metadata: 1, extensions: 1 },
   },
   message: { parts: 1, metadata: 1, extensions: 1 },
+  steered: { runId: 1, messageId: 1, parts: 1 },
   resumed: {},
-  finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1 },
+  finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1, steeredInto: 1 },
   error: { error: 1, code: 1, details: 1 },
 }
 

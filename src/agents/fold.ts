@@ -106,6 +106,7 @@ export class Fold {
         this.#firstModel ??= event.model
         return
       case 'thinking':
+      case 'steered':
       case 'error':
     }
   }
@@ -123,6 +124,7 @@ export class Fold {
       runId: facts.runId,
       ...(this.#steps && { steps: this.#steps }),
       ...(this.#artifacts && { artifacts: Array.from(this.#artifacts.values(), toArtifact) }),
+      ...(this.#finish?.steeredInto && { steeredInto: this.#finish.steeredInto }),
       ...(this.#finish?.requests && { requests: this.#finish.requests }),
       ...(this.#finish?.message !== undefined && { message: this.#finish.message }),
     }

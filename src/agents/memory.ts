@@ -7,7 +7,7 @@
 import type { Correction } from './corrections.ts'
 import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
-import type { Turn, TurnEnd } from './turn.ts'
+import type { SteeredMessage, Turn, TurnEnd } from './turn.ts'
 
 /** The earlier conversation of a session, of one servable and one owner. */
 export interface SessionMemory {
@@ -85,10 +85,15 @@ export interface BegunTurn extends Turn {
   readonly goesOn?: boolean | undefined
   /** The id of the message whose turn this one replaces, with all later turns. */
   readonly replaces?: string | undefined
+  /** Whether its message may reach the run at work, instead of a turn of its own. */
+  readonly steers?: boolean | undefined
 }
 
 /** The state of a session for a run that wants it. */
 export interface Entered {
+  /** The run that got the message of this one, which is over then. */
+  readonly into?: string
+
   /** How many runs are before it. With 0 it has the session. */
   readonly place: number
   /** The ids of the runs that it stops. */
@@ -124,7 +129,11 @@ export interface TurnRun {
 }
 
 /** The turn of a run, with what the run does with it. */
-export interface OpenTurn extends OwnTurn {
+export interface OpenTurn extends OwnTurn, Steering {
+  /** All that the run says if another one got its message; undefined if it has a turn of its own. */
+  readonly instead: AsyncIterator<RunEvent> | undefined
+  /** Joins the line, if it is not in it. Returns how many runs are before it. */
+  join(): Promise<number>
   /** Resolves once the turn is written, or the run has left. Rejects if the run cannot have the session. */
   enter(): Promise<void>
   /** Adds an event to the turn. */
@@ -133,6 +142,14 @@ export interface OpenTurn extends OwnTurn {
   leave(event: FinishEvent | ErrorEvent, recorded?: Promise<void>): Promise<void> | undefined
   /** Stores nothing of the end here, because another process goes on with the run. */
   abandon(): void
+}
+
+/** The messages that clients send to a run at work. */
+export interface Steering {
+  /** Returns the messages that have come since the last call, in their order. Each message comes once. */
+  take(): Promise<readonly SteeredMessage[]>
+  /** Says that the run had these messages before its process died: they do not come again. */
+  know(messages: readonly SteeredMessage[]): void
 }
 
 /** Where sessions are stored. */
@@ -150,14 +167,18 @@ export interface SessionStorage {
    * and `session_changed` if the message to replace is missing.
    */
   enter(key: SessionKey, turn: BegunTurn): Promise<Entered>
+  /** The run at work, and how many wait. Undefined if none is at work, or the input is too long for it. Throws `session_busy` if no more may wait. */
+  atWork(key: SessionKey, input: RunInput): Promise<AtWork | undefined>
+  /** The ids of the messages that a run has got, and of those that it may get. */
+  steers(key: SessionKey, runId: string): Promise<readonly string[]>
+  /** Gives a run the messages that wait for it, and returns all that it has got. `told` are the ids of those that its readers know of. */
+  take(key: SessionKey, runId: string, told: readonly string[]): Promise<readonly SteeredMessage[]>
+  /** Whether messages may reach runs at work. */
+  readonly steering: 'never' | 'asked' | 'always'
   /** Renews the claim on the session. False if the run has to stop. */
   beat(key: SessionKey, runId: string): Promise<boolean>
   /** Leaves the line and stores how the turn ended, if it began. `turn` lacks its beginning where only the end is known. */
-  leave(
-    key: SessionKey,
-    turn: TurnEnd & Pick<Turn, 'runId'> & Partial<Turn>,
-    note?: SessionNote,
-  ): Promise<void>
+  leave(key: SessionKey, turn: EndedTurn, note?: SessionNote): Promise<void>
   /** Adds a run of this process until `release` is called. Later runs of the session then notify it. */
   join(key: SessionKey, run: LocalSessionRun): { readonly others: Iterable<LocalSessionRun>; release(): void }
   /** Milliseconds between two calls of `beat`. */
@@ -167,6 +188,21 @@ export interface SessionStorage {
   /** Called when the first turn of a session has begun and after each end of a turn, so that lists stored elsewhere follow. */
   changed?: ((key: SessionKey) => Promise<void>) | undefined
 }
+
+/** The run that has a session. */
+export interface AtWork {
+  readonly runId: string
+  /** How many runs wait for the session. */
+  readonly waiting: number
+}
+
+/** How a turn ended. */
+export type EndedTurn = TurnEnd &
+  Pick<Turn, 'runId'> &
+  Partial<Turn> & {
+    /** The ids of the messages of which its readers know. What it got beside these starts the next turn. */
+    readonly told?: readonly string[] | undefined
+  }
 
 /** The turn of a run, as its memory uses it. */
 export interface OwnTurn {
@@ -211,7 +247,11 @@ export function memoryOf(
 
 /** The options of a run that its memory reads. */
 type MemoryOptions = RunCaller &
-  RunKeys & { readonly history?: unknown; readonly signal?: AbortSignal | undefined }
+  RunKeys & {
+    readonly steers?: boolean | undefined
+    readonly history?: unknown
+    readonly signal?: AbortSignal | undefined
+  }
 
 /** The session of a run; undefined if it has none. */
 export function sessionOf(

@@ -251,6 +251,7 @@ type RunEventBody =
   | StepEvent
   | ArtifactEvent
   | MessageEvent
+  | SteeredEvent
   | ResumedEvent
   | FinishEvent
   | ErrorEvent
@@ -303,6 +304,19 @@ export interface MessageEvent extends A2AFacts {
 }
 
 /**
+ * A message of the user has reached the run while it was at work. It is no part of the answer. It comes once for each message, between
+ * the tool calls before it and the next call of the model.
+ */
+export interface SteeredEvent {
+  readonly type: 'steered'
+  /** The id of the run that the message would have started. */
+  readonly runId: string
+  /** The client's own id of the message; without one the `runId`. */
+  readonly messageId: string
+  readonly parts: readonly ContentPart[]
+}
+
+/**
  * The process of the run died, and the run goes on. Its text comes again from the beginning, and what had begun without an end
  * begins again. Tool calls, steps and artifacts that were complete stay as they are. Only the service sends it.
  */
@@ -320,6 +334,8 @@ export interface FinishEvent {
   readonly message?: RunInput | undefined
   readonly usage?: Usage | undefined
   readonly structured?: object | null | undefined
+  /** The run that got the message of this one: see `steered`. Only the service sends it. */
+  readonly steeredInto?: string | undefined
 }
 
 /** The end of a run that failed. `error` is masked in production unless the caller can mend it. */

@@ -32,7 +32,10 @@ export interface TeamMembers {
 }
 
 /** The work of a team: an async generator, like an agent's, that calls members. */
-export type TeamStrategy = (input: RunInput, context: TeamContext) => BodyResult
+export type TeamStrategy = ((input: RunInput, context: TeamContext) => BodyResult) & {
+  /** Whether it takes messages while it is at work. */
+  readonly steering?: boolean
+}
 
 /** The options of a team. */
 export interface TeamConfig extends SharedConfig {
@@ -43,6 +46,8 @@ export interface TeamConfig extends SharedConfig {
   readonly members: readonly ServableAgent[]
   /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
+  /** As for an agent. Default: as the strategy says. Members get no messages. */
+  readonly steering?: boolean
   /** Both are as for an agent. */
   readonly resume?: boolean
   readonly version?: string
@@ -60,6 +65,7 @@ export class Team implements ServableTeam {
   readonly description: string | undefined
   readonly members: readonly ServableAgent[]
   readonly resume: boolean
+  readonly steering: boolean
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
@@ -74,6 +80,7 @@ export class Team implements ServableTeam {
     this.description = config.description
     this.members = [...config.members]
     this.resume = config.resume ?? false
+    this.steering = config.steering ?? config.strategy.steering ?? false
     this.version = config.version
     this.input = config.input
     this.examples = config.examples

@@ -6,6 +6,17 @@ import type { FinishReason, Kind, RunInput } from './run-types.ts'
  */
 export type TurnStatus = 'running' | 'completed' | 'cut' | 'failed' | 'interrupted'
 
+/** A message that reached a run at work. */
+export interface SteeredMessage {
+  /** The id of the run that the message would have started. Unique in this service. */
+  readonly runId: string
+  /** The client's own id of the message; without one the `runId`. */
+  readonly messageId: string
+  readonly input: RunInput
+  /** When the run got it, in milliseconds since 1970. */
+  readonly at: number
+}
+
 /** One run of a session: its message and its answer. It never holds a provider key. */
 export interface Turn {
   readonly runId: string
@@ -18,6 +29,8 @@ export interface Turn {
   readonly continuedFrom?: string | undefined
   /** The message. With `files()`, large files are replaced by their addresses; without it, by their names. */
   readonly input: RunInput
+  /** The messages that the run got while it was at work, in their order. At most 100. */
+  readonly steered?: readonly SteeredMessage[] | undefined
   /** The answer's text. For structured output without text, its JSON. */
   readonly text?: string | undefined
   /** The first 100 tool calls. */

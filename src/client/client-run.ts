@@ -45,10 +45,20 @@ export function prepareRun(
   input: RunInput,
   options: RunStart,
 ): ClientRun {
-  const { sessionId, messageId, replaces, userId, history, clientTools, memory } = options
+  const { sessionId, concurrency, messageId, replaces, userId, history, clientTools, memory } = options
   const isFollowed = options.follow !== false
   // JSON leaves undefined members out.
-  const fieldsOfRun = { input, sessionId, messageId, replaces, userId, history, clientTools, memory }
+  const fieldsOfRun = {
+    input,
+    sessionId,
+    concurrency,
+    messageId,
+    replaces,
+    userId,
+    history,
+    clientTools,
+    memory,
+  }
   const webhook = options.follow === false ? undefined : options.webhook
   const body = { ...fieldsOfRun, webhook, background: isFollowed || undefined }
   // 128 random bits. Pages without HTTPS do not have `crypto.randomUUID`.

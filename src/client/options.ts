@@ -72,6 +72,11 @@ export interface RunCallOptions extends CallOptions {
   readonly clientTools?: readonly ClientTool[] | undefined
   /** `client` gives a run with a `sessionId` only the messages of `history`, and none that the service remembers. */
   readonly memory?: 'client' | undefined
+  /**
+   * What happens to the message while a run of the session is at work: it waits, or it reaches that run. Then a stream is that run's. Ask
+   * for it with `follow: false` to read nothing. Default: as the service says.
+   */
+  readonly concurrency?: 'queue' | 'steer' | undefined
   /** Your own id of the message. The turn of the session has it. */
   readonly messageId?: string | undefined
   /**

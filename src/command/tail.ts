@@ -145,6 +145,8 @@ function lineOf(event: RunEvent): string | undefined {
       return `· ${by}artifact ${event.name ?? event.artifactId}`
     case 'message':
       return `· ${by}${event.parts.map(part => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ')}`
+    case 'steered':
+      return `· message: ${event.parts.map(part => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ')}`
     case 'resumed':
       return '· the process died, and the run goes on: its text comes again'
     case 'error':

@@ -169,7 +169,10 @@ const OptionsSchema = v.strictObject({
   sessions: v.optional(
     v.strictObject({
       concurrency: v.optional(
-        v.picklist(['queue', 'reject', 'interrupt'], "must be 'queue', 'reject' or 'interrupt'"),
+        v.picklist(
+          ['queue', 'reject', 'interrupt', 'steer'],
+          "must be 'queue', 'reject', 'interrupt' or 'steer'",
+        ),
       ),
       compact: v.optional(func),
       maxTurns: v.optional(count),

@@ -170,6 +170,8 @@ export interface RunBody extends Conversation {
   replaces?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
+  /** What happens to the message while a run of its session is at work. */
+  concurrency?: 'queue' | 'steer' | undefined
   /** Whether the run outlives its client. */
   background?: boolean | undefined
   /** The webhook that gets the end of a background run, beside subscribers. */
@@ -186,6 +188,7 @@ export const runBodyFields: ConversationFields & {
   readonly apiKey: MaybeText
   readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
   readonly webhook: Maybe<RunWebhook>
+  readonly concurrency: Maybe<'queue' | 'steer'>
 } = {
   input: RunInputSchema,
   sessionId: shortText('sessionId'),
@@ -195,6 +198,7 @@ export const runBodyFields: ConversationFields & {
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),
   webhook: v.optional(v.object({ url: v.string() })),
+  concurrency: v.optional(v.picklist(['queue', 'steer'], "must be 'queue' or 'steer'")),
   ...conversationFields,
 }
 

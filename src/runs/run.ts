@@ -134,13 +134,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (memory !== undefined) {
       const key = sessionOf(memory, target, options)
       const onWait = () => this.onWait?.()
-      const continuedFrom = continues?.from
       const about = {
         ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
-        ...{ cancel: this.cancel, continuedFrom, onWait, goesOn: caller?.cut !== undefined },
+        ...{ cancel: this.cancel, continuedFrom: continues?.from, onWait, goesOn: caller?.cut !== undefined },
       }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
+      if (target.servable.steering === true) this.#options = { ...this.#options, inbox: this.#turn }
     }
     this.#filter.options = this.#options
     this.#timer = setTimeout(this.arm, 0)
@@ -300,7 +300,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings.working?.add(this)
     await turn.enter()
     this.#abort.signal.throwIfAborted()
-    return this.#begin()
+    return turn.instead === undefined ? this.#begin() : readingOf(turn.instead)
   }
 
   #begin(): Reading {

@@ -10,5 +10,8 @@ export interface Target {
   /** The part of the service with its own names, if the servable belongs to one. */
   readonly scope?: string
   readonly servable: Source &
-    Pick<Partial<ServableAgent>, 'description' | 'model' | 'answers' | 'output' | 'resume' | 'version'>
+    Pick<
+      Partial<ServableAgent>,
+      'description' | 'model' | 'answers' | 'output' | 'resume' | 'steering' | 'version'
+    >
 }

@@ -7,6 +7,7 @@ import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
 import { listingCases } from './sessions/listing.ts'
 import { replacingCases } from './sessions/replacing.ts'
+import { steeringCases } from './sessions/steering.ts'
 
 export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
   describe.concurrent('with much room', () => {
@@ -14,6 +15,7 @@ export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
     listingCases(server)
     forkingCases(server)
     replacingCases(server)
+    steeringCases(server)
     forgettingCases(server)
     feedbackCases(server)
   })

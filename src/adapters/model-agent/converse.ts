@@ -12,6 +12,8 @@ import type { Yielded } from '../../agents/work/perform.ts'
 import { callModel, type ModelCall } from './call-model.ts'
 import type { ModelAnswer, OpenCall } from './calls.ts'
 import { isRefusal } from './failure.ts'
+import { toUserMessage } from './messages.ts'
+import type { Rounds } from './rounds.ts'
 import type { Settled } from './settle.ts'
 import type { ModelConversation } from './waiting.ts'
 
@@ -59,15 +61,31 @@ export async function* converse(
     if (settled.results.length > 0) turn.push({ role: 'tool', content: [...settled.results] })
     if (settled.waits.length > 0) return end('input_required', settled.waits)
     if (left <= 0) return end('tool_calls')
+    yield* steer(rounds, turn)
     const settings = { ...call.settings, maxSteps: left }
     const answer = yield* ask({ ...call, settings }, turns, turn)
     turn.push(...answer.messages)
-    if (answer.usage) usage = usage === undefined ? answer.usage : addUsage(usage, answer.usage)
+    usage = sumOf(usage, answer.usage)
     left -= answer.steps
-    if (answer.isDone) return end(answer.finishReason, [], answer.structured)
+    // A message that came during the answer is answered too.
+    const isOver = answer.isDone && !(left > 0 && (yield* steer(rounds, turn)))
+    if (isOver) return end(answer.finishReason, [], answer.structured)
     rounds.begin(turn.length)
-    settled = yield* calls.settle(answer.open)
+    settled = answer.isDone ? NOTHING : yield* calls.settle(answer.open)
   }
+}
+
+function sumOf(before: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  return before !== undefined && more !== undefined ? addUsage(before, more) : (before ?? more)
+}
+
+const NOTHING: Settled = { results: [], waits: [] }
+
+/** Adds the messages that came in the meantime. Returns whether there were any. */
+async function* steer(rounds: Rounds, turn: ModelMessage[]): AsyncGenerator<RunEvent, boolean> {
+  const news = yield* rounds.steered(turn.length)
+  turn.push(...news.map(({ input }) => toUserMessage(input)))
+  return news.length > 0
 }
 
 /**

@@ -29,7 +29,7 @@ export interface LeadOptions extends ModelSettings {
  */
 export function lead(options: LeadOptions): TeamStrategy {
   const info = modelInfo({ name: 'lead', model: options.model })
-  return async function* (input, context) {
+  const strategy: TeamStrategy = async function* (input, context) {
     const members = new MemberCalls(context, nameOf(info))
     const { tools, parts, rounds } = members
     const keys = optionsFor({ model: info }, context)
@@ -64,6 +64,7 @@ export function lead(options: LeadOptions): TeamStrategy {
       ...(requests.length > 0 && { requests }),
     }
   }
+  return Object.assign(strategy, { steering: true })
 }
 
 /** The usage of the lead and of all members that it called; absent if none of them reports any. */

@@ -72,6 +72,11 @@ export interface ModelAgentConfig<
    * result. If false, the run ends as `interrupted`. Default: true.
    */
   readonly resume?: boolean
+  /**
+   * Whether messages reach the agent while it is at work: after the calls of tools at work, and before the next call of the model. If false,
+   * each waits for a run of its own. Default: true.
+   */
+  readonly steering?: boolean
 }
 
 /** The most corrections that the model sees. */
@@ -103,6 +108,7 @@ export class ModelAgent<
       capabilities,
       corrections,
       resume = true,
+      steering = true,
       version,
       register,
       events,
@@ -117,6 +123,7 @@ export class ModelAgent<
       ...(capabilities !== undefined && { capabilities }),
       ...(corrections !== undefined && { corrections }),
       resume,
+      steering,
       ...(version !== undefined && { version }),
       ...(register !== undefined && { register }),
       ...(events !== undefined && { events }),

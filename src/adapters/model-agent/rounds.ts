@@ -6,8 +6,11 @@
  */
 
 import type { AnsweredBy, RunEvent } from '../../agents/contract.ts'
+import type { Steering } from '../../agents/memory.ts'
 import type { CallFacts } from '../../agents/tool.ts'
+import type { SteeredMessage } from '../../agents/turn.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
+import { steeredEvent } from '../../agents/work/waits.ts'
 import type { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
 import { callsIn, type ModelAnswer, type OpenCall } from './calls.ts'
 
@@ -32,17 +35,22 @@ export interface PlannedCall {
  * round after a wait never has the position of one before it.
  */
 export class Rounds {
-  /** Whether answers and results are stored or to be read. The model then gives one answer at a time. */
+  /** Whether the model gives one answer at a time: answers and results are stored, or messages may come in between. */
   readonly isKept: boolean
+  /** Whether they are stored or to be read. */
+  readonly #keeps: boolean
+  readonly #steering: Steering | undefined
   readonly #work: RunContext['work']
   readonly #first: string
   #at = 0
   #calls = 0
 
-  constructor({ runId, work }: Pick<RunContext, 'runId' | 'work'>) {
+  constructor({ runId, work, inbox: steering }: Pick<RunContext, 'runId' | 'work' | 'inbox'>) {
     this.#work = work
     this.#first = work.first ?? runId
-    this.isKept = work.isJournalled || work.isCut
+    this.#steering = steering
+    this.#keeps = work.isJournalled || work.isCut
+    this.isKept = this.#keeps || steering !== undefined
   }
 
   /** Starts a round after `at` messages of the turn. */
@@ -67,6 +75,7 @@ export class Rounds {
     if (kept === undefined) {
       const answer = yield* asking
       // It is stored with the calls that begin because of it, or with the end.
+      if (!this.#keeps) return answer
       this.#work.keepAt(path, answer)
       this.#work.checkpointLater()
       return answer
@@ -78,6 +87,25 @@ export class Rounds {
     const { calls, open } = callsIn(kept.messages)
     for (const call of calls) if (!open.includes(call)) passOver(call, parts)
     return kept
+  }
+
+  /** Takes the messages that came since the last round, after `at` messages of the turn. A run that goes on gets them there again. */
+  async *steered(at: number): AsyncGenerator<RunEvent, readonly SteeredMessage[]> {
+    const steering = this.#steering
+    if (steering === undefined) return []
+    const path = `${this.#work.prefix}#${at}.steered`
+    const kept = this.keptAt(path) as readonly SteeredMessage[] | undefined
+    if (kept !== undefined) {
+      steering.know(kept)
+      return kept
+    }
+    // The stored answer was given without new messages.
+    if (this.keptAt(`${this.#work.prefix}#${at}.model`) !== undefined) return []
+    const news = await steering.take()
+    if (news.length === 0) return news
+    yield* news.map(steeredEvent)
+    await this.keep(path, news)
+    return news
   }
 
   /** The stored value at a path. */
@@ -93,6 +121,7 @@ export class Rounds {
 
   /** Stores that calls begin, together with the answer that asks for them. Without calls it stores the answer. */
   async begun(calls: readonly PlannedCall[]): Promise<void> {
+    if (!this.#keeps) return
     for (const { path, attempt } of calls) this.#work.keepAt(path, { begun: attempt } satisfies Begun)
     await (calls.length > 0 ? this.#work.checkpoint() : this.#work.settled())
   }
@@ -104,6 +133,7 @@ export class Rounds {
 
   /** Stores a result, with all output until now. */
   async keep(path: string, result: unknown): Promise<void> {
+    if (!this.#keeps) return
     this.#work.keepAt(path, result)
     await this.#work.checkpoint()
   }

@@ -37,7 +37,7 @@ export async function* callAt(
 ): AsyncGenerator<RunEvent, RunResult> {
   const startedAt = performance.now()
   const fold = new Fold()
-  const { scope, ...rest } = context
+  const { scope, inbox: _, ...rest } = context
   const before = String(scope.work.stateAt(path) ?? '')
   const memory = context.memory?.inside(servable)
   const traceparent = context.traceparentOf?.(path) ?? context.traceparent

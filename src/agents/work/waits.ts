@@ -11,6 +11,7 @@ import { isWaiting } from '../event.ts'
 import { requestOf } from '../input-request.ts'
 import { fitOf, shownSchema } from '../misfit.ts'
 import type { FinishEvent, InputRequest, RunEvent } from '../run-types.ts'
+import type { SteeredMessage } from '../turn.ts'
 import { addUsage, NO_USAGE } from '../usage.ts'
 import { asStep } from './call.ts'
 import { mapItems } from './map-items.ts'
@@ -59,6 +60,11 @@ export interface Waits<Context> {
    * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
    */
   step<T>(name: string, work: StepWork<Context, T>, options?: StepOptions): AsyncGenerator<Yielded, T>
+  /**
+   * The messages that clients send while the body is at work, if its servable has `steering`. `yield* context.steering.take()` gives those
+   * that have come since the last call, in their order, at most 100 in a run. It does not wait. It counts as named work.
+   */
+  readonly steering: { take(): AsyncGenerator<Yielded, readonly SteeredMessage[]> }
   /** Waits for `ms` milliseconds, at most 24.8 days. A run that goes on does not wait again. */
   sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
   /**
@@ -104,9 +110,28 @@ export function bodyContext<Extra extends object>(
         )
       })
     },
+    steering: { take: () => take(run) },
     sleep: (name, ms) => sleep(name, ms, scope, signal),
     parallel: work => scope.together(parallel(work, scope)),
   }
+}
+
+/** Takes the messages that have come. The run that goes on gets the same ones at the same place. */
+async function* take({ scope, inbox }: RunContext): AsyncGenerator<Yielded, readonly SteeredMessage[]> {
+  if (inbox === undefined) return []
+  const messages = yield* scope.once('steering', 'steering', async function* () {
+    const news = await inbox.take()
+    yield* news.map(steeredEvent)
+    return news
+  })
+  inbox.know(messages)
+  return messages
+}
+
+/** What readers of a run get when it takes a message. */
+export function steeredEvent({ runId, messageId, input }: SteeredMessage): RunEvent {
+  const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
+  return { type: 'steered', runId, messageId, parts }
 }
 
 async function* ask(

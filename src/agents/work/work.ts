@@ -18,7 +18,7 @@ export interface WorkState {
 }
 
 /** The kinds of named work. Of an `ask` the answer is recorded. */
-export type WorkKind = 'ask' | 'call' | 'sleep' | 'step' | 'tool'
+export type WorkKind = 'ask' | 'call' | 'sleep' | 'steering' | 'step' | 'tool'
 
 /** Completed work, with its result as JSON. */
 export interface DoneWork {

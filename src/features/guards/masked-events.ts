@@ -73,6 +73,7 @@ export class MaskedEvents implements OutputStage {
         })
       case 'model_call':
       case 'resumed':
+      case 'steered':
         return [this.#rest(event)]
       case 'message':
         return [...this.#breakAt(event), this.#message(event)]

@@ -160,6 +160,14 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
     SessionPage: object({ sessions: list(ref('SessionSummary')), nextCursor: maybeText }),
     Turn: object({
       ...{ runId: text, kind, name: text, 'messageId?': text, 'continuedFrom?': text },
+      'steered?': list(
+        object({
+          runId: text,
+          messageId: text,
+          input: { oneOf: [text, list(ref('ContentPart'))] },
+          at: count,
+        }),
+      ),
       input: { oneOf: [text, list(ref('ContentPart'))] },
       ...{ 'text?': text, 'toolCalls?': list(call), 'finishReason?': text, 'error?': text },
       status: choice('running', 'completed', 'cut', 'failed', 'interrupted'),

@@ -18,7 +18,8 @@ import {
   SESSIONS,
   sessionIn,
 } from '../../runs/sessions/session-record.ts'
-import { busy, turnsOf } from '../../runs/sessions/session-turns.ts'
+import { busy } from '../../runs/sessions/session-steering.ts'
+import { turnsOf } from '../../runs/sessions/session-turns.ts'
 import { ownersIn } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Position, Reader, Transaction } from '../../stores/store.ts'

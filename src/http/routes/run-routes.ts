@@ -22,7 +22,7 @@ import {
 } from '../runs/run-request.ts'
 import { shownTo } from '../runs/shown-to.ts'
 import { sseOfFollower, sseOfRun } from '../runs/sse-encoder.ts'
-import type { StartedRun, StartRun } from '../runs/start-run.ts'
+import type { StartedRun, StartRun, Steered } from '../runs/start-run.ts'
 import { RequestAsker } from '../security/asker.ts'
 import type { KeyReader } from '../security/key-headers.ts'
 
@@ -55,6 +55,7 @@ function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
     const asked = await readRunRequest(kind, request, state, options)
     try {
       const started = await start(asked, request, state, options)
+      if (started.steered) return steeredReply(started.steered, options.prefix)
       if (asked.isAsync && started.record) return accepted(started.record, options.prefix)
       return jsonOfRun(await started.result(request.signal), started.id)
     } finally {
@@ -69,6 +70,7 @@ function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
     let started: StartedRun | undefined
     try {
       started = await start(asked, request, state, options)
+      if (asked.isAsync && started.steered) return steeredReply(started.steered, options.prefix)
       if (asked.isAsync && started.record) return accepted(started.record, options.prefix)
       return await streamOfStarted(started, request, state, options)
     } finally {
@@ -150,6 +152,12 @@ export function accepted(record: RunRecord, prefix: string): Reply {
   const location = joinPath(prefix, 'runs', record.id)
   const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
   return jsonReply(record, { status: 202, headers })
+}
+
+/** 202 with the run at work that gets the message, and the run that the message starts if that one ends first. */
+export function steeredReply({ into: id, next, messageId, position }: Steered, prefix: string): Reply {
+  const headers = { location: joinPath(prefix, 'runs', id), 'x-run-id': id }
+  return jsonReply({ id, steered: true, messageId, position, next }, { status: 202, headers })
 }
 
 /** Writes a result as JSON. A tool's value may not be JSON; the error leaves its text out, which could hold anything. */

@@ -49,6 +49,7 @@ export async function readRunRequest(
     return {
       ...body,
       target,
+      readsSteered: true,
       isAsync,
       isBackground: isAsync || background === true,
       key: key === undefined ? undefined : { key, body: json },

@@ -5,21 +5,24 @@
  * @module
  */
 
-import type { AnsweredBy, RunEvent, RunInput, RunOptions, RunResult } from '../../agents/contract.ts'
-import { errorOf } from '../../agents/event.ts'
-import { asLogged, ServableError } from '../../base/errors.ts'
+import type { AnsweredBy, RunInput, RunOptions } from '../../agents/contract.ts'
+import { ServableError } from '../../base/errors.ts'
 import { admitted } from '../../runs/admit.ts'
 import type { Conversation } from '../../runs/input.ts'
 import type { RunNotices } from '../../runs/notices.ts'
 import { checkPermit } from '../../runs/permit.ts'
-import { type Run, startRun } from '../../runs/run.ts'
+import { startRun } from '../../runs/run.ts'
 import type { Caller, KeptRun, PlainOptions } from '../../runs/run-settings.ts'
-import type { Follower, HostSettings, RunHost } from '../../runs/stored/host.ts'
-import type { RunRecord, RunWebhook } from '../../runs/stored/record.ts'
+import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
+import type { RunWebhook } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Approver } from '../../runs/waiting/asking.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from '../security/client-of.ts'
 import { digestKey } from './idempotency.ts'
+import { StartedRun } from './started-run.ts'
+import { maySteer, steer } from './steer.ts'
+
+export { type RunEntry, StartedRun, type Steered } from './started-run.ts'
 
 /** The caller that starts a run. */
 export interface Asker extends Caller, Who, Approver {
@@ -64,6 +67,13 @@ export interface AskedRun extends Conversation {
   readonly retryOf?: string | undefined
   /** An idempotency key, and the body that it belongs to. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
+  /**
+   * What happens to its message while a run of its session is at work: it waits, or it reaches that run if that takes it. Default: as
+   * `sessions.concurrency` says if `readsSteered`; else it waits.
+   */
+  readonly concurrency?: 'queue' | 'steer' | undefined
+  /** Whether its transport can answer with `steered` of the started run. */
+  readonly readsSteered?: boolean
   /** Called once the input is no longer needed. */
   readonly release?: (() => void) | undefined
 }
@@ -89,22 +99,35 @@ export function createStartRun(parts: StartParts): StartRun {
   const { permit, inputFilter } = runs
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
-    const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
+    if (!maySteer(asked, options, runs) || whyUnstored(asker) !== undefined)
+      return begin(asked, asker, options)
+    const asBackground = async (own: RunOptions) =>
+      startStored({ ...asked, isBackground: true }, own, {
+        client: await storedClientOf(asker),
+        asker,
+        parts,
+      })
+    return steer(asked, options, parts, asker.owner, asBackground).then(
+      started => started ?? begin(asked, asker, options),
+    )
+  }
+  const begin = (asked: AskedRun, asker: Asker, options: PlainOptions) => {
+    const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const mustStore =
       isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
     if (!mustStore && (leavesNothing || runs.store !== 'all' || why !== undefined)) {
-      const begin = (runId?: string) => {
+      const beginPlain = (runId?: string) => {
         const caller = new PlainCaller(asker, parts, storedClientOf)
         const run = startRun(target, input, runId ? { ...options, runId } : options, runs, caller)
         run.onEnd = release
         return new StartedRun(run, undefined, parts.host, asker.owner)
       }
-      if (runs.admit === undefined) return begin()
+      if (runs.admit === undefined) return beginPlain()
       const id = crypto.randomUUID()
       return storedClientOf(asker).then(client =>
-        admitted(runs.admit, { id, target, input, options, client }, () => begin(id)),
+        admitted(runs.admit, { id, target, input, options, client }, () => beginPlain(id)),
       )
     }
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
@@ -247,144 +270,4 @@ async function admitWebhook(
 ): Promise<void> {
   if (notices !== undefined) return notices.admit(webhook)
   throw new ServableError('unsupported_operation', '`webhook`: nobody is told of runs here')
-}
-
-/** An event of a run, and its position. */
-export interface RunEntry {
-  readonly id: number
-  readonly event: RunEvent
-}
-
-/** A run that has been started, or found by its key. */
-export class StartedRun {
-  readonly id: string
-  /** The run, if it is a plain one. */
-  readonly run: Run | undefined
-  /** Its record, if it is a stored one. */
-  readonly record: RunRecord | undefined
-  /** Whether it was started now; false if its key, or the same answers, had started it before. */
-  readonly isNew: boolean
-  readonly #host: RunHost
-  readonly #owner: string | null
-
-  constructor(
-    run: Run | undefined,
-    record: RunRecord | undefined,
-    host: RunHost,
-    owner: string | null,
-    isNew = true,
-  ) {
-    this.run = run
-    this.record = record
-    this.id = run?.id ?? record?.id ?? ''
-    this.isNew = isNew
-    this.#host = host
-    this.#owner = owner
-  }
-
-  /** Its events, from the first to the last. For one reader. Leaving early counts as leaving the run. */
-  events(): AsyncIterableIterator<RunEvent> {
-    return this.run ?? eventsOf(this.entries())
-  }
-
-  /**
-   * Its events with their positions, after one of them. Positions rise from 1, and may leave numbers out once a run has ended. A run that
-   * is not stored begins at its first event. For one reader, as `events`.
-   */
-  entries(after = 0): AsyncIterableIterator<RunEntry, undefined> {
-    return this.run === undefined
-      ? new StoredEntries(this.#host.follow(this.id, this.#owner, after))
-      : numbered(this.run)
-  }
-
-  /** Waits for its end and folds its events. `signal` fires when the caller has left. Rejects with the error of a failed run. */
-  async result(signal: AbortSignal = new AbortController().signal): Promise<RunResult> {
-    if (this.run !== undefined) return this.run.result()
-    return resultOf(await this.#host.wait(this.id, this.#owner, signal))
-  }
-}
-
-/** The events alone. */
-function eventsOf(
-  entries: AsyncIterableIterator<RunEntry, undefined>,
-): AsyncIterableIterator<RunEvent, undefined> {
-  return mapped(entries, ({ event }) => event)
-}
-
-/** The events of a run that is not stored, with numbers. */
-function numbered(
-  run: AsyncIterableIterator<RunEvent, undefined>,
-): AsyncIterableIterator<RunEntry, undefined> {
-  let last = 0
-  return mapped(run, event => ({ id: ++last, event }))
-}
-
-/** The values of an iterator, changed. Leaving it leaves that one at once. */
-function mapped<T, U>(
-  source: AsyncIterableIterator<T, undefined>,
-  change: (value: T) => U,
-): AsyncIterableIterator<U, undefined> {
-  const changed = ({ done, value }: IteratorResult<T, undefined>): IteratorResult<U, undefined> =>
-    done ? { done: true, value: undefined } : { done: false, value: change(value as T) }
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    next: async () => changed(await source.next()),
-    async return() {
-      await source.return?.()
-      return { done: true, value: undefined }
-    },
-  }
-}
-
-/** The events of a stored run. Leaving takes effect at once, even while it waits for the next event. */
-class StoredEntries implements AsyncIterableIterator<RunEntry, undefined> {
-  readonly #follower: Promise<Follower>
-  #batch: RunEntry[] = []
-  #isOver = false
-
-  constructor(follower: Promise<Follower>) {
-    this.#follower = follower
-    // The reader gets the error.
-    follower.catch(() => {})
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<RunEntry, undefined>> {
-    if (this.#batch.length === 0 && !this.#isOver) await this.#readOn()
-    const value = this.#isOver ? undefined : this.#batch.shift()
-    return value === undefined ? { done: true, value } : { done: false, value }
-  }
-
-  async return(): Promise<IteratorResult<RunEntry, undefined>> {
-    this.#isOver = true
-    const follower = await this.#follower.catch(() => undefined)
-    follower?.leave()
-    return { done: true, value: undefined }
-  }
-
-  async #readOn(): Promise<void> {
-    try {
-      const follower = await this.#follower
-      const batch = await follower.next()
-      // The log holds only events that the run host wrote.
-      if (batch !== undefined)
-        this.#batch = batch.map(({ seq, data }) => ({ id: seq, event: JSON.parse(data) }))
-      else this.#isOver = true
-    } catch (error) {
-      await this.return()
-      throw error
-    }
-  }
-}
-
-/** The result of an ended run. Throws the error of a failed one. */
-function resultOf({ result, error, status }: RunRecord): RunResult {
-  if (result !== undefined) return result
-  const { message, ...facts } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
-  throw asLogged(errorOf({ type: 'error', error: message, ...facts }))
 }

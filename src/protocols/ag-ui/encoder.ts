@@ -12,6 +12,7 @@ import type {
   EventFacts,
   FinishEvent,
   RunEvent,
+  SteeredEvent,
   StepEvent,
 } from '../../core-entry.ts'
 import { sseData } from '../../web/sse.ts'
@@ -96,6 +97,8 @@ export class AgUiEncoder implements Encoder {
         return this.#delta(event, event.text, false)
       case 'message':
         return this.#message(event, event.parts)
+      case 'steered':
+        return this.#userMessage(event)
       case 'tool_call_start':
         return this.#begin(event, event.toolCall.id, event.toolCall.name)
       case 'tool_call_delta':
@@ -149,6 +152,15 @@ export class AgUiEncoder implements Encoder {
     for (const part of parts) if (part.type === 'text') this.#delta(event, part.text, true)
     this.#close(source)
     this.#out += otherParts
+  }
+
+  /** Sends a message of the user that came in the meantime. What the agent says next is another message. */
+  #userMessage({ messageId, parts }: SteeredEvent): void {
+    for (const source of this.#sources.values()) this.#close(source)
+    const delta = parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+    this.#send({ type: 'TEXT_MESSAGE_START', messageId, role: 'user' })
+    if (delta !== '') this.#send({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })
+    this.#send({ type: 'TEXT_MESSAGE_END', messageId })
   }
 
   #sourceOf({ agent, parentId }: EventFacts): Source {

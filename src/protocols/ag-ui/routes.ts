@@ -31,6 +31,12 @@ export function agUiRoutes(core: PluginCore): PluginRoute[] {
   }))
 }
 
+/** What the client says of runs of its thread: `forwardedProps.concurrency`. */
+function concurrencyIn(props: unknown): 'queue' | 'steer' | undefined {
+  const { concurrency } = Object(props) as { readonly concurrency?: unknown }
+  return concurrency === 'steer' || concurrency === 'queue' ? concurrency : undefined
+}
+
 function answer(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
   const { catalog, maxBodyBytes } = core
   return async (request, context) => {
@@ -57,7 +63,8 @@ function answer(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
     if (given === undefined) {
       const asked = await askedRunInSession(conversationOf(input), target, caller, context)
       const agui = { runId: named, state, context: agentContext, forwardedProps }
-      started = await caller.start({ ...asked, metadata: { agui } })
+      const concurrency = concurrencyIn(forwardedProps)
+      started = await caller.start({ ...asked, metadata: { agui }, readsSteered: true, concurrency })
     } else {
       const { id, answers, edited } = given
       if (answers.length === 0) return end(id, { finishReason: 'cancelled' })

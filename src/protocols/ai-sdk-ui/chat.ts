@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Caller, Context, InputRequest, RunRecord, Target } from '../../core-entry.ts'
+import type { Caller, Context, InputRequest, RunRecord, Steered, Target } from '../../core-entry.ts'
 import { Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
 import { askedRunInSession, ignoring } from '../encoders/index.ts'
@@ -87,7 +87,9 @@ export class Chats {
     )
     // The id of the chat later finds a run that outlives its page.
     const more = this.#resume && { sessionId: chat.id, isBackground: true }
-    const started = await caller.start({ ...asked, ...more })
+    const { concurrency } = chat
+    const started = await caller.start({ ...asked, ...more, concurrency, readsSteered: true })
+    if (started.steered && concurrency === 'steer') return steeredReply(started.steered)
     const { id, record } = started
     const stream = new MessageStream({ id, runId: id, isStored: record !== undefined })
     return caller.stream(started, stream, { headers: HEADERS })
@@ -111,6 +113,12 @@ export class Chats {
     const text = stream.encode({ type: 'finish', finishReason: 'input_required', requests })
     return new Reply(text, { headers: { ...SSE_HEADERS, ...HEADERS, 'x-run-id': id } })
   }
+}
+
+/** 202: the page has the stream of the run at work, which tells when it gets the message. */
+function steeredReply({ into: id, ...steered }: Steered): Reply {
+  const headers = { 'content-type': 'application/json', 'x-run-id': id }
+  return new Reply(JSON.stringify({ id, steered: true, ...steered }), { status: 202, headers })
 }
 
 /** All requests of a run, answered ones too. */

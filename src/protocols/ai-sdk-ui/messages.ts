@@ -39,6 +39,8 @@ export interface UiChatBody {
   readonly messageId?: string | undefined
   readonly messages: readonly UiMessage[]
   readonly clientTools?: unknown
+  /** What happens to the message while a run of the chat is at work. */
+  readonly concurrency?: 'queue' | 'steer' | undefined
 }
 
 const MessageSchema: v.GenericSchema<unknown, UiMessage> = v.object({
@@ -57,6 +59,7 @@ export const ChatSchema: v.GenericSchema<unknown, UiChatBody> = v.pipe(
     messageId: v.optional(idText),
     messages: v.pipe(list(MessageSchema, MAX_MESSAGES), v.nonEmpty('must have at least one message')),
     clientTools: v.optional(v.unknown()),
+    concurrency: v.optional(v.picklist(['queue', 'steer'], "must be 'queue' or 'steer'")),
   }),
 )
 

@@ -124,6 +124,10 @@ export class MessageStream implements Encoder {
         return this.#end(event)
       case 'step':
         return this.#content(dataOf('step', stepOf(event), event.id ?? event.name))
+      case 'steered': {
+        const { runId, messageId, parts } = event
+        return this.#content(dataOf('steered', { messageId, parts }, runId))
+      }
       case 'artifact':
         return this.#artifact(event)
       case 'message':

@@ -80,7 +80,14 @@ function startOperation(
   return operation('run', `${verb}${title(kind)}`, `Run ${withArticle(kind)} and get its ${what}`, {
     parameters: runParameters(kind, build),
     requestBody: runBody(build, hasUploads),
-    responses: { 200: content, 202: answer('The run has begun', json(ref('RunRecord')), runIdHeader) },
+    responses: {
+      200: content,
+      202: answer(
+        'The run has begun, or its message reaches the run at work',
+        json({ oneOf: [ref('RunRecord'), ref('SteeredRun')] }),
+        runIdHeader,
+      ),
+    },
     problems: hasUploads ? UPLOAD_PROBLEMS : RUN_PROBLEMS,
     ...keyed(security),
   })
@@ -113,6 +120,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
       userId: { type: 'string' },
       apiKey: { type: 'string' },
       background: { type: 'string', enum: ['true', 'false'] },
+      concurrency: { type: 'string', enum: ['queue', 'steer'] },
       history: { type: 'string', description: 'As JSON' },
       clientTools: { type: 'string', description: 'As JSON' },
       memory: { type: 'string', enum: ['client'] },

@@ -58,6 +58,13 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'agent?': { ...text, description: "Agent that made the call, if not the run's own" },
     }),
     Artifact: object({ artifactId: text, ...label, parts: list(ref('ContentPart')), ...facts }),
+    SteeredRun: object({
+      id: { ...text, description: 'The run at work' },
+      steered: { enum: [true] },
+      messageId: text,
+      position: count,
+      next: { ...text, description: 'The run that the message starts if that one ends first' },
+    }),
     RunResult: object({
       text,
       toolCalls: list(ref('ToolCall')),
@@ -70,6 +77,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'artifacts?': list(ref('Artifact')),
       'requests?': list(ref('InputRequest')),
       'message?': messageSchema,
+      'steeredInto?': { ...text, description: 'The run at work that got the message' },
     }),
     InputRequest: object(
       {
@@ -123,6 +131,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'lastChunk?': flag,
         }),
         runEvent('message', { parts: list(ref('ContentPart')), ...facts }),
+        runEvent('steered', { runId: text, messageId: text, parts: list(ref('ContentPart')) }),
         runEvent('resumed', {}),
         runEvent('finish', {
           finishReason,
@@ -130,6 +139,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'message?': messageSchema,
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
+          'steeredInto?': text,
         }),
         runEvent('error', { error: text, code: text, 'details?': { type: 'object' } }),
       ],

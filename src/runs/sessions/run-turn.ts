@@ -6,6 +6,8 @@
 
 import { endMessageOf } from '../../agents/fold.ts'
 import type {
+  EndedTurn,
+  Entered,
   LocalSessionRun,
   MemoryServable,
   OpenTurn,
@@ -16,7 +18,7 @@ import type {
 } from '../../agents/memory.ts'
 import { withoutKeys } from '../../agents/redacted.ts'
 import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../../agents/run-types.ts'
-import type { Turn, TurnEnd, TurnToolCall } from '../../agents/turn.ts'
+import type { SteeredMessage, Turn, TurnEnd, TurnToolCall } from '../../agents/turn.ts'
 import { isServableError } from '../../base/errors.ts'
 import { createWake } from '../../base/wake.ts'
 import type { FileStorage } from '../files.ts'
@@ -51,6 +53,11 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
   /** Whether it is in line. */
   #isIn = false
   #hasBegun = false
+  #into: string | undefined
+  /** The ids of the messages that it has taken, and of those that its readers know of but the session does not. */
+  readonly #taken = new Set<string>()
+  #untold = new Set<string>()
+  #others: Iterable<LocalSessionRun> = []
   #hasLeft = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -90,9 +97,43 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
     this.#wake.fire()
   }
 
+  get instead(): AsyncIterator<RunEvent> | undefined {
+    if (this.#into === undefined) return undefined
+    const value = { type: 'finish', finishReason: 'stop', steeredInto: this.#into } as const
+    return { next: async () => ({ done: false, value }) }
+  }
+
   /** Adds an event to the turn. */
   see(event: RunEvent): void {
+    if (event.type === 'steered') this.#untold.add(event.runId)
     this.#output.add(event)
+  }
+
+  know(messages: readonly SteeredMessage[]): void {
+    for (const { runId } of messages) {
+      this.#taken.add(runId)
+      this.#untold.add(runId)
+      this.#output.told.add(runId)
+    }
+  }
+
+  async take(): Promise<readonly SteeredMessage[]> {
+    const sessions = this.#sessions
+    if (sessions.steering === 'never' || this.#hasLeft) return []
+    const ids = await sessions.steers(this.key, this.runId).catch(error => {
+      // What waits starts the next turn.
+      sessions.failed(error)
+      return []
+    })
+    const isNew = ids.some(id => !this.#taken.has(id))
+    if ((!isNew && this.#untold.size === 0) || this.#hasLeft) return []
+    const told = [...this.#untold]
+    const got = await sessions.take(this.key, this.runId, told)
+    for (const id of told) this.#untold.delete(id)
+    for (const other of this.#others) other.look()
+    const news = got.filter(({ runId }) => !this.#taken.has(runId))
+    for (const { runId } of news) this.#taken.add(runId)
+    return news
   }
 
   append({ messages, provider }: SessionNote): void {
@@ -128,11 +169,12 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
     if (this.#files !== undefined) await Promise.race([this.#storeFiles(this.#files), this.#wake.wait()])
     const { others, release } = this.#sessions.join(this.key, this)
     this.#release = release
+    this.#others = others
     for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
-      this.#turn = { ...this.#turn, at: Date.now() }
-      const begun = { ...this.#turn, goesOn: this.#run.goesOn, replaces: this.#run.options.replaces }
-      const { place, stops, isStopped } = await this.#sessions.enter(this.key, begun)
+      const { place, stops, isStopped, into } = await this.#ask()
       this.#isIn = true
+      this.#into = into
+      if (into !== undefined) return
       this.#hasBegun = place === 0
       for (const other of others) if (stops.includes(other.runId)) other.stop()
       if (isStopped) this.stop()
@@ -141,6 +183,18 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
       await this.#pause(pause)
     }
     if (!this.#hasLeft) this.#beat()
+  }
+
+  async join(): Promise<number> {
+    const { place } = await this.#ask()
+    return place
+  }
+
+  #ask(): Promise<Entered> {
+    this.#turn = { ...this.#turn, at: Date.now() }
+    const { goesOn, options } = this.#run
+    const { steers, replaces } = options
+    return this.#sessions.enter(this.key, { ...this.#turn, goesOn, steers, replaces })
   }
 
   #release = (): void => {}
@@ -203,7 +257,7 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
 
   async #keep(event: FinishEvent | ErrorEvent): Promise<void> {
     if (!this.#hasBegun) return this.#sessions.leave(this.key, this.#turn)
-    const end = { ...this.#turn, ...withoutKeys(this.#output.end(event), this.#run.options) }
+    const end: EndedTurn = { ...this.#turn, ...withoutKeys(this.#output.end(event), this.#run.options) }
     const note =
       this.messages.length === 0 ? undefined : { messages: this.messages, provider: this.#provider }
     await this.#sessions.leave(this.key, end, note)
@@ -214,9 +268,12 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
 export class TurnOutput {
   #text = ''
   readonly #calls: TurnToolCall[] = []
+  /** The ids of the messages that reached the run. */
+  readonly told: Set<string> = new Set()
 
   add(event: RunEvent): void {
-    if (event.type === 'text') {
+    if (event.type === 'steered') this.told.add(event.runId)
+    else if (event.type === 'text') {
       if (this.#text.length < MAX_TEXT) this.#text = (this.#text + event.text).slice(0, MAX_TEXT)
     } else if (event.type === 'resumed') {
       this.#text = ''
@@ -229,7 +286,7 @@ export class TurnOutput {
   }
 
   /** Returns the end of the turn. */
-  end(event: FinishEvent | ErrorEvent): TurnEnd {
+  end(event: FinishEvent | ErrorEvent): TurnEnd & Pick<EndedTurn, 'told'> {
     const words = event.type === 'finish' ? endMessageOf(event) : undefined
     for (const part of words?.parts ?? []) {
       if (part.type === 'text') this.add({ ...part, text: (this.#text === '' ? '' : '\n\n') + part.text })
@@ -241,6 +298,7 @@ export class TurnOutput {
       ...(this.#text !== '' && { text: this.#text }),
       ...(this.#calls.length > 0 && { toolCalls: this.#calls }),
       ...(event.type === 'finish' ? { finishReason: event.finishReason } : { error: event.code }),
+      ...(this.told.size > 0 && { told: [...this.told] }),
       status: this.#statusOf(event),
       endedAt: Date.now(),
     }

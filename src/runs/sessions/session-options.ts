@@ -9,7 +9,9 @@ import type { SessionConcurrency, SessionSettings } from './session-record.ts'
 export interface SessionsOptions {
   /**
    * What a run does while another run of its session is at work. With `queue` it waits, with at most 7 others. With `reject` it
-   * fails with `session_busy`. With `interrupt` it cancels the others. Default: `queue`.
+   * fails with `session_busy`. With `interrupt` it cancels the others. With `steer` its message reaches the run at work after the calls of tools
+   * at work and before the next call of the model, if the servable has `steering`; else it waits. Between `queue` and `steer` a request
+   * may choose with `concurrency`. Default: `queue`.
    */
   readonly concurrency?: SessionConcurrency
   /**

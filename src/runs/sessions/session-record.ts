@@ -5,7 +5,7 @@
  */
 
 import type { SessionKey, SessionNote } from '../../agents/memory.ts'
-import type { Turn } from '../../agents/turn.ts'
+import type { SteeredMessage, Turn } from '../../agents/turn.ts'
 import type { Document, Eviction, Reader, Tags, Transaction } from '../../stores/store.ts'
 import { FEEDBACK } from '../feedback.ts'
 import { partitionOf } from '../stored/record.ts'
@@ -18,7 +18,7 @@ export const MEMBERS = 'session-member'
 export const GONE = 'session-gone'
 
 /** What a run does while another run has its session. */
-export type SessionConcurrency = 'queue' | 'reject' | 'interrupt'
+export type SessionConcurrency = 'queue' | 'reject' | 'interrupt' | 'steer'
 
 /** The limits of sessions. */
 export interface SessionSettings {
@@ -51,6 +51,16 @@ export interface SessionClaim {
   readonly until: number
   /** Set if it has to stop. */
   readonly stop?: true
+  /** Its message, if the run at work may have it. */
+  readonly steer?: Omit<SteeredMessage, 'runId' | 'at'>
+}
+
+/** A run whose message another one has got. */
+export interface JoinedRun {
+  readonly runId: string
+  readonly into: string
+  /** Whether the readers of that run know of it. */
+  readonly isTold?: true
 }
 
 /** A turn, or messages that were appended without one. */
@@ -86,6 +96,8 @@ export interface Session {
   readonly length: number
   /** The run that has the session, and then those that wait for it. */
   readonly line: readonly SessionClaim[]
+  /** The runs in whose place others got their messages, until they know. */
+  readonly joined?: readonly JoinedRun[]
   /** The turns that have begun. */
   readonly open: readonly SessionEntry[]
   readonly summary?: Summary | undefined

@@ -17,6 +17,7 @@ import { RunTurn } from './run-turn.ts'
 import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
 import type { SessionParts } from './session-options.ts'
 import { forgetSession, idOf, LEAVE_AT_ONCE, SESSIONS, type SessionSettings } from './session-record.ts'
+import { isTooLong, runAtWork, steersFor, takeSteers } from './session-steering.ts'
 import { enterSession, keepSession, leaveSession, turnsOf, turnUntil } from './session-turns.ts'
 
 /** The transactions of sessions. */
@@ -25,10 +26,13 @@ export interface SessionTransactions {
     readonly window: (tx: Reader, key: SessionKey, reader: SessionReader, settings: SessionSettings) => string
     readonly turns: (tx: Reader, key: SessionKey) => string
     readonly until: typeof turnUntil
+    readonly atWork: typeof runAtWork
+    readonly steers: typeof steersFor
   }
   readonly writes: {
     readonly enter: (tx: Transaction, key: SessionKey, turn: string, settings: SessionSettings) => Entered
     readonly beat: typeof keepSession
+    readonly take: (...args: Parameters<typeof takeSteers>) => string
     readonly leave: (
       tx: Transaction,
       key: SessionKey,
@@ -72,10 +76,13 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
     turns: (tx, key) => JSON.stringify(turnsOf(tx, key)),
     until: turnUntil,
+    atWork: runAtWork,
+    steers: steersFor,
   },
   writes: {
     enter: (tx, key, turn, settings) => enterSession(tx, key, JSON.parse(turn), settings),
     beat: keepSession,
+    take: (...args) => JSON.stringify(takeSteers(...args)),
     leave: (tx, key, end, note, settings) =>
       leaveSession(tx, key, JSON.parse(end), note === undefined ? note : JSON.parse(note), settings),
     append: (tx, key, note, settings) => appendSession(tx, key, JSON.parse(note), settings),
@@ -93,6 +100,8 @@ const STOPPABLE_BEAT_MS = 1000
 
 /** The most characters of a summary. */
 const MAX_SUMMARY = 16_384
+
+const STEERING = { queue: 'asked', steer: 'always', reject: 'never', interrupt: 'never' } as const
 
 /** Makes the storage. With Durable Objects each session has its own object, so the sessions of an owner are not counted. */
 function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage {
@@ -127,6 +136,11 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
       if (entered.isFirst) announce(key)
       return entered
     },
+    atWork: async (key, input) => (isTooLong(input) ? undefined : calls.atWork(sessionAddressOf(key), key)),
+    steers: (key, runId) => calls.steers(sessionAddressOf(key), key, runId),
+    take: async (key, runId, told) =>
+      JSON.parse(await held(calls.take(sessionAddressOf(key), key, runId, told, settingsFor(key)))),
+    steering: STEERING[settings.concurrency],
     beat: (key, runId) => calls.beat(sessionAddressOf(key), key, runId, settingsFor(key)),
     async leave(key, end, note) {
       await held(

@@ -5,8 +5,8 @@
  */
 
 import { textOf } from '../../agents/input.ts'
-import type { BegunTurn, Entered, SessionKey, SessionNote } from '../../agents/memory.ts'
-import type { Turn, TurnEnd } from '../../agents/turn.ts'
+import type { BegunTurn, EndedTurn, Entered, SessionKey, SessionNote } from '../../agents/memory.ts'
+import type { Turn } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
@@ -34,12 +34,10 @@ import {
   thingOf,
   without,
 } from './session-record.ts'
+import { busy, joinedBy, MAX_WAITING, steerOf, withRest } from './session-steering.ts'
 
 /** A claim is renewed when fewer milliseconds than this are left of it. */
 const RENEW_AT_MS = 11_000
-
-/** The most runs that may wait for a session. */
-const MAX_WAITING = 8
 
 /**
  * Joins the line, or renews the position in it. The first run begins its turn. Throws `session_busy`, and `session_changed` if
@@ -48,18 +46,31 @@ const MAX_WAITING = 8
 export function enterSession(
   tx: Transaction,
   key: SessionKey,
-  { goesOn = false, ...turn }: BegunTurn,
+  begun: BegunTurn,
+  settings: SessionSettings,
+): Entered {
+  const other = joinedBy(tx, sessionAt(tx, key), begun.runId)
+  return other === undefined
+    ? enterLine(tx, key, begun, settings)
+    : { place: 1, stops: [], isStopped: false, ...other }
+}
+
+function enterLine(
+  tx: Transaction,
+  key: SessionKey,
+  { goesOn = false, steers = false, ...turn }: BegunTurn,
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
   const session = goesOn ? reopened(tx, key, sessionAt(tx, key), runId) : sessionAt(tx, key)
   const before = liveClaims(session, tx.now, runId)
   const claim = before.find(each => each.runId === runId)
-  const line = claim || goesOn ? before : joined(before, turn, settings)
+  const line = claim || goesOn ? before : inLine(before, turn, settings)
   const at = claim ? line.indexOf(claim) : line.length
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
   if (claim === undefined || begins || claim.until - tx.now < RENEW_AT_MS) {
-    line[at] = { ...claim, runId, until: tx.now + LEASE_MS }
+    const steer = claim === undefined && steers ? steerOf(turn) : undefined
+    line[at] = { ...claim, runId, until: tx.now + LEASE_MS, ...(steer && { steer }) }
     const after = settle(tx, key, { ...session, line }, settings)
     save(tx, key, begins ? begun(tx, key, after, turn) : after, settings)
   }
@@ -83,7 +94,7 @@ function reopened(tx: Transaction, key: SessionKey, session: Session, runId: str
  * The line for a run that joins it. A run that continues another is never rejected: its answers are taken, and no other run can
  * use them.
  */
-function joined(
+function inLine(
   line: SessionClaim[],
   { continuedFrom }: Turn,
   { concurrency }: SessionSettings,
@@ -99,7 +110,7 @@ function joined(
  */
 function cut(tx: Transaction, key: SessionKey, session: Session, messageId: string): Session {
   const ended = endedOf(tx, key, session)
-  const first = ended.findLast(({ turn }) => turn && (turn.messageId ?? turn.runId) === messageId)
+  const first = ended.findLast(({ turn }) => turn && hasMessage(turn, messageId))
   if (first === undefined) throw changed()
   const partition = idOf(key)
   forgetAll(tx, MEMBERS, partition)
@@ -118,6 +129,11 @@ function cut(tx: Transaction, key: SessionKey, session: Session, messageId: stri
   }
   const { summary } = session
   return { ...after, summary: summary && summary.upTo < first.seq ? summary : undefined }
+}
+
+/** Whether a message began a turn, or reached its run. */
+function hasMessage({ messageId, runId, steered = [] }: Turn, id: string): boolean {
+  return (messageId ?? runId) === id || steered.some(each => each.messageId === id)
 }
 
 function begun(
@@ -178,7 +194,7 @@ export function keepSession(
   const [first, ...rest] = liveClaims(session, tx.now, runId)
   if (first === undefined ? isGone(tx, runId) : first.runId !== runId || first.stop) return false
   if (first === undefined || first.until - tx.now < RENEW_AT_MS) {
-    save(tx, key, { ...session, line: [{ runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
+    save(tx, key, { ...session, line: [{ ...first, runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
   }
   return true
 }
@@ -187,16 +203,17 @@ export function keepSession(
 export function leaveSession(
   tx: Transaction,
   key: SessionKey,
-  end: TurnEnd & Pick<Turn, 'runId'> & Partial<Turn>,
+  { told = [], ...end }: EndedTurn,
   note: SessionNote | undefined,
   settings: SessionSettings,
 ): void {
   const { runId } = end
-  const session = sessionAt(tx, key)
+  const before = sessionAt(tx, key)
+  const session = before.joined === undefined ? before : withRest(tx, before, runId, told)
   const line = liveClaims(session, tx.now, runId).filter(claim => claim.runId !== runId)
   const left = { ...session, line, open: session.open.filter(({ turn }) => turn?.runId !== runId) }
   const leaves = () => {
-    if (session !== NEW) save(tx, key, left, settings)
+    if (before !== NEW) save(tx, key, left, settings)
   }
   if (end.status === 'running') return leaves()
   // A run that was thought dead was settled before.
@@ -235,13 +252,6 @@ function isGone(tx: Reader, runId: string): boolean {
 
 function changed(): ServableError {
   return new ServableError('session_changed', 'The session has no such message')
-}
-
-export function busy(): ServableError {
-  return new ServableError(
-    'session_busy',
-    'Another run of the session is at work: try again when it has ended',
-  )
 }
 
 /** Stores the open turns of runs that are gone. */

@@ -33,13 +33,14 @@ function nameOf(part: ContentPart, room: number): string {
 }
 
 /** The turn as a user message and an answer; empty if nothing was answered. */
-export function messagesOfTurn({ input, text, continuedFrom }: Turn): readonly unknown[] {
+export function messagesOfTurn({ input, text, continuedFrom, steered = [] }: Turn): readonly unknown[] {
   if (!text) return []
   const answer = { role: 'assistant', content: text }
   // The turn before has the user's message.
-  if (continuedFrom !== undefined) return [answer]
-  const content = typeof input === 'string' ? input : input.map(partText).join('\n')
-  return [{ role: 'user', content }, answer]
+  const inputs = [...(continuedFrom === undefined ? [input] : []), ...steered.map(each => each.input)]
+  if (inputs.length === 0) return [answer]
+  const texts = inputs.map(each => (typeof each === 'string' ? each : each.map(partText).join('\n')))
+  return [{ role: 'user', content: texts.join('\n\n') }, answer]
 }
 
 function partText(part: ContentPart): string {

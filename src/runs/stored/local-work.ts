@@ -5,8 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../../agents/contract.ts'
-import type { SessionKey } from '../../agents/memory.ts'
-import type { TurnEnd } from '../../agents/turn.ts'
+import type { EndedTurn, SessionKey } from '../../agents/memory.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
 import { readLog } from '../../stores/read-log.ts'
@@ -183,11 +182,14 @@ export function finishUnattended(
 }
 
 /** Makes the turn of an ended run from its log; undefined for a run without a session. */
-function turnOf(tx: Reader, id: string): { readonly session: SessionKey; readonly end: TurnEnd } | undefined {
+function turnOf(
+  tx: Reader,
+  id: string,
+): { readonly session: SessionKey; readonly end: Omit<EndedTurn, 'runId'> } | undefined {
   const session = tx.get<StoredRun>(RUNS, id)?.value.session
   if (session === undefined) return undefined
   const output = new TurnOutput()
-  let end: TurnEnd | undefined
+  let end: Omit<EndedTurn, 'runId'> | undefined
   for (const { data } of readLog(tx, id)) {
     const event = JSON.parse(data) as RunEvent
     if (event.type === 'finish' || event.type === 'error') end = output.end(event)

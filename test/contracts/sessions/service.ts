@@ -31,6 +31,19 @@ export const talks: Agent = new Agent({
   },
 })
 
+/** Takes messages once its gate is open. */
+const steered: Agent = new Agent({
+  name: 'steered',
+  register: false,
+  steering: true,
+  async *run(input, { signal, steering }) {
+    const [, gate] = /^waits (\S+)/.exec(textOf(input)) ?? []
+    while (gate !== undefined && !gates.has(gate) && !signal.aborted) await sleep(10)
+    const news = yield* steering.take()
+    yield [input, ...news.map(message => message.input)].join(', ')
+  },
+})
+
 const other = new Agent({ name: 'other', register: false, run: () => 'other' })
 
 /** Remembers how often it was called, as a member. */
@@ -56,7 +69,7 @@ export function sessionsOptions(state: State, settings = 'usual'): HandlerOption
   return {
     production: true,
     // One name has what a path must escape.
-    agents: { talks, 'a/b %': other },
+    agents: { talks, steered, 'a/b %': other },
     teams: {
       counting: new Team({ name: 'counting', members: [counts], strategy: sequence, register: false }),
     },

@@ -82,6 +82,7 @@ export class TaskTurn {
       case 'tool_call_end':
       case 'model_call':
       case 'resumed':
+      case 'steered':
       case 'finish':
       case 'error':
         return []

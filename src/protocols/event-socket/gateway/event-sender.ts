@@ -115,6 +115,7 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     case 'message':
     case 'model_call':
     case 'resumed':
+    case 'steered':
       return [`agent.${type}`, rest]
   }
 }
