@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createWake } from '../../../src/base/wake.ts'
 import type { Calls } from '../../../src/core/transaction-calls.ts'
 import type { ClaimedRun, LineTransactions } from '../../../src/features/queue/line.ts'
-import { createStarter, type StarterParts } from '../../../src/features/queue/starter.ts'
+import { createStarter } from '../../../src/features/queue/starter.ts'
 import type { EndedRun, RunHost, StartRequest } from '../../../src/runs/stored/host.ts'
 import { MAX_DEATHS } from '../../../src/stores/deaths.ts'
 
@@ -25,7 +25,9 @@ it.each(Array.from({ length: 12 }, (_, steps) => steps))('starts it, %i steps la
   } as unknown as Calls<LineTransactions>
   const start = async ({ options }: StartRequest) => void started.push(options.runId)
   const host = { start } as unknown as RunHost
-  const parts = { runs: { targetOf: () => ({}) }, log() {}, changed: createWake() } as unknown as StarterParts
+  const parts = { runs: { targetOf: () => ({}) }, log() {}, changed: createWake() } as unknown as Parameters<
+    typeof createStarter
+  >[2]
   const { onFree } = createStarter(host, line, parts)
   void onFree()
   for (let step = 0; step < steps; step++) await undefined
@@ -46,7 +48,9 @@ it('fails it without a start once a few have died as they started it', async () 
     start: async ({ options }: StartRequest) => void started!.push(options.runId),
     record: async ({ id, event }: EndedRun) => void recorded!.push({ id, event }),
   } as unknown as RunHost
-  const parts = { runs: { targetOf: () => ({}) }, log() {}, changed: createWake() } as unknown as StarterParts
+  const parts = { runs: { targetOf: () => ({}) }, log() {}, changed: createWake() } as unknown as Parameters<
+    typeof createStarter
+  >[2]
   await createStarter(host, line, parts).onFree()
   expect(started).toEqual(['late'])
   expect(recorded).toMatchObject([{ id: 'deadly', event: { type: 'error', code: 'interrupted' } }])

@@ -105,7 +105,10 @@ describe('a task whose process dies', () => {
       name: 'pays',
       register: false,
       async *run(_, { step, ask }) {
-        const answer = yield* ask('sure', { message: 'Really?', choices: ['yes', 'no'] })
+        const answer = yield* ask('sure', {
+          message: 'Really?',
+          schema: { type: 'string', enum: ['yes', 'no'] },
+        })
         yield* step('pay', async () => {
           done.push(`pay ${answer}`)
           return 1
