@@ -47,7 +47,6 @@ export type {
   ModelUsage,
   RunEvent,
   RunInput,
-  SteeredEvent,
   StepEvent,
   ToolCallReadyEvent,
   TraceparentOf,

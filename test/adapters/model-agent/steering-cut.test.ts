@@ -82,11 +82,14 @@ function deployment(store: Store, dying: string | undefined) {
     const { take, enter, leave, beat } = sessions
     const own = generation
     // A dead process does nothing more.
-    const alive = () => (own === generation ? undefined : never())
+    const alive =
+      <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
+      async (...args: Args): Promise<T> => {
+        if (own !== generation) await never()
+        return work(...args)
+      }
     Object.assign(sessions, {
-      enter: async (...args: Parameters<SessionStorage['enter']>) => (await alive(), enter(...args)),
-      leave: async (...args: Parameters<SessionStorage['leave']>) => (await alive(), leave(...args)),
-      beat: async (...args: Parameters<SessionStorage['beat']>) => (await alive(), beat(...args)),
+      ...{ enter: alive(enter), leave: alive(leave), beat: alive(beat) },
       async take(...args: Parameters<SessionStorage['take']>) {
         await point('before the take')
         const all = await take(...args)

@@ -16,6 +16,8 @@ import {
   type Servable,
   Team,
 } from '../../../src/index.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
+import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
 import { openai } from '../../../src/protocols/openai/plugin.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { type ScriptedCall, scriptedModel } from '../../../src/testing/scripted-model.ts'
@@ -475,5 +477,56 @@ describe('a function agent', () => {
     gate.resolve()
     expect((await ended(handler, id)).result.text).toBe('first 0 second')
     expect(steersIn(await eventsOf(handler, id))).toHaveLength(1)
+  })
+})
+
+describe('pages', () => {
+  const plugins = () => [sessions(), aiSdkUi(), agUi()]
+
+  it('of useChat get 202, and the stream of the run at work tells of the message', async () => {
+    const { agent, gate, begun } = world()
+    const handler = serve(agent, { plugins: plugins() })
+    const chat = (text: string, more: Body = {}) => {
+      const message = { id: text, role: 'user', parts: [{ type: 'text', text }] }
+      return post(handler, '/agents/helper/chat', { id: 's', messages: [message], ...more }, ADA)
+    }
+    const first = chat('first')
+    await begun.promise
+    const answer = await chat('second', STEER)
+    expect([answer.status, answer.json()]).toEqual([
+      202,
+      { id: expect.any(String), steered: true, messageId: 'second', position: 1, next: expect.any(String) },
+    ])
+    gate.resolve()
+    const { text } = await first
+    expect(text).toContain('"type":"data-steered"')
+    expect(text).toContain('[DONE]')
+  })
+
+  it('of AG-UI end well, both of them', async () => {
+    const { agent, gate, begun } = world()
+    const handler = serve(agent, { plugins: plugins() })
+    const page = (content: string, forwardedProps: Body = {}) =>
+      post(
+        handler,
+        '/agents/helper/ag-ui',
+        {
+          ...{ threadId: 's', runId: content, state: {}, tools: [], context: [], forwardedProps },
+          messages: [{ id: content, role: 'user', content }],
+        },
+        ADA,
+      )
+    const first = page('first')
+    await begun.promise
+    const second = page('second', STEER)
+    await eventually(async () => {
+      const { runs } = await get(handler, '/runs?sessionId=s')
+      expect(runs).toHaveLength(2)
+    })
+    gate.resolve()
+    for (const { text } of await Promise.all([first, second])) {
+      expect(text).toContain('"type":"TEXT_MESSAGE_START","messageId":"second","role":"user"')
+      expect(text.match(/"type":"RUN_FINISHED"/g)).toHaveLength(1)
+    }
   })
 })
