@@ -50,8 +50,8 @@ export type ChatMetadata = {
 }
 
 /**
- * The parts of an answer with data: `data-step`, `data-artifact`, `data-structured`, and `data-message` for data parts of
- * messages.
+ * The parts of an answer with data: `data-step`, `data-artifact`, `data-structured`, `data-steered` for a message that the run took
+ * while it was at work, and `data-message` for data parts of messages.
  */
 export type ChatData<Structured = object> = {
   /** The current state of a step. `text` is its newest text. */
@@ -63,6 +63,7 @@ export type ChatData<Structured = object> = {
     readonly parts: readonly ContentPart[]
   }
   readonly structured: Structured
+  readonly steered: { readonly messageId: string; readonly parts: readonly ContentPart[] }
   readonly message: unknown
 }
 
