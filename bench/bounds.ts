@@ -117,7 +117,7 @@ export const BOUNDS: readonly Bound[] = [
   {
     of: 'runs that wait for their session',
     beyond: '409, `session_busy`',
-    at: ['runs/sessions/session-turns.ts', 'MAX_WAITING'],
+    at: ['runs/sessions/session-steering.ts', 'MAX_WAITING'],
   },
   {
     of: 'a file',
