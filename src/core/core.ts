@@ -146,15 +146,18 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
     const given = checkMounted(plugin.mount?.({ ...core, ...publicPart(core, plugin) }) ?? {})
     const { routes = [], base, ...rest } = given
     const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
+    const basePath = joinPath(base?.path ?? '')
     return {
       ...rest,
-      ...(base && { base: { ...base, path: joinPath(base.path) } }),
+      ...(base && { base: { ...base, path: basePath } }),
       routes: routes.map(route => {
+        const path = joinPath(route.path)
+        const form = base?.toError && `${path}/`.startsWith(`${basePath}/`) && { toError: base.toError }
         const known = partOf(route)
         const part = known ?? name
         // Third-party routes without a scope get that of their method.
         const scope = scopeOf({ ...route, part }) ?? (known === undefined ? CHANGES[route.method] : undefined)
-        return { ...own, ...route, path: joinPath(route.path), part, scope }
+        return { ...own, ...form, ...route, path, part, scope }
       }),
     }
   } catch (cause) {

@@ -26,6 +26,7 @@ import {
   type Territory,
   traceIdOf,
 } from './context.ts'
+import { logThrown } from './failure-log.ts'
 import { type Log, loggedPath } from './log.ts'
 import { platformOf } from './platform.ts'
 import { type Matcher, pathnameOf } from './router.ts'
@@ -84,7 +85,7 @@ export function createDispatch(
       reached = explain(error, request, state, options)
     }
     return finish(
-      state.toError ? await inForm(reached, state.toError) : reached,
+      state.toError ? await inForm(reached, state.toError, state, log) : reached,
       request,
       state,
       corsOf(state),
@@ -103,13 +104,23 @@ export function createDispatch(
   }
 }
 
-/** Converts an error to its route's form. */
-function inForm(
+/** Converts an error to its route's form. If that fails, the problem is the answer, and the log says why. */
+async function inForm(
   answer: EndpointResult,
   toError: NonNullable<Route['toError']>,
-): EndpointResult | Promise<EndpointResult> {
-  const isProblem = answer instanceof Response && answer.headers.get('content-type') === PROBLEM_TYPE
-  return isProblem ? toError(answer) : answer
+  { requestId }: RequestState,
+  log: Log,
+): Promise<EndpointResult> {
+  if (!(answer instanceof Response) || answer.headers.get('content-type') !== PROBLEM_TYPE) return answer
+  const kept = answer.clone()
+  try {
+    const converted = await toError(answer)
+    checkResponse(converted, '`toError`')
+    return converted
+  } catch (error) {
+    logThrown(log, { event: 'plugin.failed', requestId }, error)
+    return kept
+  }
 }
 
 const CACHES = 'cache-control'

@@ -8,10 +8,12 @@ import {
   type CoreOptions,
   callerOf,
   type Encoder,
+  type LogEntry,
   memoryState,
   type Plugin,
   type PluginCore,
   type Reply,
+  ServableError,
 } from '../../src/core-entry.ts'
 import { callerKeys, keysAuth } from '../../src/features/keys/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
@@ -251,5 +253,47 @@ describe('errors in the form of a protocol', () => {
     const own = served([form], { middleware: [() => new Response('closed', { status: 503 })] })
     // Whoever made a response that is no problem has chosen its form.
     expect(await (await own.get('/form/nothing')).text()).toBe('closed')
+  })
+
+  it.each([
+    [
+      'throw',
+      () => {
+        throw new Error('no form')
+      },
+    ],
+    ['reject', () => Promise.reject(new Error('no form'))],
+    ['make no response', (() => undefined) as unknown as () => Response],
+  ])('stay problems, and are logged, where they %s', async (_, toError) => {
+    const broken: Plugin = { name: 'broken', mount: () => ({ base: { path: '/broken', toError } }) }
+    const logged: LogEntry[] = []
+    const { get } = served([broken], { logger: entry => void logged.push(entry) })
+    const answer = await get('/broken/nothing')
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toMatchObject({ code: 'not_found' })
+    const failed = logged.filter(({ event }) => event === 'plugin.failed')
+    expect(failed).toMatchObject([{ level: 'error', requestId: answer.headers.get('x-request-id') }])
+  })
+
+  it("are of the plugin's own routes as well", async () => {
+    const failing: Plugin = {
+      name: 'failing',
+      mount: () => ({
+        routes: [
+          {
+            method: 'GET',
+            path: '/form/fails',
+            endpoint: () => {
+              throw new ServableError('invalid_body', 'No')
+            },
+          },
+        ],
+        base: {
+          path: '/form',
+          toError: async problem => new Response(`wrong ${problem.status}`, { status: 400 }),
+        },
+      }),
+    }
+    expect(await (await served([failing], {}).get('/form/fails')).text()).toBe('wrong 400')
   })
 })

@@ -135,7 +135,13 @@ export const BUNDLES: readonly Bundle[] = [
     limit: 49.65,
   },
   withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 83.6, true),
-  withPlugin('`schedules()`, `memoryState()`', 'src/features/schedules/plugin.ts', 'schedules([])', 86.7, true),
+  withPlugin(
+    '`schedules()`, `memoryState()`',
+    'src/features/schedules/plugin.ts',
+    'schedules([])',
+    86.7,
+    true,
+  ),
   withPlugin(
     '`mcp()` with `mcpTasks()`',
     'src/protocols/mcp/plugin.ts',
