@@ -10,7 +10,7 @@ import { SSE_HEADERS, sseData } from '../../web/sse.ts'
 import { isServableError } from '../encoders/index.ts'
 import { idIn, type KnownCalls } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
-import { Numbered, numbered, type Position } from './numbered.ts'
+import { Numbered, type Position } from './numbered.ts'
 import { clientCallsOf, Transcript } from './transcript.ts'
 
 /** Most messages of the conversation that are sent, and most characters of them as JSON. The newest are kept. */
@@ -59,9 +59,9 @@ export async function attach(asking: Attaching): Promise<Reply> {
 }
 
 /** The events after a position, and no others. */
-async function goOn(asking: Attaching, known: Position): Promise<Reply> {
+async function goOn(asking: Attaching, position: Position): Promise<Reply> {
   const { target, caller, client } = asking
-  const { runId } = known
+  const { runId } = position
   const record = await caller.runs.get(runId).catch(noRun)
   const isOfThread = record && (record.sessionId === undefined || record.sessionId === client.threadId)
   if (!isOfThread || record.kind !== target.kind || record.name !== target.name) return fromBeginning(asking)
@@ -74,7 +74,7 @@ async function goOn(asking: Attaching, known: Position): Promise<Reply> {
     }
   }
   const { encoder } = beginRun(runId, asking, transcript, results)
-  return caller.stream([runId], new Numbered(encoder, runId, known), { headers: NO_STORE })
+  return caller.stream([runId], new Numbered(encoder, runId, position), { headers: NO_STORE })
 }
 
 async function fromBeginning(asking: Attaching): Promise<Reply> {
@@ -101,17 +101,28 @@ async function fromBeginning(asking: Attaching): Promise<Reply> {
       call => transcript.nameOf(call),
     )
     // With its last event the client has all of it: it goes on from there.
-    const all = `${begun}${reopened}`
-    const last = all.lastIndexOf('\n\n', all.length - 3) + 2
-    const head = `${all.slice(0, last)}id: ${id}:${newest.at}.999999\n${all.slice(last)}`
-      /data: [^\n]*\n\n$/,
-      end => `id: $id:$newest.at.999999\n$end`,
-    )
+    const head = known(begun + reopened, id, newest.at)
     return caller.stream([id], new Numbered(newest.encoder, id), { head, headers, after: newest.at })
   }
-  const end = newest?.end ?? sseData({ type: 'RUN_FINISHED', ...about.client })
-  const text = begun + numbered(end, id, newest?.at ?? 0)
+  // What its end closes is not open for the client.
+  const [end = JSON.stringify({ type: 'RUN_FINISHED', ...about.client })] =
+    newest?.end === undefined
+      ? []
+      : [
+          newest.end
+            .trimEnd()
+            .split('\ndata: ')
+            .at(-1)
+            ?.replace(/^data: /, ''),
+        ]
+  const text = known(`${begun}data: ${end}\n\n`, id, newest?.at ?? 0)
   return new Reply(text, { headers: { ...SSE_HEADERS, ...headers } })
+}
+
+/** Gives the last event of a text an `id`: with it the client has all until this position. */
+function known(text: string, runId: string, at: number): string {
+  const last = text.lastIndexOf('\n\n', text.length - 3) + 2
+  return `${text.slice(0, last)}id: ${runId}:${at}.999999\n${text.slice(last)}`
 }
 
 const NO_STORE = { 'cache-control': 'no-store, no-transform' }

@@ -182,7 +182,14 @@ describe('a page that attaches', () => {
     await first.runAgent({ tools })
     const second = clientOf(usual, 'agents/paints', 'paints')
     let pending: unknown
-    await second.connectAgent({}, { onRunFinishedEvent: ({ event }) => void (pending = event.outcome) })
+    await second.connectAgent(
+      {},
+      {
+        onRunFinishedEvent({ event }) {
+          pending = event.outcome
+        },
+      },
+    )
     expect(pending).toEqual({ type: 'success', pendingToolCallIds: ['call-1'] })
     second.addMessage({ id: 'r', role: 'tool', toolCallId: 'call-1', content: '{"color":"red"}' })
     await second.runAgent({ tools })
