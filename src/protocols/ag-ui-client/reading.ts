@@ -47,25 +47,27 @@ const MAX_RETRY_MS = 5000
 
 /** Reads to the end of the run. A stream that ends without an end of the run was cut. Rejects with an {@link AgUiError}. */
 export async function readOverCuts(reading: Reading): Promise<void> {
-  const { ask, signal, maxRetries, retryMs } = reading
+  const { signal, maxRetries, retryMs } = reading
   const stream = new Stream(reading)
   for (let retries = 0; !signal.aborted; retries++) {
     if (retries > 0) await pause(Math.min(retryMs * 2 ** (retries - 1), MAX_RETRY_MS), signal)
-    if (signal.aborted) return
     const before = stream.told
-    try {
-      const response = await ask(stream.position)
-      if (!(await checked(response))) continue
-      if (await stream.read(response)) return
-    } catch (error) {
-      if (signal.aborted) return
-      if (error instanceof AgUiError) throw error
-    }
-    if (signal.aborted) return
+    if (signal.aborted || (await readOnce(reading, stream))) return
     if (stream.told > before) retries = 0
-    if (retries >= maxRetries || (stream.position === undefined && !reading.isAttached)) {
+    const mayRetry = stream.position !== undefined || reading.isAttached
+    if (!signal.aborted && (retries >= maxRetries || !mayRetry))
       throw new AgUiError('connection_lost', `The connection was cut ${retries + 1} times`)
-    }
+  }
+}
+
+/** Returns whether there is nothing more to read. */
+async function readOnce({ ask, signal }: Reading, stream: Stream): Promise<boolean> {
+  try {
+    const response = await ask(stream.position)
+    return (await checked(response)) && (await stream.read(response))
+  } catch (error) {
+    if (error instanceof AgUiError && !signal.aborted) throw error
+    return signal.aborted
   }
 }
 
@@ -103,32 +105,13 @@ class Stream {
   /** Reads one answer. Returns whether the run has ended, or there is none. */
   async read(response: Response): Promise<boolean> {
     this.#held = []
-    const reader = (response.body as ReadableStream<BufferSource>)
-      .pipeThrough(new TextDecoderStream())
-      .getReader()
-    let pieces: string[] = []
-    let length = 0
-    let isEnd = false
     let isEmpty = true
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      pieces.push(read.value)
-      length += read.value.length
-      if (length > MAX_EVENT) throw new AgUiError('connection_lost', 'An event is too long')
-      if (!read.value.includes('\n')) continue
-      const frames = pieces.join('').split('\n\n')
-      const rest = frames.pop() ?? ''
-      pieces = [rest]
-      length = rest.length
-      for (const frame of frames) {
-        if (frame.startsWith(':')) continue
-        isEmpty = false
-        isEnd = this.#take(frame) || isEnd
-      }
-      if (isEnd) void reader.cancel().catch(() => {})
-      if (isEnd) return true
+    for await (const frame of framesOf(response, this.#reading.signal)) {
+      isEmpty = false
+      if (this.#take(frame)) return true
     }
     // A thread without a run is an empty stream.
-    return isEmpty && pieces.join('') === '' && this.#reading.isAttached && this.position === undefined
+    return isEmpty && this.#reading.isAttached && this.position === undefined
   }
 
   #take(frame: string): boolean {
@@ -149,5 +132,31 @@ class Stream {
     this.told++
     this.#reading.tell(event)
     return event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR'
+  }
+}
+
+/** The messages of a stream of server-sent events, without comments. What was cut off is the last one. */
+async function* framesOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
+  if (body === null) return
+  const reader = (body as ReadableStream<BufferSource>).pipeThrough(new TextDecoderStream()).getReader()
+  const cancel = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', cancel)
+  try {
+    let rest: string[] = []
+    let length = 0
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      rest.push(read.value)
+      length += read.value.length
+      if (length > MAX_EVENT) throw new AgUiError('connection_lost', 'An event is too long')
+      if (!read.value.includes('\n')) continue
+      const frames = rest.join('').split('\n\n')
+      rest = [frames.pop() ?? '']
+      length = rest[0]?.length ?? 0
+      yield* frames.filter(frame => !frame.startsWith(':'))
+    }
+    if (rest.join('') !== '') yield ''
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    cancel()
   }
 }

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { Agent, createHandler, memoryState } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { AgUiError, ServableAgent } from '../../../src/protocols/ag-ui-client/index.ts'
-import { serveNode } from '../../../src/runtimes/node.ts'
+import { serve as listen } from '../../../src/runtimes/node.ts'
 import { identify } from '../../contracts/identify.ts'
 import { eventually } from '../../eventually.ts'
 
@@ -36,8 +36,8 @@ async function serve(count: number): Promise<number> {
     plugins: [agUi()],
     logger: false,
   })
-  const server = await serveNode(handler, { port: 0, hostname: '127.0.0.1' })
-  closing.push(() => server.stop())
+  const server = await listen(handler, { port: 0, hostname: '127.0.0.1' })
+  closing.push(() => server.close())
   return server.port
 }
 

@@ -237,12 +237,12 @@ describe('a page that attaches', () => {
       plugins: [agUi()],
       logger: false,
     })
-    const client = clientOf(handler, 'agents/long', 'long')
-    for (let turn = 1; turn <= 12; turn++) await ask(client, `${turn}`).runAgent()
-    const second = clientOf(handler, 'agents/long', 'long')
+    const client = () => clientOf(handler, 'agents/long', 'long')
+    for (let turn = 1; turn <= 12; turn++) await ask(client(), `${turn}`).runAgent()
+    const second = client()
     await second.connectAgent()
-    expect(second.messages.length).toBeLessThan(client.messages.length)
-    expect(second.messages).toEqual(client.messages.slice(-second.messages.length))
+    expect(second.messages.length).toBeLessThan(24)
+    expect(second.messages.at(-2)?.id).toBe('m-12')
   })
 })
 
