@@ -40,6 +40,13 @@ export class ServableAgent extends HttpAgent {
     this.#config = config
   }
 
+  override connectAgent(
+    ...asked: Parameters<HttpAgent['connectAgent']>
+  ): ReturnType<HttpAgent['connectAgent']> {
+    this.abortController = new AbortController()
+    return super.connectAgent(...asked)
+  }
+
   override run(input: RunAgentInput): Events {
     const init = this.requestInit(input)
     const version = (input as { readonly protocolVersion?: string }).protocolVersion
@@ -48,7 +55,6 @@ export class ServableAgent extends HttpAgent {
 
   /** The thread until now, and the run at work. Completes at once for an unknown thread. */
   override connect(input: RunAgentInput): Events {
-    this.abortController = new AbortController()
     const version = (input as { readonly protocolVersion?: string }).protocolVersion
     return this.#events(input, version, true)
   }
