@@ -272,8 +272,8 @@ describe('a position', () => {
       ...{ threadId: thread, runId: 'theirs', protocolVersion: '1.0' },
       messages: [{ id: 'm', role: 'user', content: 'hello' }],
     })
-    init.headers = { ...init.headers, 'x-test-user': 'ann', prefer: 'respond-async' }
-    const { handler } = { handler: handlerOn(memoryState(), undefined, { runs: { disconnect: 'continue' } }) }
+    init.headers = { 'content-type': 'application/json', 'x-test-user': 'ann' }
+    const handler = handlerOn(memoryState(), undefined, { runs: { disconnect: 'continue' } })
     const response = await handler(new Request(`${ORIGIN}/api/agents/talks/ag-ui`, init))
     return { handler, text: await response.text() }
   }
