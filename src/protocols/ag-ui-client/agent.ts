@@ -44,7 +44,13 @@ export class ServableAgent extends HttpAgent {
     ...asked: Parameters<HttpAgent['connectAgent']>
   ): ReturnType<HttpAgent['connectAgent']> {
     this.abortController = new AbortController()
-    return super.connectAgent(...asked)
+    // Else the client refuses to begin. The stream tells those that are still open.
+    const { pendingInterrupts } = this
+    this.pendingInterrupts = []
+    return super.connectAgent(...asked).catch(error => {
+      this.pendingInterrupts = pendingInterrupts
+      throw error
+    })
   }
 
   override run(input: RunAgentInput): Events {
