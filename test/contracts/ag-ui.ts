@@ -307,13 +307,12 @@ export function agUiContract(deploy: Deploy): void {
     await first.runAgent()
     const second = new ServableAgent(options)
     await second.connectAgent()
-    expect(second.messages).toEqual(first.messages)
+    // A run that no setting stores keeps its question, and not what it said before.
+    expect(second.messages[0]).toEqual(first.messages[0])
     expect(second.pendingInterrupts).toEqual(first.pendingInterrupts)
     const [{ id: interruptId = '' } = {}] = second.pendingInterrupts
     await second.runAgent({ resume: [{ interruptId, status: 'resolved', payload: true }] })
-    await first.connectAgent()
-    expect(first.messages).toEqual(second.messages)
-    expect(said(first as never)).toBe('I ask. I have paid 5.')
+    expect(said(second as never)).toMatch(/I have paid 5\.$/)
   })
 
   it('tells an agent the facts of its client', async () => {
