@@ -370,6 +370,7 @@ describe('the core', () => {
         'adapters/mcp-client',
         'adapters/model-agent',
         'adapters/a2a-client',
+        'protocols/ag-ui-client',
         'protocols/signing',
         'features/jwt',
       ].includes(roomOf(path))
