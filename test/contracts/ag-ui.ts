@@ -1,5 +1,6 @@
 /** What holds of AG-UI for stock clients, on every store and runtime. */
 import { describe, expect, it } from 'vitest'
+import { ServableAgent } from '../../src/protocols/ag-ui-client/index.ts'
 import { eventually } from '../eventually.ts'
 import { type AgUiClient, CLIENTS, type Make, type ToldMessage } from '../protocols/ag-ui/clients.ts'
 import type { Deploy } from '../runtimes/deployments.ts'
@@ -297,6 +298,22 @@ export function agUiContract(deploy: Deploy): void {
   const server = served(() => deploy('usual'))
   for (const [name, make] of Object.entries(CLIENTS)) clientCases(name, make, server)
   interruptCases(server)
+
+  it('gives a page that attaches the thread, and what waits for it', async () => {
+    const url = `${server().url}/api/agents/pays/ag-ui`
+    const options = { url, threadId: own('thread'), headers: { 'x-test-user': own('ann') } }
+    const first = new ServableAgent(options)
+    first.addMessage({ id: own('message'), role: 'user', content: '5' })
+    await first.runAgent()
+    const second = new ServableAgent(options)
+    await second.connectAgent()
+    // A run that no setting stores keeps its question, and not what it said before.
+    expect(second.messages[0]).toEqual(first.messages[0])
+    expect(second.pendingInterrupts).toEqual(first.pendingInterrupts)
+    const [{ id: interruptId = '' } = {}] = second.pendingInterrupts
+    await second.runAgent({ resume: [{ interruptId, status: 'resolved', payload: true }] })
+    expect(said(second as never)).toMatch(/I have paid 5\.$/)
+  })
 
   it('tells an agent the facts of its client', async () => {
     const facts = {

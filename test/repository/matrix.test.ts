@@ -101,6 +101,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './openai/chat-completions': 'OpenAI’s interface',
   './anthropic': 'Anthropic’s interface',
   './ag-ui': 'AG-UI',
+  './ag-ui-client': 'AG-UI',
   './encoders': 'AG-UI',
   './ai-sdk-ui': 'Chats of the AI SDK',
   './ai-sdk-ui/page': 'Chats of the AI SDK',

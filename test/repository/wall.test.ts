@@ -159,6 +159,8 @@ const KNOWS: Readonly<Record<string, string>> = {
   'protocols/a2a': `protocols/encoders features/webhooks/delivery ${DEEP} stores web base/errors base/defaults base/environment base/schemas base/validation base/wake`,
   // As those of a third party would, they know the public interface, the kit, and helpers of Web standards.
   'protocols/ag-ui': PUBLIC,
+  // For pages: it knows nothing of the service.
+  'protocols/ag-ui-client': '',
   'protocols/ai-sdk-ui': PUBLIC,
   'protocols/openai': `protocols/models ${PUBLIC}`,
   'protocols/anthropic': `protocols/models ${PUBLIC}`,
@@ -200,6 +202,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   core: ['valibot'],
   http: ['itty-router', 'valibot', '@valibot/to-json-schema'],
   'protocols/openapi': ['valibot', '@valibot/to-json-schema'],
+  'protocols/ag-ui-client': ['@ag-ui/client'],
   'protocols/ai-sdk-ui': ['valibot', 'ai'],
   'protocols/signing': ['valibot', 'jose'],
   'features/jwt': ['valibot', 'jose'],
@@ -369,6 +372,7 @@ describe('the core', () => {
         'adapters/mcp-client',
         'adapters/model-agent',
         'adapters/a2a-client',
+        'protocols/ag-ui-client',
         'protocols/signing',
         'features/jwt',
       ].includes(roomOf(path))

@@ -88,6 +88,33 @@ export class AgUiEncoder implements Encoder {
     return this.#out
   }
 
+  /** The calls whose arguments are not complete. */
+  get openCalls(): ReadonlySet<string> {
+    return new Set([...this.#calls].flatMap(([id, { isReady }]) => (isReady ? [] : [id])))
+  }
+
+  /** Begins again what is open, for a client that has the messages until now but for `openCalls`. */
+  reopen(argsOf: (toolCallId: string) => string, nameOf: (toolCallId: string) => string): string {
+    this.#out = ''
+    this.#subagents?.reopen()
+    for (const { name, source } of this.#steps.values()) this.#stepStarted(name, source)
+    for (const source of this.#sources.values()) if (source.block) this.#blockStarted(source, source.block)
+    for (const [toolCallId, { source, message, isReady }] of this.#calls) {
+      if (isReady) continue
+      this.#callStarted(toolCallId, nameOf(toolCallId), message, source)
+      const delta = argsOf(toolCallId)
+      if (delta !== '') this.#send({ type: 'TOOL_CALL_ARGS', toolCallId, delta })
+    }
+    return this.#out
+  }
+
+  /** The end of a run that goes on in another one. */
+  continued(): string {
+    this.#out = ''
+    this.#closeAll(undefined, true)
+    return this.#out
+  }
+
   /** Throws for an event that cannot be JSON, before anything has changed. */
   #add(event: RunEvent): void {
     switch (event.type) {
@@ -185,18 +212,29 @@ export class AgUiEncoder implements Encoder {
   #open(source: Source, isText: boolean): void {
     this.#close(source)
     const messageId = this.#nextId()
-    const { tag, at } = source
-    if (isText) {
-      source.message = messageId
-      const name = at.agent
-      this.#send({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', name, ...tag })
-    } else {
-      this.#send({ type: 'REASONING_START', messageId, ...tag })
-      this.#send({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...tag })
-    }
+    if (isText) source.message = messageId
+    this.#blockStarted(source, { isText, id: messageId })
     const type = isText ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
     const before = `data: {"type":"${type}","messageId":${JSON.stringify(messageId)},"delta":`
     source.block = { isText, id: messageId, before }
+  }
+
+  #blockStarted({ tag, at }: Source, { isText, id: messageId }: Pick<Block, 'isText' | 'id'>): void {
+    if (isText) {
+      const name = at.agent
+      return this.#send({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', name, ...tag })
+    }
+    this.#send({ type: 'REASONING_START', messageId, ...tag })
+    this.#send({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...tag })
+  }
+
+  #callStarted(
+    toolCallId: string,
+    toolCallName: string,
+    parentMessageId: string | undefined,
+    { tag }: Source,
+  ): void {
+    this.#send({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId, ...tag })
   }
 
   #close(source: Source): void {
@@ -216,8 +254,7 @@ export class AgUiEncoder implements Encoder {
     if (!isKnown) {
       this.#close(source)
       source.message ??= this.#nextId()
-      const parentMessageId = source.message
-      this.#send({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId, ...source.tag })
+      this.#callStarted(toolCallId, toolCallName, source.message, source)
     }
     this.#calls.set(toolCallId, {
       source,
@@ -290,8 +327,12 @@ export class AgUiEncoder implements Encoder {
     this.#close(source)
     const step = { source, key, name: this.#freeName(name) }
     this.#steps.set(key, step)
-    this.#send({ type: 'STEP_STARTED', stepName: step.name, ...source.tag })
+    this.#stepStarted(step.name, source)
     trim(this.#steps, oldest => this.#endStep(oldest))
+  }
+
+  #stepStarted(stepName: string, { tag }: Source): void {
+    this.#send({ type: 'STEP_STARTED', stepName, ...tag })
   }
 
   #endStep({ key, name: stepName, source }: OpenStep, error?: string): void {

@@ -1,5 +1,5 @@
 /**
- * `POST /agents/:name/ag-ui`, and the same for teams and workflows.
+ * `POST /agents/:name/ag-ui` and `GET`, and the same for teams and workflows.
  *
  * @module
  */
@@ -15,20 +15,39 @@ import {
 import { readJson, requireJson } from '../../web/body.ts'
 import { Reply } from '../../web/reply.ts'
 import { SSE_HEADERS, sseData } from '../../web/sse.ts'
-import { askedRunInSession, joinPath, KINDS } from '../encoders/index.ts'
+import { askedRunInSession, idText, joinPath, KINDS, queryOf, validate } from '../encoders/index.ts'
 import { answersOf } from './answers.ts'
+import { attach } from './attach.ts'
 import { AgUiEncoder } from './encoder.ts'
 import { finished } from './finish.ts'
 import { parseInput } from './input.ts'
 import { conversationOf, editedMessages } from './messages.ts'
+import { Numbered, numbered, positionIn } from './numbered.ts'
 
 /** The routes of every kind. */
 export function agUiRoutes(core: PluginCore): PluginRoute[] {
-  return KINDS.map(kind => ({
-    method: 'POST',
-    path: joinPath(core.prefix, `${kind}s`, ':name', 'ag-ui'),
-    endpoint: answer(kind, core),
-  }))
+  return KINDS.flatMap(kind => {
+    const path = joinPath(core.prefix, `${kind}s`, ':name', 'ag-ui')
+    return [
+      { method: 'POST', path, endpoint: answer(kind, core) },
+      { method: 'GET', path, endpoint: attached(kind, core) },
+    ]
+  })
+}
+
+function attached(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
+  return (request, context) => {
+    const query = queryOf(request.url)
+    const id = (name: string) => validate(idText, query.get(name), 'invalid_query', name)
+    return attach({
+      target: core.catalog.resolve(kind, context.params.name ?? ''),
+      caller: callerOf(core, request, context),
+      identity: context.identity,
+      client: { threadId: id('threadId'), runId: query.has('runId') ? id('runId') : undefined },
+      isVersion1: query.has('protocolVersion'),
+      known: positionIn(request.headers.get('last-event-id') ?? query.get('after')),
+    })
+  }
 }
 
 /** What the client says of runs of its thread: `forwardedProps.concurrency`. */
@@ -78,6 +97,8 @@ function answer(kind: Kind, core: PluginCore): PluginRoute['endpoint'] {
     }
     const { id: runId, record } = started
     const about = { runId, client, isVersion1, mayResume: record !== undefined, ...given?.known }
-    return caller.stream(started, new AgUiEncoder(about), { head })
+    const encoder = new AgUiEncoder(about)
+    if (record === undefined) return caller.stream(started, encoder, { head })
+    return caller.stream(started, new Numbered(encoder, runId), { head: numbered(head, runId, 0) })
   }
 }

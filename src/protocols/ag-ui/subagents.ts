@@ -30,6 +30,8 @@ const MAX_DEPTH = 20
 interface Subagent {
   readonly id: string
   readonly parentId: string | undefined
+  /** The event that started it. */
+  readonly begun: object
   isAtWork: boolean
 }
 
@@ -64,14 +66,15 @@ export class Subagents {
     if (known && (known.isAtWork || (parentId && !enclosing))) return { subagentRunId: known.id }
     const subagentRunId = idIn(this.#run.runId, `agent-${++this.#ids}`)
     this.#known.delete(key)
-    this.#known.set(key, { id: subagentRunId, parentId, isAtWork: true })
-    this.#send({
+    const begun = {
       type: 'SUBAGENT_STARTED',
       subagentRunId,
       name: agent,
       parentSubagentRunId: outer.subagentRunId,
       parentToolCallId: enclosing?.isCall && parentId,
-    })
+    }
+    this.#known.set(key, { id: subagentRunId, parentId, begun, isAtWork: true })
+    this.#send(begun)
     trim(this.#known, oldest => this.finish([oldest.id]))
     return { subagentRunId }
   }
@@ -79,6 +82,11 @@ export class Subagents {
   /** The ids of the subagents that were called in a step or a call. */
   inside(parentId: string): (string | undefined)[] {
     return [...this.#known.values()].filter(each => each.parentId === parentId).map(({ id }) => id)
+  }
+
+  /** Sends the starts of those at work again, for a client that comes later. */
+  reopen(): void {
+    for (const { isAtWork, begun } of this.#known.values()) if (isAtWork) this.#send(begun)
   }
 
   /** Ends the subagents with these ids, or all: with an error, as waiting for answers, or with success. */

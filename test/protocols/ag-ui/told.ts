@@ -12,6 +12,7 @@ export interface Told {
 /** The events of a stream; throws where one does not fit the schema of 1.0. */
 export function eventsIn(text: string): Told[] {
   return text
+    .replace(/^id: .*\n/gm, '')
     .split('\n\n')
     .filter(message => message.startsWith('data: '))
     .map(message => EventSchema.parse(JSON.parse(message.slice(6))) as unknown as Told)

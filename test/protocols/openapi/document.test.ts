@@ -504,6 +504,7 @@ describe('the server', async () => {
   it.each(Object.entries(names))('answers clients of AG-UI as documented: %s', async (kind, [name]) => {
     const path = `/api/${kind}s/{name}/ag-ui`
     const tell = (given: object) => post(`/api/${kind}s/${name}/ag-ui`, given)
+    await expectDocumented(path, 'get', await ask(`/api/${kind}s/${name}/ag-ui`))
     const validate = ajv.getSchema('doc#/components/schemas/RunAgentInput')
     const messages = [{ id: '1', role: 'user', content: [{ type: 'text', text: inputs[0] }] }]
     const body = { threadId: 't', runId: 'r', protocolVersion: '1.0', state: {}, messages }
