@@ -166,6 +166,7 @@ describe('the sessions of a caller', () => {
     const echo = (core: PluginCore) => ({ target: core.catalog.resolve('agent', 'echo'), id: 'w' })
     expect(await as('ann', ({ sessions: own }, core) => own.delete(echo(core)))).toBe('session_not_found')
     expect(await as(undefined, ({ sessions: own }) => own.list())).toBe('not_found')
+    expect(await as(undefined, ({ sessions: own }, core) => own.turns(echo(core)))).toBe('session_not_found')
   })
 
   it('are busy while a run is at work, and need their plugin and a state', async () => {
