@@ -473,7 +473,9 @@ describe('servable run', () => {
       'agents.ts': ECHO + ASKING.replace(/const size.*\n/, 'const size = 1\n'),
     })
     const waiting = await HERE(folder, ['run', 'cashier', '7'])
-    expect(waiting.err).toMatch(/^The run waits, and nobody can be asked here\. Its id: \S{36}\n$/)
+    expect(waiting.err).toMatch(
+      /^The run waits, and nobody can be asked here\. Its id: \S{36}\nAnswer it in the console/,
+    )
     const { code, out } = await HERE(folder, ['run', 'cashier', '7', '--approve'])
     expect(out).toContain('1 refunded 7')
     expect(code).toBe(0)

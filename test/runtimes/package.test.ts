@@ -175,7 +175,15 @@ describe('the types of the package, every declaration of them checked', () => {
   const subpaths = Object.keys(manifest.exports)
   const peers = Object.keys(manifest.peerDependencies)
   /** These import an optional package. */
-  const needPeers = ['./ai-sdk-ui/page', './model-agent', './mcp-client', './otel', './signing', './stdio']
+  const needPeers = [
+    './ag-ui-client',
+    './ai-sdk-ui/page',
+    './model-agent',
+    './mcp-client',
+    './otel',
+    './signing',
+    './stdio',
+  ]
 
   beforeAll(async () => {
     for (const name of ['@types/node', ...peers]) await link('node', name)

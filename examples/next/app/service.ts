@@ -2,6 +2,7 @@
 import { Agent, bearerIdentity, createHandler, MetricsExporter, textOf } from 'servable'
 import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
+import { anthropic } from 'servable/anthropic'
 import { approvals } from 'servable/approvals'
 import { budgets } from 'servable/budgets'
 import { webConsole } from 'servable/console'
@@ -81,6 +82,7 @@ export const handler = createHandler({
     ...traces({ OTEL_EXPORTER_OTLP_ENDPOINT }),
     agUi(),
     openai({ path: '/api/v1' }),
+    anthropic({ path: '/api/anthropic' }),
     mcp({
       path: '/api/mcp',
       tools: true,
