@@ -179,7 +179,7 @@ function grouped(turns: readonly Asked[]): Asked[][] {
 async function tell(group: readonly Asked[], asking: Attaching): Promise<Told> {
   const transcript = new Transcript()
   const [{ runId = '', messageId, input = '' } = {}] = group
-  transcript.ask(messageId ?? `$runId:user`, input)
+  transcript.ask(messageId ?? `${runId}:user`, input)
   let results: readonly string[] = []
   let newest: ReadRun | undefined
   for (const { runId: id, text } of group) {
