@@ -46,9 +46,13 @@ const attach = async (handler: Serve, threadId = 'thread', headers: Record<strin
   )
 
 const begin = async (handler: Serve, input: string, sessionId = 'thread') => {
-  const init = jsonRequest({ input, sessionId, background: true }, { 'x-test-user': 'ann' })
+  const init = jsonRequest(
+    { input, sessionId, background: true },
+    { 'x-test-user': 'ann', prefer: 'respond-async' },
+  )
   const response = await handler(new Request(`${ORIGIN}/api/agents/one/run`, init))
-  return { status: response.status, text: await response.text() }
+  expect(response.status).toBe(202)
+  return (await response.json()).id as string
 }
 
 it('has the arguments that were edited with the approval', async () => {
@@ -151,3 +155,31 @@ it('lets pages of other origins attach, and read on', async () => {
   const other = await attach(handler, 'thread', { origin: 'https://other.test' })
   expect(other.headers.get('access-control-allow-origin')).toBeNull()
 })
+
+it('holds little for a page that reads nothing, and then gives it all', async () => {
+  const gate = Promise.withResolvers<void>()
+  const handler = serve(async function* () {
+    yield 'begun '
+    await gate.promise
+    for (let count = 0; count < 4000; count++) yield 'x'.repeat(4096)
+  })
+  const id = await begin(handler, 'x')
+  const reader = (await attach(handler)).body!.getReader()
+  const first = await reader.read()
+  expect(new TextDecoder().decode(first.value)).toContain('RUN_STARTED')
+  gate.resolve()
+  await eventually(async () => {
+    const init = { headers: { 'x-test-user': 'ann' } }
+    const record = await (await handler(new Request(`${ORIGIN}/api/runs/${id}`, init))).json()
+    expect(record.status).toBe('completed')
+  })
+  let [total, largest, end] = [0, 0, '']
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    total += read.value.length
+    largest = Math.max(largest, read.value.length)
+    end = new TextDecoder().decode(read.value.slice(-1000))
+  }
+  expect(total).toBeGreaterThan(4000 * 4096)
+  expect(largest).toBeLessThan(512 * 1024)
+  expect(end).toContain('RUN_FINISHED')
+}, 12_000)
