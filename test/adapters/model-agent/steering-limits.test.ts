@@ -1,10 +1,24 @@
 /** Messages for runs at work, where much happens at once or something fails. */
 import { expect, it } from 'vitest'
+import { ModelAgent } from '../../../src/adapters/model-agent/index.ts'
 import { deferred } from '../../../src/base/wake.ts'
 import { createClient, type RunEvent } from '../../../src/client/index.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
-import { Agent, createHandler, memoryState, type RunInput, textOf } from '../../../src/index.ts'
+import {
+  Agent,
+  createHandler,
+  type HandlerOptions,
+  memoryState,
+  type RunInput,
+  type Servable,
+  textOf,
+} from '../../../src/index.ts'
+import { mcp } from '../../../src/protocols/mcp/plugin.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { identify } from '../../contracts/identify.ts'
+import { eventually } from '../../eventually.ts'
+
+type Sessions = NonNullable<HandlerOptions['sessions']>
 
 const TARGET = { kind: 'agent', name: 'helper' } as const
 
@@ -16,7 +30,7 @@ interface Started {
 }
 
 /** An agent whose first run waits for the test, and then takes what came, fails, or leaves it. */
-function world(then: 'takes' | 'fails' = 'takes') {
+function world(then: 'takes' | 'fails' = 'takes', how: Sessions = {}) {
   const gate = deferred<void>()
   const begun = deferred<void>()
   const asked: string[] = []
@@ -35,12 +49,18 @@ function world(then: 'takes' | 'fails' = 'takes') {
       yield 'done'
     },
   })
+  return { gate, begun, asked, ...serve(helper, how) }
+}
+
+/** Serves, and gives what clients do. */
+function serve(servable: Servable, how: Sessions) {
   const handler = createHandler({
-    serve: [helper],
+    serve: [servable],
     registry: false,
     state: memoryState(),
     logger: false,
-    plugins: [sessions()],
+    plugins: [sessions(), mcp({ tools: true })],
+    sessions: how,
     middleware: [identify],
   })
   const clientOf = (who: string) =>
@@ -58,7 +78,7 @@ function world(then: 'takes' | 'fails' = 'takes') {
     for await (const event of source) told.push(event)
     return told
   }
-  return { gate, begun, asked, client, clientOf, send, events }
+  return { handler, client, clientOf, send, events }
 }
 
 const steersIn = (events: readonly RunEvent[]) => events.filter(({ type }) => type === 'steered')
@@ -142,3 +162,55 @@ it('is answered once if the run is cancelled at the same time', async () => {
     expect([taken, asked.filter(each => each === 'second').length].sort()).toEqual([0, 1])
   }
 }, 30_000)
+
+it('waits for a run of its own if it comes over MCP', async () => {
+  const { gate, begun, asked, client, send, events, handler } = world('takes', { concurrency: 'steer' })
+  const { id } = await send('first')
+  await begun.promise
+  const call = { name: 'helper', arguments: { input: 'second', sessionId: 's' } }
+  const answer = handler(
+    new Request('http://127.0.0.1/mcp', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2025-11-25',
+        'x-test-user': 'ada',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+    }),
+  )
+  await eventually(async () => expect((await client.runs.list()).runs).toHaveLength(2))
+  gate.resolve()
+  expect(await (await answer).text()).toContain('re second')
+  expect(steersIn(await events(id))).toEqual([])
+  expect(asked).toEqual(['first', 'second'])
+})
+
+it('is never made of the result of a tool that the client ran', async () => {
+  const gate = deferred<void>()
+  const begun = deferred<void>()
+  const model = scriptedModel(async ({ text, results }) => {
+    if (results.length > 0) return `picked ${JSON.stringify(results)}`
+    if (text === 'pick') return { toolCalls: [{ name: 'pick_color', input: {} }] }
+    begun.resolve()
+    await gate.promise
+    return `re ${text}`
+  })
+  const helper = new ModelAgent({ name: 'helper', model, register: false })
+  const { send, client, events } = serve(helper, { concurrency: 'steer' })
+  const clientTools = [{ name: 'pick_color', description: 'Picks', parameters: { type: 'object' } }]
+  const asking = await client.runs.start(TARGET, 'pick', { sessionId: 's', clientTools })
+  const [request] = await eventually(async () => {
+    const { requests = [] } = await client.runs.get(asking.id)
+    expect(requests).toHaveLength(1)
+    return requests
+  })
+  const { id } = await send('second')
+  await begun.promise
+  const { next } = await client.runs.answer(asking.id, [{ id: request!.id, result: 'red' }])
+  gate.resolve()
+  expect((await next!.result()).text).toContain('red')
+  expect((await client.runs.result(id)).text).toBe('re second')
+  expect(steersIn(await events(id))).toEqual([])
+})
