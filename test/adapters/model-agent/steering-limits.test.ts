@@ -40,7 +40,10 @@ function world(then: 'takes' | 'fails' = 'takes', how: Sessions = {}) {
     steering: true,
     async *run(input, { steering, signal }) {
       asked.push(textOf(input))
-      if (textOf(input) !== 'first') return yield `re ${textOf(input)}`
+      if (textOf(input) !== 'first') {
+        yield `re ${textOf(input)}`
+        return
+      }
       yield 'working '
       begun.resolve()
       await Promise.race([gate.promise, new Promise(resolve => signal.addEventListener('abort', resolve))])
@@ -67,7 +70,7 @@ function serve(servable: Servable, how: Sessions) {
     createClient({
       baseUrl: 'http://steering.test/api',
       headers: { 'x-test-user': who },
-      fetch: async (input, init) => handler(new Request(input, init)),
+      fetch: async request => handler(request),
     })
   const client = clientOf('ada')
   const send = async (input: RunInput, concurrency?: 'steer', by = client, sessionId = 's') =>

@@ -130,11 +130,16 @@ const listener = new Agent({
   description: 'Counts, and takes messages meanwhile',
   steering: true,
   async *run(input, { signal, steering }) {
-    if (textOf(input) !== 'count') return yield `Heard ${textOf(input)}.`
+    if (textOf(input) !== 'count') {
+      yield `Heard ${textOf(input)}.`
+      return
+    }
     for (let count = 1; count <= 300 && !signal.aborted; count++) {
       yield `${count} `
       for (const message of yield* steering.take()) {
-        if (textOf(message.input) === 'stop') return yield 'Stopped.'
+        if (textOf(message.input) !== 'stop') continue
+        yield 'Stopped.'
+        return
       }
       await new Promise(resolve => setTimeout(resolve, 100))
     }
