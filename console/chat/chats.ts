@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Signal, signal } from '@preact/signals'
+import { effect, type Signal, signal } from '@preact/signals'
 import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/contract.ts'
 import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
 import { goTo, linkTo, route } from '../route.ts'
@@ -61,7 +61,12 @@ export class Chat {
 
   /** Whether a run is running. */
   get isBusy(): boolean {
-    return this.turns.value.some(({ answer }) => answer.value.status === 'running')
+    return this.turns.value.some(isRunning)
+  }
+
+  /** Whether a message can be sent while a run is running: it waits, or reaches that run. */
+  get takesMore(): boolean {
+    return isStored() && hasSessions() && this.sessionId.value !== undefined
   }
 
   /** Loads a page of the session's turns, before those that are shown. */
@@ -138,8 +143,7 @@ export class Chat {
     const sessionId = this.sessionId.value
     const options = {
       signal: turn.aborting.signal,
-      keys: providerKeys.value,
-      userId: userId.value || undefined,
+      ...callerOf(),
       ...(sessionId !== undefined && { sessionId, messageId, replaces: replaces ? messageId : undefined }),
     }
     const servable: ServableClient = client[kind](name)
@@ -147,6 +151,35 @@ export class Chat {
       ? servable.stream(input, options)
       : servable.stream(input, { ...options, follow: false })
     await follow(turn, events).finally(free)
+  }
+
+  /** Sends a message while a run is running. It waits for a run of its own, or with `steer` reaches the run if that takes it. */
+  async sendMore(input: RunInput, concurrency: 'queue' | 'steer'): Promise<void> {
+    const messageId = newId()
+    const before = this.turns.value.filter(isRunning)
+    const answer = signal(NEW_ANSWER)
+    const turn = {
+      key: nextKey++,
+      input,
+      messageId,
+      answer,
+      replaces: false,
+      aborting: new AbortController(),
+    }
+    this.turns.value = [...this.turns.value, turn]
+    const isTaken = () => before.some(each => each.answer.value.steered?.includes(messageId))
+    try {
+      const sessionId = this.sessionId.value
+      const options = { ...callerOf(), sessionId, messageId, concurrency }
+      const started: StartedMore = await client.runs.start(this, input, options)
+      const runId = started.next ?? started.id
+      answer.value = { ...answer.value, runId }
+      await until(() => isTaken() || !before.some(isRunning))
+      if (isTaken()) this.turns.value = this.turns.value.filter(each => each !== turn)
+      else await follow(turn, client.runs.stream(runId))
+    } catch (error) {
+      answer.value = failed(answer.value, error)
+    }
   }
 
   /** Stops the run of a message. */
@@ -212,6 +245,27 @@ export class Chat {
       answer.value = waitingFor(answer.value, requests)
     }
   }
+}
+
+/** The answer to a message that was sent while a run is running. `next`: its own run, if the message may reach the other. */
+interface StartedMore {
+  readonly id: string
+  readonly next?: string
+}
+
+const isRunning = ({ answer }: Turn): boolean => answer.value.status === 'running'
+
+const callerOf = () => ({ keys: providerKeys.value, userId: userId.value || undefined })
+
+/** Waits until signals say so. */
+async function until(isSo: () => boolean): Promise<void> {
+  let stop = () => {}
+  await new Promise<void>(resolve => {
+    stop = effect(() => {
+      if (isSo()) resolve()
+    })
+  })
+  stop()
 }
 
 /** A message that is being written. */

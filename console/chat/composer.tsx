@@ -19,6 +19,7 @@ export function Composer({ chat }: { chat: Chat }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const edited = chat.edited.value
   const { isBusy } = chat
+  const addsMore = isBusy && chat.takesMore && edited === undefined
   useEffect(() => {
     if (edited === undefined) return
     const attached = filesIn(edited.input).map(part => ({ part, name: nameOf(part) }))
@@ -30,14 +31,14 @@ export function Composer({ chat }: { chat: Chat }) {
     chat.draft.value = NO_DRAFT
     setWrong(undefined)
   }
-  const send = () => {
-    if (isBusy || (text.trim() === '' && files.length === 0)) return
+  const send = (concurrency: 'queue' | 'steer' = 'queue') => {
+    if ((isBusy && !addsMore) || (text.trim() === '' && files.length === 0)) return
     const input = inputOf(text, files)
     const tooLarge = whyTooLarge(input)
     setWrong(tooLarge)
     if (tooLarge !== undefined) return
     clear()
-    void chat.send(input, edited)
+    void (addsMore ? chat.sendMore(input, concurrency) : chat.send(input, edited))
   }
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && isBusy) stop(chat)
@@ -123,6 +124,16 @@ export function Composer({ chat }: { chat: Chat }) {
               }}
             />
           </label>
+        )}
+        {addsMore && (
+          <>
+            <button type="submit" title="It waits for a run of its own">
+              Queue
+            </button>
+            <button type="button" title="It reaches the run, if that takes it" onClick={() => send('steer')}>
+              Send now
+            </button>
+          </>
         )}
         {isBusy ? (
           <button type="button" onClick={() => stop(chat)}>

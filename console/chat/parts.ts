@@ -69,6 +69,8 @@ export interface Answer {
   readonly requests: readonly InputRequest[]
   readonly error?: { readonly message: string; readonly code: string | undefined } | undefined
   readonly usage?: Usage | undefined
+  /** The ids of the messages that the run has taken while it was running. */
+  readonly steered?: readonly string[]
   /** The duration of the run in milliseconds. */
   readonly durationMs?: number | undefined
   /** The key of the next part. */
@@ -171,6 +173,7 @@ class Folding {
       case 'model_call':
         return
       case 'steered':
+        this.#answer = { ...this.#answer, steered: [...(this.#answer.steered ?? []), event.messageId] }
         return this.#add({ kind: 'message', agent: 'you', parts: event.parts })
       default:
         return this.#tool(event)

@@ -136,6 +136,26 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     visitor.isClean()
   })
 
+  it('sends a message now to the run at work, or after it', async () => {
+    const visitor = await at('listener')
+    const { page, answer } = visitor
+    await visitor.say('count')
+    await answer.getByText('1 2 3').waitFor()
+    await visitor.field.fill('later')
+    expect(await violationsOf(page)).toEqual([])
+    await visitor.button('Queue').click()
+    await expect.poll(() => visitor.messages()).toEqual(['count', 'later'])
+    await visitor.field.fill('stop')
+    await visitor.button('Send now').click()
+    await page.getByText('Heard later.').waitFor()
+    await visitor.isSaid('Answer complete')
+    expect(await visitor.messages()).toEqual(['count', 'later'])
+    const first = page.getByRole('article', { name: /^Answer of/ }).first()
+    expect(await first.textContent()).toMatch(/you.*stop.*Stopped\./s)
+    expect(await visitor.button('Send now').count()).toBe(0)
+    visitor.isClean()
+  })
+
   it('asks again after a reload for what a run waits for', async () => {
     const visitor = await at('remover')
     await visitor.say('Bergen')

@@ -179,7 +179,7 @@ function grouped(turns: readonly Asked[]): Asked[][] {
 async function tell(group: readonly Asked[], asking: Attaching): Promise<Told> {
   const transcript = new Transcript()
   const [{ runId = '', messageId, input = '' } = {}] = group
-  transcript.ask(messageId ?? `$runId:user`, input)
+  transcript.ask(messageId ?? `${runId}:user`, input)
   let results: readonly string[] = []
   let newest: ReadRun | undefined
   for (const { runId: id, text } of group) {
@@ -216,7 +216,10 @@ async function readRun(
   const { runs } = asking.caller
   const { encoder, about } = beginRun(runId, asking, transcript, results)
   const read = { encoder, about, at: 0, asked: [] as readonly string[], end: undefined as string | undefined }
+  const before = transcript.calls
   const add = (event: RunEvent) => {
+    if (event.type === 'tool_call_ready' && before.has(event.toolCallId))
+      transcript.edit(event.toolCallId, event.args)
     if (event.type === 'tool_call_end' && results.includes(event.toolCallId))
       tellResult(event, runId, transcript)
     const text = encoder.encode(event)

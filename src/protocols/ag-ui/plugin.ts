@@ -34,7 +34,17 @@ function describeAgUi(build: Builders): Description {
         `attach${kind[0]?.toUpperCase()}${kind.slice(1)}AgUi`,
         'Attach to a thread of AG-UI',
         {
-          parameters: [nameOf(kind), parameter('query', 'threadId', 'Id of the thread')],
+          parameters: [
+            nameOf(kind),
+            parameter('query', 'threadId', 'Id of the thread'),
+            parameter('query', 'runId', 'Id that the client gives the run'),
+            parameter('query', 'protocolVersion', 'Version of AG-UI, if it is 1.0 or newer'),
+            parameter(
+              'query',
+              'after',
+              '`id` of the last event that the client has; `Last-Event-ID` precedes it',
+            ),
+          ],
           responses: {
             200: answer('Events; empty for an unknown thread', eventStream(object({ type: text }))),
           },

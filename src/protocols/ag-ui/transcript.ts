@@ -50,6 +50,15 @@ export class Transcript {
     return this.#calls.get(id)?.call.function.name ?? ''
   }
 
+  /** Gives a call the arguments that were edited with its approval. */
+  edit(id: string, args: unknown): void {
+    const before = this.#calls.get(id)?.call.function
+    const text = JSON.stringify(args)
+    if (before === undefined || text === undefined || JSON.stringify(valueIn(before.arguments)) === text)
+      return
+    before.arguments = text
+  }
+
   /** Adds the message of a user. */
   ask(id: string, input: RunInput): void {
     const content = typeof input === 'string' ? input : input.map(toPart)
@@ -135,6 +144,14 @@ export class Transcript {
       if (toolCalls.length > 0) return [{ ...rest, toolCalls }]
       return rest.content === undefined ? [] : [rest]
     })
+  }
+}
+
+function valueIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

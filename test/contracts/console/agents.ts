@@ -123,6 +123,29 @@ const slow = new Agent({
   },
 })
 
+/** Counts slowly until somebody tells it to stop. */
+const listener = new Agent({
+  name: 'listener',
+  register: false,
+  description: 'Counts, and takes messages meanwhile',
+  steering: true,
+  async *run(input, { signal, steering }) {
+    if (textOf(input) !== 'count') {
+      yield `Heard ${textOf(input)}.`
+      return
+    }
+    for (let count = 1; count <= 300 && !signal.aborted; count++) {
+      yield `${count} `
+      for (const message of yield* steering.take()) {
+        if (textOf(message.input) !== 'stop') continue
+        yield 'Stopped.'
+        return
+      }
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  },
+})
+
 /** Fails after its first words. */
 const failing = new Agent({
   name: 'failing',
@@ -207,6 +230,7 @@ export const agents = [
   maker,
   clerk,
   slow,
+  listener,
   failing,
   hostile,
   chatty,
