@@ -105,7 +105,7 @@ export class ServableAgent extends HttpAgent {
     }
     // The user's own copy of the observables is reached through the user's own copy of the client.
     const source = runHttpRequest(() => Promise.reject(new AgUiError('connection_lost', 'Not begun')))
-    const Observable = source.constructor as new (begin: (to: Observer) => () => void) => unknown
+    const Observable = source.constructor as new (begin: (to: EventsObserver) => () => void) => unknown
     return new Observable(observer => {
       let hasLeft = false
       const tell = (event: object) => {
@@ -122,7 +122,7 @@ export class ServableAgent extends HttpAgent {
   }
 }
 
-interface Observer {
+interface EventsObserver {
   next(event: BaseEvent): void
   error(error: unknown): void
   complete(): void

@@ -5,7 +5,7 @@
  */
 
 /** An event of AG-UI. */
-interface Event {
+interface AgUiEvent {
   readonly type: string
 }
 
@@ -31,7 +31,7 @@ export interface Reading {
   /** Asks for the stream: from the beginning, or after a position. */
   readonly ask: (position: string | undefined) => Promise<Response>
   /** Called for each event, in order. */
-  readonly tell: (event: Event) => void
+  readonly tell: (event: AgUiEvent) => void
   readonly signal: AbortSignal
   /** Whether the stream begins with what the client may have. Then events are told once a position is known. */
   readonly isAttached: boolean
@@ -96,7 +96,7 @@ class Stream {
   position: string | undefined
   told = 0
   readonly #reading: Reading
-  #held: Event[] = []
+  #held: AgUiEvent[] = []
 
   constructor(reading: Reading) {
     this.#reading = reading
@@ -118,7 +118,7 @@ class Stream {
     const lines = frame.split('\n')
     const data = lines.flatMap(line => (line.startsWith('data: ') ? [line.slice(6)] : [])).join('\n')
     if (data === '') return false
-    const event: Event = JSON.parse(data)
+    const event: AgUiEvent = JSON.parse(data)
     const id = lines.find(line => line.startsWith('id: '))?.slice(4)
     if (this.told > 0 && event.type === 'RUN_STARTED')
       throw new AgUiError('position_lost', 'The service has this position no more: connect again')

@@ -10,7 +10,7 @@ import { SSE_HEADERS, sseData } from '../../web/sse.ts'
 import { isServableError } from '../encoders/index.ts'
 import { idIn, type KnownCalls } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
-import { Numbered, type Position } from './numbered.ts'
+import { Numbered, type StreamPosition } from './numbered.ts'
 import { clientCallsOf, Transcript } from './transcript.ts'
 
 /** Most messages of the conversation that are sent, and most characters of them as JSON. The newest are kept. */
@@ -26,7 +26,7 @@ export interface Attaching {
   readonly client: { readonly threadId: string; readonly runId: string | undefined }
   readonly isVersion1: boolean
   /** What the client has already. */
-  readonly known: Position | undefined
+  readonly known: StreamPosition | undefined
 }
 
 /** The run of a turn, read as far as it is. */
@@ -59,7 +59,7 @@ export async function attach(asking: Attaching): Promise<Reply> {
 }
 
 /** The events after a position, and no others. */
-async function goOn(asking: Attaching, position: Position): Promise<Reply> {
+async function goOn(asking: Attaching, position: StreamPosition): Promise<Reply> {
   const { target, caller, client } = asking
   const { runId } = position
   const record = await caller.runs.get(runId).catch(noRun)

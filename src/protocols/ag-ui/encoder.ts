@@ -16,9 +16,10 @@ import type {
   StepEvent,
 } from '../../core-entry.ts'
 import { sseData } from '../../web/sse.ts'
-import { endMessageOf, isObject, SentText } from '../encoders/index.ts'
+import { endMessageOf, SentText } from '../encoders/index.ts'
 import { idIn, type KnownCalls } from './answers.ts'
 import { finished } from './finish.ts'
+import { custom, deltasOf } from './frames.ts'
 import { type RunNames, Subagents, type Tag, trim } from './subagents.ts'
 
 /** The run to encode, and what its client has and supports. */
@@ -388,21 +389,6 @@ export class AgUiEncoder implements Encoder {
 
 function keyOf({ agent = '', parentId = '' }: EventFacts): string {
   return `${agent}\n${parentId}`
-}
-
-function custom(name: string, value: object): string {
-  return sseData({ type: 'CUSTOM', name: `servable.${name}`, value })
-}
-
-/** The events for changes of a state. Undefined if the values are not JSON Patches. */
-function deltasOf(patches: readonly unknown[]): string | undefined {
-  if (!patches.every(isPatch)) return undefined
-  return patches.map(delta => sseData({ type: 'STATE_DELTA', delta })).join('')
-}
-
-/** Whether a value looks like a JSON Patch (RFC 6902). */
-function isPatch(value: unknown): boolean {
-  return Array.isArray(value) && value.every(each => isObject(each) && typeof each.path === 'string')
 }
 
 /** Text as it is, anything else as JSON. */

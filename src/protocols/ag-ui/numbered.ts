@@ -8,14 +8,14 @@ import type { Encoder, RunEvent } from '../../core-entry.ts'
 import type { AgUiEncoder } from './encoder.ts'
 
 /** A place in the stream of a run: after `part` of the events that one event of the run became. */
-export interface Position {
+export interface StreamPosition {
   readonly runId: string
   readonly at: number
   readonly part: number
 }
 
 /** Reads a position. Undefined for a text that is none. */
-export function positionIn(text: string | null): Position | undefined {
+export function positionIn(text: string | null): StreamPosition | undefined {
   const [, runId, at, part] = /^([\w-]{1,100}):(\d{1,15})\.(\d{1,6})$/.exec(text ?? '') ?? []
   return runId === undefined ? undefined : { runId, at: Number(at), part: Number(part) }
 }
@@ -34,9 +34,9 @@ export function numbered(text: string, runId: string, at: number, known = 0): st
 export class Numbered implements Encoder {
   readonly #encoder: AgUiEncoder
   readonly #runId: string
-  readonly #known: Position | undefined
+  readonly #known: StreamPosition | undefined
 
-  constructor(encoder: AgUiEncoder, runId: string, known?: Position) {
+  constructor(encoder: AgUiEncoder, runId: string, known?: StreamPosition) {
     this.#encoder = encoder
     this.#runId = runId
     this.#known = known

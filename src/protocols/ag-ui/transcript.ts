@@ -22,7 +22,7 @@ interface Call {
   readonly function: { readonly name: string; arguments: string }
 }
 
-type Event = Readonly<Record<string, string>> & { readonly type: string }
+type SentEvent = Readonly<Record<string, string>> & { readonly type: string }
 
 /** Most changes of a state that are held since the state was told. */
 const MAX_CHANGES = 1000
@@ -77,7 +77,7 @@ export class Transcript {
     }
   }
 
-  #apply(event: Event, line: string): void {
+  #apply(event: SentEvent, line: string): void {
     const { messageId = '', delta = '', toolCallId = '', role = 'assistant', subagentRunId, name } = event
     const tag = subagentRunId === undefined ? {} : { subagentRunId }
     switch (event.type) {
@@ -113,7 +113,7 @@ export class Transcript {
     this.messages.push(message)
   }
 
-  #call({ toolCallId = '', toolCallName = '', parentMessageId = toolCallId }: Event, tag: object): void {
+  #call({ toolCallId = '', toolCallName = '', parentMessageId = toolCallId }: SentEvent, tag: object): void {
     if (this.#calls.has(toolCallId)) return
     let message = this.#byId.get(parentMessageId)
     if (message === undefined) {

@@ -8,13 +8,13 @@
 import type { ErrorEvent, FinishEvent, RunResult } from '../../../agents/contract.ts'
 import { eventToJson } from '../../../runs/event-json.ts'
 import type { RunNumbers } from '../../../runs/numbers.ts'
+import type { StartRequest } from '../../../runs/stored/host.ts'
 import { newRun } from '../../../runs/stored/new-run.ts'
 import { RUNS, type StoredRun, toDocument } from '../../../runs/stored/record.ts'
 import { type RunRetention, runKeepMsOf, sealRun } from '../../../runs/stored/retention.ts'
 import { beginningOf, titleFor } from '../../../runs/stored/title.ts'
 import type { Transaction } from '../../../stores/store.ts'
 import { sessionOf } from '../tenants.ts'
-import type { TurnRequest } from './live-task.ts'
 import type { TaskSettings } from './task-host.ts'
 import type { StoredTask } from './task-record.ts'
 
@@ -22,7 +22,7 @@ import type { StoredTask } from './task-record.ts'
 export function listTurn(
   tx: Transaction,
   task: StoredTask,
-  { target, input, options, owner, continues }: TurnRequest,
+  { target, input, options, owner, continues }: Omit<StartRequest, 'key'>,
   settings: TaskSettings,
 ): void {
   const { id: taskId, runId: id = '', instance, status } = task
@@ -43,7 +43,7 @@ export interface TurnEnd {
   readonly result?: RunResult | undefined
   readonly numbers?: RunNumbers | undefined
   /** The input of the run, if it is known. */
-  readonly input?: TurnRequest['input'] | undefined
+  readonly input?: StartRequest['input'] | undefined
   /** Whether the answer was a bare message, without a task. */
   readonly isMessageOnly?: boolean | undefined
 }

@@ -10,12 +10,10 @@ import { stillAtWork } from '../../../runs/feedback.ts'
 import type { Follower, Viewer } from '../../../runs/stored/host.ts'
 import { LogFollower } from '../../../runs/stored/log-follower.ts'
 import { StoredWork } from '../../../runs/stored/stored-work.ts'
-import type { Target } from '../../../runs/target.ts'
 import type { Asking } from '../../../runs/waiting/asking.ts'
 import { type Waiting, waitingIn } from '../../../runs/waiting/waiting.ts'
-import type { LocalParts, Retention } from '../../../stores/state.ts'
+import type { LocalParts } from '../../../stores/state.ts'
 import type { Reader, Soon, Store } from '../../../stores/store.ts'
-import type { Skill } from '../cards/skills.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from '../model.ts'
 import type { PushConfig, PushRequest } from '../push/config.ts'
 import type { PushDelivererOptions } from '../push/deliverer.ts'
@@ -32,7 +30,6 @@ import type {
   ListedTasks,
   TaskHost,
   TaskMessage,
-  TaskSettings,
   TaskView,
   TaskViewer,
 } from './task-host.ts'
@@ -50,19 +47,12 @@ import {
 } from './task-record.ts'
 import { TaskViews } from './task-views.ts'
 import { TaskWatches } from './task-watches.ts'
-import { Turns } from './turns.ts'
+import { Turns, type TurnsOptions } from './turns.ts'
 
 /** What the local task host needs. */
-export interface LocalTaskHostOptions {
-  readonly store: Store
-  readonly settings: TaskSettings
-  readonly retention: Retention
-  /** Whether the state is lost with its process. */
-  readonly isVolatile?: boolean
+export interface LocalTaskHostOptions extends TurnsOptions {
   /** Keeps the store open while an agent works on a task. */
   readonly keepOpen?: LocalParts['keepOpen']
-  /** Returns the servable that continues a task. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
-  readonly targetOf: (skill: Skill) => Target
   /** Is called when a task's status has changed. */
   readonly onStatus?: (task: StoredTask) => void
   /** Given if something else sets alarms and keeps the process alive, as in a Durable Object. */

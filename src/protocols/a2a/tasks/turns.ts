@@ -14,14 +14,15 @@ import type { StoredWork } from '../../../runs/stored/stored-work.ts'
 import { Takeover } from '../../../runs/stored/takeover.ts'
 import type { Target } from '../../../runs/target.ts'
 import { mayPass } from '../../../stores/remote/retrying.ts'
+import type { Retention } from '../../../stores/state.ts'
 import type { Store, Transaction } from '../../../stores/store.ts'
+import type { Skill } from '../cards/skills.ts'
 import { type BeginContext, type Begun, openTask, resumeTask, startQueued } from './begin-task.ts'
 import { concludeTask, type EndContext, failTask } from './end-task.ts'
 import { listTurn } from './listed-turn.ts'
 import { LiveTask, type LiveTaskOptions, type TurnRequest, turnRequestOf } from './live-task.ts'
-import type { LocalTaskHostOptions } from './local-task-host.ts'
 import { logOf } from './task-body.ts'
-import type { TaskMessage } from './task-host.ts'
+import type { TaskMessage, TaskSettings } from './task-host.ts'
 import { type StoredTask, skillOf, statusNow, TASKS, takesTasks, viewOf } from './task-record.ts'
 import type { TaskWatches } from './task-watches.ts'
 
@@ -30,6 +31,19 @@ const GO_ON_RETRY_MS = 1000
 
 /** The text of a task whose process died, or lost its store, while the agent was at work. */
 const CUT_OFF = 'The service stopped while the agent was at work. Send the message again, without a task id'
+
+/** What turns need of the service. */
+export interface TurnsOptions {
+  readonly store: Store
+  readonly settings: TaskSettings
+  readonly retention: Retention
+  /** Whether the state is lost with its process. */
+  readonly isVolatile?: boolean
+  /** Returns the servable that continues a task. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
+  readonly targetOf: (skill: Skill) => Target
+  /** Given in a Durable Object, which has one task. */
+  readonly upkeep?: object
+}
 
 /** The parts of the host that turns need. */
 export interface TurnsParts {
@@ -45,12 +59,12 @@ export interface TurnsParts {
 
 /** The turns of one host. */
 export class Turns {
-  readonly #options: LocalTaskHostOptions
+  readonly #options: TurnsOptions
   readonly #store: Store
   readonly #parts: TurnsParts
   readonly #takeover: Takeover<StoredTask>
 
-  constructor(options: LocalTaskHostOptions, parts: TurnsParts) {
+  constructor(options: TurnsOptions, parts: TurnsParts) {
     const { store, settings, targetOf } = options
     this.#options = options
     this.#store = store
@@ -58,7 +72,7 @@ export class Turns {
     this.#takeover = new Takeover(parts.work, targetOf, takesTasks(settings))
   }
 
-  /** Lets this process go on with a task whose process died, or ends it. */
+  /** Lets this worker go on with a task whose worker is gone, or ends it. */
   conclude(tx: Transaction, id: string): void {
     if (this.#takeover.take(tx, id) !== undefined) failTask(tx, id, CUT_OFF, this.#parts.ending)
   }
