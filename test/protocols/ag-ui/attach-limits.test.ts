@@ -69,6 +69,21 @@ it('has the arguments that were edited with the approval', async () => {
   expect(second.messages).toEqual(first.messages)
 })
 
+it('has of a run whose events nothing stores its text, or what is open', async () => {
+  const handler = handlerOn(memoryState(), undefined, { logger: false, runs: { store: 'asked' } })
+  const contents: unknown[] = []
+  for (const name of ['talks', 'pays']) {
+    const first = clientOf(handler, name)
+    first.addMessage({ id: 'm', role: 'user', content: '5' })
+    await first.runAgent()
+    const second = clientOf(handler, name)
+    await second.connectAgent()
+    contents.push(second.messages.map(({ content }) => content))
+    expect(second.pendingInterrupts).toEqual(first.pendingInterrupts)
+  }
+  expect(contents).toEqual([['5', 'You said 5. It is 3.'], ['5']])
+})
+
 it('reads a run of another process over one file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'attach-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
