@@ -1,11 +1,12 @@
 /** The Claude Agent SDK with its binary, against a scripted server. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { toAgent } from '../../src/adapters/frameworks/index.ts'
 import type { RunEvent } from '../../src/index.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
@@ -16,6 +17,7 @@ let installed: Installed
 let query: (given: object) => unknown
 let server: Listening
 let home: string
+const children: ChildProcess[] = []
 beforeAll(async () => {
   installed = await install('claude-code', [])
   home = await mkdtemp(join(installed.folder, 'home-'))
@@ -76,7 +78,19 @@ function agentOf() {
     ...{ PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'k' },
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   }
-  const options = { env, cwd: home, model: 'claude-x', settingSources: [], allowedTools: ['Bash(echo:*)'] }
+  const spawnClaudeCodeProcess = ({ command, args, ...rest }: { command: string; args: string[] }) => {
+    const child = spawn(command, args, { ...rest, stdio: ['pipe', 'pipe', 'ignore'] })
+    children.push(child)
+    return child
+  }
+  const options = {
+    spawnClaudeCodeProcess,
+    env,
+    cwd: home,
+    model: 'claude-x',
+    settingSources: [],
+    allowedTools: ['Bash(echo:*)'],
+  }
   return toAgent({ name: 'coder', query, processes: 1, options })
 }
 
@@ -110,4 +124,12 @@ it('bounds its processes, and gives the place back after an abort', async () => 
   await stopped().catch(() => {})
   expect(events).toContainEqual({ type: 'text', text: 'Half' })
   expect(await drain(agent.stream!('go'))).toContainEqual({ type: 'text', text: 'Done.' })
+})
+
+it('ends the process when the reader leaves, and has left none of any run', async () => {
+  const before = children.length
+  for await (const event of agentOf().stream!('NEVER-ENDS')) if (event.type === 'text') break
+  expect(children.length).toBe(before + 1)
+  const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+  await vi.waitFor(() => expect(children.every(hasEnded)).toBe(true), 20_000)
 })
