@@ -1,5 +1,5 @@
 /**
- * Agents of the Claude Agent SDK: `{ name, query, options }`. Each run has a process of the SDK, which ends with the run.
+ * Agents of the Claude Agent SDK: `{ name, description, query, options, processes }`. Each run has a process of the SDK, which ends with the run.
  *
  * @module
  */
@@ -25,6 +25,9 @@ import { ToolCalls } from './tool-calls.ts'
 /** The processes of one agent at the same time, unless it sets `processes`. */
 const PROCESSES = 8
 
+/** The members of an agent. A value with others, such as the client of a database, is none. */
+const KNOWN: ReadonlySet<string> = new Set(['name', 'description', 'query', 'options', 'processes'])
+
 /** The time that the SDK has to interrupt a run before its process is ended. */
 const INTERRUPT_MS = 2000
 
@@ -33,7 +36,8 @@ export function claudeAgentSdk(): Adapter {
   let running = 0
   return {
     what: 'an agent of the Claude Agent SDK',
-    recognizes: value => hasMethods(value, 'query') && !hasMethods(value, 'generate'),
+    recognizes: value =>
+      hasMethods(value, 'query') && Object.keys(fieldsOf(value)).every(key => KNOWN.has(key)),
     forAgent: claudeAgentSdk,
     factsOf(agent) {
       const { name, description, options } = fieldsOf(agent)
