@@ -37,7 +37,9 @@ export function claudeAgentSdk(): Adapter {
   return {
     what: 'an agent of the Claude Agent SDK',
     recognizes: value =>
-      hasMethods(value, 'query') && Object.keys(fieldsOf(value)).every(key => KNOWN.has(key)),
+      hasMethods(value, 'query') &&
+      Object.hasOwn(fieldsOf(value), 'query') &&
+      Object.keys(fieldsOf(value)).every(key => KNOWN.has(key)),
     forAgent: claudeAgentSdk,
     factsOf(agent) {
       const { name, description, options } = fieldsOf(agent)
