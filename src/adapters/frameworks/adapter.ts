@@ -38,6 +38,8 @@ export interface Adapter {
   /** Throws `invalid_options` if a required option is missing. */
   check?(options: AdapterOptions): void
   factsOf(agent: unknown): AgentFacts
+  /** An adapter of its own for each agent, if it counts something. */
+  forAgent?(): Adapter
   /** Whether a run whose process died can go on with what the framework has kept of it. Default: it cannot. */
   goesOn?(agent: unknown): boolean
   /**

@@ -5,6 +5,7 @@ import type { RunContext } from '../../agents/work/perform.ts'
 import { isServableError, messageOf, ServableError, withoutKeyText } from '../../base/errors.ts'
 import type { Adapter, AgentFacts } from './adapter.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
+import { claudeAgentSdk } from './claude-agent.ts'
 import { fieldsOf } from './fields.ts'
 import { langGraph } from './langgraph/langgraph.ts'
 import { mastra } from './mastra/mastra.ts'
@@ -52,7 +53,7 @@ export interface ToAgentOptions {
   readonly session?: (thread: string, context: RunContext) => unknown
 }
 
-const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra]
+const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra, claudeAgentSdk()]
 
 /** The options of every agent that `toAgent` makes. */
 const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities']
@@ -72,9 +73,10 @@ export function toAgent<T extends Servable>(servable: T): T
  */
 export function toAgent(run: AgentConfig['run'], options?: ToAgentOptions): ServableAgent
 /**
- * Makes an agent of an agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or of a compiled LangGraph graph. The
- * agent is in no registry: give it to `createHandler({ serve: [toAgent(agent)] })`. Throws `invalid_options` for anything
- * else.
+ * Makes an agent of an agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, of a compiled LangGraph graph,
+ * or of `{ name, query, options, processes }` with the `query` and the options of the Claude Agent SDK. At most `processes` of
+ * its runs work at the same time: 8 by default. The agent is in no registry: give it to
+ * `createHandler({ serve: [toAgent(agent)] })`. Throws `invalid_options` for anything else.
  *
  * @example
  * createHandler({ serve: [toAgent(new ToolLoopAgent({ id: 'helper', model }))] })
@@ -87,7 +89,7 @@ export function toAgent(agent: unknown, options: ToAgentOptions = {}): Servable 
   }
   checkInstance(agent)
   const adapter = ADAPTERS.find(candidate => candidate.recognizes(agent))
-  if (adapter !== undefined) return adapted(agent, adapter, options)
+  if (adapter !== undefined) return adapted(agent, adapter.forAgent?.() ?? adapter, options)
   if (typeof agent !== 'function') throw unknownShape()
   checkOptions(options, COMMON, 'a function')
   const body = agent as AgentConfig['run']

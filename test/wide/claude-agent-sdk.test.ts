@@ -1,0 +1,135 @@
+/** The Claude Agent SDK with its binary, against a scripted server. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { toAgent } from '../../src/adapters/frameworks/index.ts'
+import type { RunEvent } from '../../src/index.ts'
+import { type Installed, install } from '../frameworks/served-framework.ts'
+import { type Listening, listening } from '../listening.ts'
+import { drain } from '../support.ts'
+
+let installed: Installed
+let query: (given: object) => unknown
+let server: Listening
+let home: string
+const children: ChildProcess[] = []
+beforeAll(async () => {
+  installed = await install('claude-code', [])
+  home = await mkdtemp(join(installed.folder, 'home-'))
+  const sdk = join(installed.folder, 'node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs')
+  query = (await import(/* @vite-ignore */ pathToFileURL(sdk).href)).query
+  server = await listening(
+    createServer(async (request, response) => {
+      const body = await text(request)
+      if (request.url?.startsWith('/v1/messages')) answer(response, body)
+      else response.writeHead(404).end()
+    }),
+  )
+})
+afterAll(async () => {
+  await server?.stop()
+  await installed?.remove()
+})
+
+function answer(response: ServerResponse, body: string): void {
+  response.setHeader('content-type', 'text/event-stream')
+  const send = (type: string, rest: object = {}) =>
+    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`)
+  const block = (index: number, start: object, ...deltas: object[]) => {
+    send('content_block_start', { index, content_block: start })
+    for (const delta of deltas) send('content_block_delta', { index, delta })
+  }
+  const usage = { input_tokens: 3, output_tokens: 0 }
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-x', content: [], usage }
+  send('message_start', { message: { ...message, stop_reason: null } })
+  const says = (said: string) => block(0, { type: 'text', text: '' }, { type: 'text_delta', text: said })
+  if (body.includes('NEVER-ENDS')) {
+    says('Half')
+    return
+  }
+  const isLast = body.includes('"tool_result"')
+  if (isLast) says('Done.')
+  else {
+    const thought = { type: 'thinking_delta', thinking: 'Hm.' }
+    block(0, { type: 'thinking', thinking: '', signature: '' }, thought, {
+      type: 'signature_delta',
+      signature: 's',
+    })
+    send('content_block_stop', { index: 0 })
+    const args = { type: 'input_json_delta', partial_json: '{"command":"echo hi"}' }
+    block(1, { type: 'tool_use', id: 't1', name: 'Bash', input: {} }, args)
+  }
+  send('content_block_stop', { index: isLast ? 0 : 1 })
+  send('message_delta', {
+    delta: { stop_reason: isLast ? 'end_turn' : 'tool_use' },
+    usage: { output_tokens: 2 },
+  })
+  send('message_stop')
+  response.end()
+}
+
+function agentOf() {
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'k' },
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }
+  const spawnClaudeCodeProcess = ({ command, args, ...rest }: { command: string; args: string[] }) => {
+    const child = spawn(command, args, { ...rest, stdio: ['pipe', 'pipe', 'ignore'] })
+    children.push(child)
+    return child
+  }
+  const options = {
+    spawnClaudeCodeProcess,
+    env,
+    cwd: home,
+    model: 'claude-x',
+    settingSources: [],
+    allowedTools: ['Bash(echo:*)'],
+  }
+  return toAgent({ name: 'coder', query, processes: 1, options })
+}
+
+it('tells text, thinking, tools and tokens', async () => {
+  const events = await drain(agentOf().stream!('go'))
+  expect(events).toEqual(
+    expect.arrayContaining([
+      { type: 'thinking', text: 'Hm.' },
+      { type: 'tool_call_start', toolCall: { id: 't1', name: 'Bash' } },
+      { type: 'tool_call_ready', toolCallId: 't1', args: { command: 'echo hi' } },
+      { type: 'tool_call_end', toolCallId: 't1', result: 'hi' },
+      { type: 'text', text: 'Done.' },
+    ]),
+  )
+  const usage = { promptTokens: 6, completionTokens: 4, totalTokens: 10 }
+  expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', usage })
+})
+
+it('bounds its processes, and gives the place back after an abort', async () => {
+  const agent = agentOf()
+  const client = new AbortController()
+  const events: RunEvent[] = []
+  const stopped = async () => {
+    for await (const event of agent.stream!('NEVER-ENDS', { signal: client.signal })) {
+      events.push(event)
+      if (event.type !== 'text') continue
+      await expect(drain(agent.stream!('go'))).rejects.toMatchObject({ code: 'too_many_runs' })
+      client.abort()
+    }
+  }
+  await stopped().catch(() => {})
+  expect(events).toContainEqual({ type: 'text', text: 'Half' })
+  expect(await drain(agent.stream!('go'))).toContainEqual({ type: 'text', text: 'Done.' })
+})
+
+it('ends the process when the reader leaves, and has left none of any run', async () => {
+  const before = children.length
+  for await (const event of agentOf().stream!('NEVER-ENDS')) if (event.type === 'text') break
+  expect(children.length).toBe(before + 1)
+  const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+  await vi.waitFor(() => expect(children.every(hasEnded)).toBe(true), 20_000)
+})
