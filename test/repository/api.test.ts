@@ -96,7 +96,7 @@ declare function make(): undefined;
   it('finds the ends of statements, whatever is in strings and comments', () => {
     const text = fc.string({ unit: fc.constantFrom(...'{}()[];/* a') })
     const statement = text.map(each => `export declare const x: { readonly [${JSON.stringify(each)}]: "y" };`)
-    const comment = text.map(each => `/* ${each.replaceAll('*/', '')} */`)
+    const comment = text.map(each => `/* ${each.replaceAll('/', '')} */`)
     fc.assert(
       fc.property(fc.array(fc.tuple(comment, statement)), parts => {
         const file = parts.map(part => part.join('\n')).join('\n')

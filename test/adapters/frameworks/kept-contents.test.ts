@@ -37,7 +37,8 @@ describe('what is kept of a call', () => {
       fc.property(fc.array(fc.jsonValue({ maxDepth: 4 }), { maxLength: 5 }), messages => {
         const json = JSON.stringify({ messages })
         fc.pre(json.length < 10_000 && !json.includes('__proto__'))
-        expect(keptContents({ prompt: { messages } }, [])?.prompt).toEqual(JSON.parse(json))
+        // As JSON, which has no -0.
+        expect(JSON.stringify(keptContents({ prompt: { messages } }, [])?.prompt)).toBe(json)
       }),
     )
   })
