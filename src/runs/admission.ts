@@ -1,4 +1,4 @@
-import { ServableError } from '../base/errors.ts'
+import { isServableError, ServableError } from '../base/errors.ts'
 import { takeExpired } from '../stores/alarm.ts'
 import type { Document, Eviction, Reader, Transaction } from '../stores/store.ts'
 import type { HostSettings, IdempotencyKey } from './stored/host.ts'
@@ -93,6 +93,11 @@ export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, 
   const value: KeyUse = { runId, fingerprint: key.fingerprint }
   const document = { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value }
   tx.put<KeyUse>(KEYS, document, { thing: runId })
+}
+
+/** Whether a run was refused because a limit is reached. */
+export function isTooMany(error: unknown): boolean {
+  return isServableError(error) && error.code === 'too_many_runs'
 }
 
 /** The error if no more runs may start. */

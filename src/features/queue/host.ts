@@ -8,7 +8,7 @@ import { hasKeys } from '../../agents/redacted.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import { later } from '../../base/wake.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
-import { tooManyRuns } from '../../runs/admission.ts'
+import { isTooMany, tooManyRuns } from '../../runs/admission.ts'
 import { checkBrake } from '../../runs/brake.ts'
 import { stillAtWork } from '../../runs/feedback.ts'
 import type {
@@ -39,7 +39,7 @@ import {
   type QueueBounds,
   type QueuedRecord,
 } from './line.ts'
-import { createStarter, isTooMany, type Starter, type StarterParts } from './starter.ts'
+import { createStarter, type Starter, type StarterParts } from './starter.ts'
 
 /** The data by which `priorityOf` chooses. */
 export interface QueuedRun extends Pick<Target, 'kind' | 'name'> {
@@ -187,14 +187,13 @@ export class QueueHost implements RunHost {
     if (!isAsked) return this.#host.list(owner, query)
     const page = await this.#listAsked(owner, query)
     if (query.count !== true) return page
-    const count = await this.#line.countMatching(LINE, owner, query)
+    const count = await this.#line.countMatching(LINE, owner, { ...query, hasTasks: this.#listsTasks })
     return { ...page, count: (page.count ?? 0) + count }
   }
 
   async #listAsked(owner: Viewer, query: RunQuery): Promise<RunPage> {
     if (query.cursor !== undefined) return this.#host.list(owner, query)
-    const all = await this.#line.list(LINE, owner, query)
-    const queued = all.filter(run => this.#lists(run))
+    const queued = await this.#line.list(LINE, owner, { ...query, hasTasks: this.#listsTasks })
     if (query.status === 'queued') return { runs: queued, nextCursor: null }
     // The next page begins after a run that has begun, so each page needs one.
     const runs = queued.slice(0, query.limit - 1)
@@ -203,9 +202,9 @@ export class QueueHost implements RunHost {
     return { ...page, runs: [...runs.filter(({ id }) => !isThere.has(id)), ...page.runs] }
   }
 
-  /** Whether a queued run is listed: those of tasks are where all runs are. */
-  #lists({ taskId }: Pick<RunRecord, 'taskId'>): boolean {
-    return taskId === undefined || this.#parts.runs.store === 'all'
+  /** Whether queued runs of tasks are listed: where all runs are. */
+  get #listsTasks(): boolean {
+    return this.#parts.runs.store === 'all'
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
@@ -340,7 +339,7 @@ export class QueueHost implements RunHost {
 
   async #queued(id: string, viewer: Viewer): Promise<QueuedRecord | undefined> {
     const queued = await this.#line.find(LINE, id)
-    if (queued !== undefined && !this.#lists(queued.record)) return undefined
+    if (queued?.record.taskId !== undefined && !this.#listsTasks) return undefined
     return queued?.owner === null || queued?.owner === viewer ? queued : undefined
   }
 

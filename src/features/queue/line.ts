@@ -93,7 +93,10 @@ interface Lane {
 }
 
 /** Which queued runs to list. */
-export type QueuedQuery = Omit<RunQuery, 'cursor' | 'status' | 'waiting' | 'count'>
+export interface QueuedQuery extends Omit<RunQuery, 'cursor' | 'status' | 'waiting' | 'count'> {
+  /** Whether runs of tasks are among them. Default: true. */
+  readonly hasTasks?: boolean
+}
 
 /** The type of {@link LINE_TRANSACTIONS}. */
 export interface LineTransactions extends Transactions {
@@ -269,7 +272,15 @@ function withPosition(tx: Reader, queued: QueuedRecord): QueuedRecord {
 
 /** The queued runs of an owner or of all that match a query, in any order. */
 function matching(tx: Reader, owner: string | null, query: QueuedQuery): QueuedRecord[] {
-  const { kind, name, sessionId, since = 0, until = Number.POSITIVE_INFINITY, everyone } = query
+  const {
+    kind,
+    name,
+    sessionId,
+    since = 0,
+    until = Number.POSITIVE_INFINITY,
+    everyone,
+    hasTasks = true,
+  } = query
   const partition = everyone ? undefined : partitionOf(owner)
   const { documents } = tx.search<QueuedRecord>(QUEUED, { partition, limit: MANY, looks: MANY })
   const contains = containing(query.search)
@@ -282,6 +293,7 @@ function matching(tx: Reader, owner: string | null, query: QueuedQuery): QueuedR
       const isAsked =
         (kind ?? record.kind) === record.kind &&
         (name ?? record.name) === record.name &&
+        (hasTasks || record.taskId === undefined) &&
         (sessionId === undefined || sessionId === record.sessionId)
       return isAsked && at >= since && at < until && isOfTenant(owner) && contains(folded(record.title ?? ''))
     })

@@ -10,6 +10,7 @@ import { later, type Wake } from '../../base/wake.ts'
 import type { Calls } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
+import { isTooMany } from '../../runs/admission.ts'
 import type { HostSettings, QueuedTasks, RunHost, StartRequest } from '../../runs/stored/host.ts'
 import type { Target } from '../../runs/target.ts'
 import { MAX_DEATHS } from '../../stores/deaths.ts'
@@ -193,9 +194,4 @@ function beginningOf(
 
 function isPaused(error: unknown): boolean {
   return isServableError(error) && error.code === 'agent_paused'
-}
-
-/** Whether a run was refused because a limit is reached. */
-export function isTooMany(error: unknown): boolean {
-  return isServableError(error) && error.code === 'too_many_runs'
 }

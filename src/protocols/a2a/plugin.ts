@@ -188,9 +188,10 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
     }
   const { line } = core.host
   if (line !== undefined) {
-    const start = (...queued: Parameters<TaskHost['startQueued']>) => host.startQueued(...queued)
-    const end = (...queued: Parameters<TaskHost['endQueued']>) => host.endQueued(...queued)
-    line.tasks = { start, end }
+    line.tasks = {
+      start: (id, runId) => host.startQueued(id, runId),
+      end: (id, runId, event) => host.endQueued(id, runId, event),
+    }
   }
   const { approvals } = core.runs
   if (approvals !== undefined) {

@@ -20,18 +20,11 @@ import { sealRun } from './retention.ts'
 import { createWatch, type Watch } from './watch.ts'
 
 /** The log of a run that is a part of something else: a turn of a task. */
-export interface OwnLog extends Pick<LogWriterOptions, 'log' | 'length' | 'encode'> {
+export interface OwnLog extends Pick<LogWriterOptions, 'log' | 'length' | 'encode' | 'finish'> {
   readonly watch: Watch
   readonly gatherMs: number
   /** Whether this worker still has the run, which has not ended. */
   isOurs(tx: Transaction): boolean
-  /** Writes the end. */
-  finish(
-    tx: Transaction,
-    event: FinishEvent | ErrorEvent,
-    result: RunResult | undefined,
-    written: WrittenRun,
-  ): void
 }
 
 /** The options of a live run. */

@@ -156,6 +156,26 @@ it('lets those who come later wait no longer than their turn', () => {
   expect(it.next()).toBe('later-0-00000000')
 })
 
+it('lists and counts runs of tasks only where they are asked for', () => {
+  const it = line()
+  const { record, ...run } = runOf('task-00000000', 'one')
+  it.write(tx => writes.add(tx, { ...run, record: { ...record, taskId: 't' } }, BOUNDS))
+  it.add('run-00000000', 'one')
+  const found = (hasTasks?: boolean) => {
+    const query = { limit: 1, ...(hasTasks !== undefined && { hasTasks }) }
+    return it.write(tx => [
+      reads
+        .list(tx, 'one', { ...query, limit: 10 })
+        .map(({ id }) => id)
+        .sort(),
+      reads.list(tx, 'one', query).length,
+      reads.countMatching(tx, 'one', query),
+    ])
+  }
+  expect(found()).toEqual([['run-00000000', 'task-00000000'], 1, 2])
+  expect(found(false)).toEqual([['run-00000000'], 1, 1])
+})
+
 it('passes over clients that have no place', () => {
   const it = line()
   it.add('one-00000000', 'one')

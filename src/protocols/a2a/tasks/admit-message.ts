@@ -5,8 +5,8 @@
  */
 
 import { hasKeys } from '../../../agents/redacted.ts'
-import { isServableError } from '../../../base/errors.ts'
 import { isObject } from '../../../base/validation.ts'
+import { isTooMany } from '../../../runs/admission.ts'
 import { admitted } from '../../../runs/admit.ts'
 import { checkBrake } from '../../../runs/brake.ts'
 import { partitionOf } from '../../../runs/stored/record.ts'
@@ -120,8 +120,4 @@ export function mayQueue(
   { options }: Pick<TaskMessage, 'options'>,
 ): boolean {
   return line !== undefined && !hasKeys(options)
-}
-
-export function isTooMany(error: unknown): boolean {
-  return isServableError(error) && error.code === 'too_many_runs'
 }

@@ -276,9 +276,9 @@ class LocalTaskHost implements TaskHost {
   async #settled(id: string, viewer: TaskViewer): Promise<Task> {
     const view = await this.get(id, viewer)
     if (isSettledState(view.task.status.state)) return view.task
-    const live = this.#work.get(id)
-    if (live !== undefined) {
-      await live.live.tried()
+    const atWork = this.#work.get(id)
+    if (atWork !== undefined) {
+      await atWork.live.tried()
       return (await this.get(id, viewer)).task
     }
     const follower = await this.follow(id, viewer, view.seq)

@@ -150,7 +150,7 @@ export class Turns {
 
   /** Goes on with a task that was taken over. Never rejects. */
   async goOn(id: string): Promise<void> {
-    const { work, beginning, ending, onChanged } = this.#parts
+    const { work, beginning } = this.#parts
     try {
       await work.begin(id, async () => {
         if (work.get(id) !== undefined) return
@@ -163,14 +163,23 @@ export class Turns {
         this.#launch({ task, view }, { ...request, mayWait: false }, { isJournalled: true, cut })
       })
     } catch (error) {
+      if (!mayPass(error) && (await this.#hasFailed(id))) return
       // No other host finds it while this one is alive.
-      if (!mayPass(error)) {
-        await this.#store.write(tx => failTask(tx, id, CUT_OFF, ending))
-        return onChanged(id)
-      }
       await later(GO_ON_RETRY_MS)
       return this.goOn(id)
     }
+  }
+
+  /** Fails a task that can never go on. Returns false if that cannot be written now. */
+  async #hasFailed(id: string): Promise<boolean> {
+    const { ending, onChanged } = this.#parts
+    try {
+      await this.#store.write(tx => failTask(tx, id, CUT_OFF, ending))
+    } catch {
+      return false
+    }
+    onChanged(id)
+    return true
   }
 
   /** Lists the run of a turn, and stores its request if another worker may go on with it. Returns whether it has a journal. */
