@@ -1,30 +1,14 @@
 /** Whatever JSON a client sends: an agent hears it, or it is refused as the client's mistake. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  Agent,
-  createHandler,
-  memoryState,
-  Registry,
-  type RunInput,
-  type RunOptions,
-} from '../../../src/index.ts'
+import { createHandler, memoryState, Registry } from '../../../src/index.ts'
 import { anthropic } from '../../../src/protocols/anthropic/plugin.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
+import { listening } from '../models/listening.ts'
 
-/** What an agent has heard last. */
-const last: { heard?: { readonly input: RunInput; readonly options: RunOptions } } = {}
+const { listens, last } = listening()
 
 const lastHeard = () => last.heard
-
-const listens = new Agent({
-  name: 'm',
-  register: false,
-  run(input, options) {
-    last.heard = { input, options }
-    return 'ok'
-  },
-})
 
 function serverOf(clientSystem: 'append' | 'ignore') {
   return createHandler({
