@@ -18,12 +18,19 @@ interface TakenMessage {
 export class Steers {
   readonly #inbox: RunContext['inbox']
   readonly #toMessage: (input: RunInput) => unknown
-  readonly #taken: TakenMessage[] = []
   readonly #news: RunEvent[] = []
+  /** JSON, as far as the messages are. A run that waits keeps it, if its framework forgets them. */
+  readonly taken: TakenMessage[]
 
-  constructor({ inbox }: Pick<RunContext, 'inbox'>, toMessage: (input: RunInput) => unknown) {
+  /** `before` is what the run had taken before it waited. */
+  constructor(
+    { inbox }: Pick<RunContext, 'inbox'>,
+    toMessage: (input: RunInput) => unknown,
+    before: unknown = [],
+  ) {
     this.#inbox = inbox
     this.#toMessage = toMessage
+    this.taken = [...(before as readonly TakenMessage[])]
   }
 
   /** Whether messages may come. */
@@ -34,19 +41,24 @@ export class Steers {
   /** Takes what has come, and returns the messages for the next call of the model. */
   async take(messages: readonly unknown[]): Promise<readonly unknown[]> {
     const told = this.into(messages)
-    const news = (await this.#inbox?.take()) ?? []
-    for (const each of news) {
-      this.#taken.push({ at: told.length, message: this.#toMessage(each.input) })
-      told.push(this.#taken.at(-1)?.message)
-      this.#news.push(steeredEvent(each))
+    for (const message of await this.news()) {
+      this.taken.push({ at: told.length, message })
+      told.push(message)
     }
     return told
+  }
+
+  /** Takes what has come, for a framework that keeps it in its place. */
+  async news(): Promise<readonly unknown[]> {
+    const news = (await this.#inbox?.take()) ?? []
+    this.#news.push(...news.map(steeredEvent))
+    return news.map(({ input }) => this.#toMessage(input))
   }
 
   /** Puts what was taken back in its place. Some frameworks keep it there, others forget it after a call. */
   into(messages: readonly unknown[]): unknown[] {
     const told = [...messages]
-    for (const { at, message } of this.#taken) if (!told.includes(message)) told.splice(at, 0, message)
+    for (const { at, message } of this.taken) if (!told.includes(message)) told.splice(at, 0, message)
     return told
   }
 
