@@ -79,9 +79,11 @@ async function prepareStepOf(agent: unknown, steers: Steers): Promise<(step: obj
   return async step => {
     const { messageList } = fieldsOf(step)
     // Without the list, each message waits for a run of its own.
-    if (hasMethods(messageList, 'add')) {
-      for (const message of await steers.news()) callMethod(messageList, 'add', message, 'input')
-    }
+    const news = hasMethods(messageList, 'add') ? await steers.news() : []
+    // What the agent says from here on is another message, which comes after them.
+    if (news.length > 0 && hasMethods(step, 'rotateResponseMessageId'))
+      callMethod(step, 'rotateResponseMessageId')
+    for (const message of news) callMethod(messageList, 'add', message, 'input')
     return hasMethods(own, 'prepareStep') ? callMethod(own, 'prepareStep', step) : undefined
   }
 }
