@@ -156,8 +156,8 @@ export class Chat {
   /** Sends a message while a run is running. It waits for a run of its own, or with `steer` reaches the run if that takes it. */
   async sendMore(input: RunInput, concurrency: 'queue' | 'steer'): Promise<void> {
     const messageId = newId()
-    const before = this.turns.value.filter(isRunning)
-    const answer = signal(NEW_ANSWER)
+    const before = this.turns.value.filter(each => isRunning(each) || isQueued(each))
+    const answer = signal<Answer>({ ...NEW_ANSWER, status: 'queued' })
     const turn = {
       key: nextKey++,
       input,
@@ -168,15 +168,20 @@ export class Chat {
     }
     this.turns.value = [...this.turns.value, turn]
     const isTaken = () => before.some(each => each.answer.value.steered?.includes(messageId))
+    const isNext = () =>
+      !before.some(each => this.turns.value.includes(each) && (isRunning(each) || isQueued(each)))
     try {
       const sessionId = this.sessionId.value
       const options = { ...callerOf(), sessionId, messageId, concurrency }
       const started: StartedMore = await client.runs.start(this, input, options)
       const runId = started.next ?? started.id
       answer.value = { ...answer.value, runId }
-      await until(() => isTaken() || !before.some(isRunning))
-      if (isTaken()) this.turns.value = this.turns.value.filter(each => each !== turn)
-      else await follow(turn, client.runs.stream(runId))
+      const isGone = () => !this.turns.value.includes(turn)
+      await until(() => isGone() || isTaken() || isNext())
+      if (isTaken()) this.#remove(turn)
+      if (isGone()) return
+      answer.value = { ...answer.value, status: 'running' }
+      await follow(turn, client.runs.stream(runId))
     } catch (error) {
       answer.value = failed(answer.value, error)
     }
@@ -187,6 +192,18 @@ export class Chat {
     const { runId } = answer.value
     if (isStored() && runId !== undefined) client.runs.cancel(runId).catch(() => aborting.abort())
     else aborting.abort()
+  }
+
+  /** Takes back a message that waits. One that has begun meanwhile stays. */
+  async withdraw(turn: Turn): Promise<void> {
+    const { runId } = turn.answer.value
+    if (runId === undefined) return
+    await client.runs.cancel(runId)
+    if (isQueued(turn)) this.#remove(turn)
+  }
+
+  #remove(turn: Turn): void {
+    this.turns.value = this.turns.value.filter(each => each !== turn)
   }
 
   /** Answers the requests of a run. */
@@ -254,6 +271,8 @@ interface StartedMore {
 }
 
 const isRunning = ({ answer }: Turn): boolean => answer.value.status === 'running'
+
+const isQueued = ({ answer }: Turn): boolean => answer.value.status === 'queued'
 
 const callerOf = () => ({ keys: providerKeys.value, userId: userId.value || undefined })
 

@@ -1,8 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { memo } from '../memo.ts'
+import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Folded } from '../parts/folded.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { Failure, Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
@@ -71,8 +72,22 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
           lookAgain={() => chat.lookAgain(turn)}
         />
       )}
-      {!isRunning && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
+      {status === 'queued' && <Withdrawal withdraw={() => chat.withdraw(turn)} />}
+      {!isRunning && status !== 'queued' && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
     </article>
+  )
+}
+
+/** Takes back a message that waits. */
+function Withdrawal({ withdraw }: { withdraw: () => Promise<void> }) {
+  const acting = useActing()
+  return (
+    <div class="actions">
+      <Action acting={acting} work={withdraw}>
+        Take it back
+      </Action>
+      {acting.error !== undefined && <Failure error={acting.error} />}
+    </div>
   )
 }
 
@@ -128,6 +143,8 @@ export function AnswerAnnouncer({ chat }: { chat: Chat }) {
 function announcementOf(answer: Answer): string {
   const calls = toolCallsIn(answer)
   switch (answer.status) {
+    case 'queued':
+      return 'Your message waits'
     case 'running':
       return 'Answering…'
     case 'failed':

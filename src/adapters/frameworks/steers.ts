@@ -5,8 +5,8 @@
  */
 
 import type { RunEvent, RunInput } from '../../agents/contract.ts'
+import { steeredEvent } from '../../agents/turn.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
-import { steeredEvent } from '../../agents/work/waits.ts'
 
 /** A message that the run has taken, and how many messages the model was told before it. */
 interface TakenMessage {
