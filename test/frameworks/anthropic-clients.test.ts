@@ -6,11 +6,11 @@ import { run } from '../contracts/http/client.ts'
 import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
-import type { Way } from '../frameworks/anthropic-clients/way.ts'
-import { type Installed, install } from '../frameworks/served-framework.ts'
 import { fences } from '../pages/pages.ts'
 import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
 import { ELSEWHERE } from '../tags.ts'
+import type { Way } from './anthropic-clients/way.ts'
+import { type Installed, install } from './served-framework.ts'
 
 interface Clients {
   waysTo(baseURL: string, apiKey: string): Readonly<Record<string, Way>>
