@@ -37,7 +37,7 @@ const RUNS: Acts = [
   ['PATCH', /\/sessions\/[^/]+$/, 'session.changed'],
   ['POST', /\/sessions\/[^/]+\/fork$/, 'session.forked'],
   ['DELETE', /\/sessions\/[^/]+$/, 'session.deleted'],
-  ['DELETE', /\/sessions\/[^/]+\/branches\/[^/]+$/, 'session.branch.deleted'],
+  ['DELETE', /\/sessions\/[^/]+\/branches\/[^/]+$/, 'session.branch_deleted'],
   ['DELETE', /\/users\/me$/, 'user.deleted'],
   ['DELETE', /\/tenants\/[^/]+$/, 'tenant.deleted'],
   ['GET', /\/sessions\/export$/, 'sessions.exported'],

@@ -47,11 +47,12 @@ export function branchesOf(tx: Reader, key: SessionKey): readonly SessionBranch[
   if (session === undefined) return undefined
   const all = entriesIn(tx, key, session)
   const head = new Set(branchOf(session, all, session.head))
+  const [counting] = head
   return lastsOf(session, all).flatMap(last => {
     const path = [...branchOf(session, all, last.seq)]
     const [turn, ...others] = path.flatMap(({ turn }) => turn ?? [])
     if (turn === undefined) return []
-    const isHead = head.has(last)
+    const isHead = last === counting
     const shared = isHead ? undefined : path.find(entry => head.has(entry) && entry.turn !== undefined)
     return [
       {
@@ -66,8 +67,8 @@ export function branchesOf(tx: Reader, key: SessionKey): readonly SessionBranch[
   })
 }
 
-/** The entries after which nothing comes, newest first. */
-function lastsOf({ branches }: Session, newestFirst: readonly SessionEntry[]): SessionEntry[] {
+/** The last entries of the branches, newest first: those after which nothing comes, and that of the branch that counts. */
+function lastsOf({ branches, head }: Session, newestFirst: readonly SessionEntry[]): SessionEntry[] {
   const before = new Set<number>()
   let previous: number | undefined
   for (const { seq } of newestFirst.toReversed()) {
@@ -75,7 +76,7 @@ function lastsOf({ branches }: Session, newestFirst: readonly SessionEntry[]): S
     if (after !== undefined) before.add(after)
     previous = seq
   }
-  return newestFirst.filter(({ seq }) => !before.has(seq))
+  return newestFirst.filter(({ seq }) => seq === head || !before.has(seq))
 }
 
 /** Which branch counts from now on. */
