@@ -6,28 +6,24 @@
 
 import { effect, type Signal, signal } from '@preact/signals'
 import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/contract.ts'
-import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
+import type { ServableClient } from '../../src/client/index.ts'
 import { goTo, linkTo, route } from '../route.ts'
-import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
+import { client, codeOf, config, providerKeys } from '../service.ts'
 import { takePlace } from '../streams.ts'
-import { AGAIN_MS, pause } from '../waiting.ts'
 import type { FilePart } from './files.ts'
-import { eachFrame } from './frames.ts'
-import { type Answer, answerOf, continued, fold, goingOn, NEW_ANSWER, waitingFor } from './parts.ts'
-
-/** A message with its answer. */
-export interface Turn {
-  /** Distinguishes the turns of this page. */
-  readonly key: number
-  readonly input: RunInput
-  /** Its id in the session: the one that this page gave it, or that of its run. */
-  readonly messageId: string | undefined
-  readonly answer: Signal<Answer>
-  /** Whether it replaces an earlier message of the session with this id. */
-  readonly replaces: boolean
-  /** Ends a run that is not stored. */
-  readonly aborting: AbortController
-}
+import { NEW_ANSWER, waitingFor } from './parts.ts'
+import {
+  besideOf,
+  failed,
+  follow,
+  goOnIn,
+  isQueued,
+  isRunning,
+  isStored,
+  newTurn,
+  type Turn,
+  turnsOf,
+} from './turn.ts'
 
 /** The user id for runs, if the service does not authenticate users. */
 export const userId = signal('')
@@ -91,21 +87,22 @@ export class Chat {
     }
   }
 
+  /** Shows the branch with the turn of a run. The next message comes after it. */
+  async choose(runId: string): Promise<void> {
+    await client.sessions.setHead(this, `${this.sessionId.value}`, runId)
+    this.edited.value = undefined
+    this.turns.value = []
+    this.earlier.value = null
+    await this.load()
+  }
+
   /** Shows a run that has no session, as the first turn. */
   async show(runId: string): Promise<void> {
     if (this.turns.value.length > 0) return
     this.isLoading.value = true
     try {
       const { input = '', status } = await client.runs.get(runId, { include: 'input' })
-      const answer = signal({ ...NEW_ANSWER, runId })
-      const turn = {
-        key: nextKey++,
-        input,
-        messageId: undefined,
-        answer,
-        replaces: false,
-        aborting: new AbortController(),
-      }
+      const turn = newTurn({ input }, { ...NEW_ANSWER, runId })
       if (this.turns.value.length > 0) return
       this.turns.value = [turn]
       if (status !== 'queued') await follow(turn, client.runs.stream(runId))
@@ -120,11 +117,11 @@ export class Chat {
   async send(input: RunInput, replaced?: Turn): Promise<void> {
     this.edited.value = undefined
     const messageId = replaced?.messageId ?? newId()
-    const answer = signal(NEW_ANSWER)
     // A message whose run never began is not in the session, but the message that it was to replace is.
     const replaces =
       replaced !== undefined && (replaced.replaces || replaced.answer.value.runId !== undefined)
-    const turn = { key: nextKey++, input, messageId, answer, replaces, aborting: new AbortController() }
+    const turn = newTurn({ input, messageId, replaces, beside: replaced && besideOf(replaced) })
+    const { answer } = turn
     const turns = this.turns.value
     const from = replaced ? turns.indexOf(replaced) : turns.length
     this.turns.value = [...turns.slice(0, from), turn]
@@ -157,15 +154,8 @@ export class Chat {
   async sendMore(input: RunInput, concurrency: 'queue' | 'steer'): Promise<void> {
     const messageId = newId()
     const before = this.turns.value.filter(each => isRunning(each) || isQueued(each))
-    const answer = signal<Answer>({ ...NEW_ANSWER, status: 'queued' })
-    const turn = {
-      key: nextKey++,
-      input,
-      messageId,
-      answer,
-      replaces: false,
-      aborting: new AbortController(),
-    }
+    const turn = newTurn({ input, messageId }, { ...NEW_ANSWER, status: 'queued' })
+    const { answer } = turn
     this.turns.value = [...this.turns.value, turn]
     const isTaken = () => before.some(each => each.answer.value.steered?.includes(messageId))
     const isNext = () =>
@@ -270,10 +260,6 @@ interface StartedMore {
   readonly next?: string
 }
 
-const isRunning = ({ answer }: Turn): boolean => answer.value.status === 'running'
-
-const isQueued = ({ answer }: Turn): boolean => answer.value.status === 'queued'
-
 const callerOf = () => ({ keys: providerKeys.value, userId: userId.value || undefined })
 
 /** Waits until signals say so. */
@@ -313,14 +299,6 @@ async function giveUp({ answer }: Turn): Promise<void> {
   })
 }
 
-/** Shows the run that continues in the same answer. */
-function goOnIn(turn: Turn, runId: string, events: RunEvents): Promise<void> {
-  turn.answer.value = goingOn(turn.answer.value, runId)
-  return follow(turn, events)
-}
-
-let nextKey = 0
-
 const chats = new Map<string, Chat>()
 
 const keyOf = (kind: Kind, name: string, sessionId = '') => JSON.stringify([kind, name, sessionId])
@@ -353,64 +331,6 @@ function chatAt(): Chat | undefined {
 }
 
 export const hasSessions = (): boolean => config.value.plugins.includes('sessions')
-const isStored = () => config.value.notStored === null
 
 /** 128 random bits; `crypto.randomUUID` is not available on pages without HTTPS. */
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), each => each.toString(36)).join('')
-
-function failed(answer: Answer, error: unknown): Answer {
-  return { ...answer, status: 'failed', error: { message: messageOf(error), code: codeOf(error) } }
-}
-
-/** Reads a run to its end. A stored run is read on after the connection was lost, as long as that takes. */
-async function follow(turn: Turn, events: RunEvents): Promise<void> {
-  const { answer, aborting } = turn
-  const waiting: RunEvent[] = []
-  let source = events
-  const flush = () => {
-    const { runId = answer.value.runId } = source
-    answer.value = { ...fold(answer.value, waiting.splice(0)), runId }
-  }
-  const ask = eachFrame(flush)
-  for (;;) {
-    try {
-      for await (const event of source) {
-        waiting.push(event)
-        ask()
-      }
-      flush()
-      if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
-      return
-    } catch (error) {
-      flush()
-      const { aborted } = aborting.signal
-      const { runId } = answer.value
-      if (aborted || codeOf(error) !== 'stream_broken' || !isStored() || runId === undefined) {
-        answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
-        return
-      }
-      await pause(AGAIN_MS, aborting.signal)
-      source = client.runs.stream(runId, { after: source.lastEventId, signal: aborting.signal })
-    }
-  }
-}
-
-/** The turns of a page, oldest first. A run that continued with answers and the runs before it are one turn. */
-function turnsOf({ turns }: TurnPage): Turn[] {
-  const all: Turn[] = []
-  for (const each of [...turns].reverse()) {
-    const before = all.at(-1)
-    const answer = answerOf(each)
-    if (before && each.continuedFrom !== undefined && before.answer.value.runId === each.continuedFrom) {
-      before.answer.value = continued(before.answer.value, answer)
-    } else {
-      const messageId = each.messageId ?? each.runId
-      const aborting = new AbortController()
-      all.push({
-        ...{ key: nextKey++, input: each.input, messageId, answer: signal(answer) },
-        ...{ replaces: false, aborting },
-      })
-    }
-  }
-  return all
-}

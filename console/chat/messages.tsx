@@ -9,11 +9,12 @@ import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { AsCode } from './as-code.tsx'
-import type { Chat, Turn } from './chats.ts'
+import type { Chat } from './chats.ts'
 import { Contents } from './file-view.tsx'
 import { PartView } from './part-view.tsx'
 import { type Answer, toolCallsIn } from './parts.ts'
 import { Requests } from './requests.tsx'
+import type { Beside, Turn } from './turn.ts'
 
 /** Pixels from the end of the page that still count as the end. */
 const NEAR = 60
@@ -45,6 +46,7 @@ const TurnView = memo(({ chat, turn }: { chat: Chat; turn: Turn }) => (
         <Contents parts={turn.input} name="" />
       )}
     </article>
+    {turn.beside && <Branches chat={chat} beside={turn.beside} />}
     <AnswerView chat={chat} turn={turn} />
     <Margin turn={turn} />
   </li>
@@ -75,6 +77,32 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
       {status === 'queued' && <Withdrawal withdraw={() => chat.withdraw(turn)} />}
       {!isRunning && status !== 'queued' && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
     </article>
+  )
+}
+
+/** Leads to the turns that come after the same turn as this one. */
+function Branches({ chat, beside: { runIds, at } }: { chat: Chat; beside: Beside }) {
+  const acting = useActing()
+  const step = (by: number, name: string, arrow: string) => {
+    const runId = runIds[at + by]
+    return (
+      <button
+        type="button"
+        class="quiet"
+        aria-label={name}
+        disabled={runId === undefined || acting.isBusy || chat.isBusy}
+        onClick={() => runId !== undefined && void acting.act(() => chat.choose(runId))}
+      >
+        {arrow}
+      </button>
+    )
+  }
+  return (
+    <p class="branches soft">
+      {step(-1, 'Earlier version', '‹')} {number(at + 1)} of {number(Math.max(runIds.length, at + 1))}{' '}
+      {step(1, 'Later version', '›')}
+      {acting.error !== undefined && <Failure error={acting.error} />}
+    </p>
   )
 }
 
