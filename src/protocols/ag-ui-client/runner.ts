@@ -63,7 +63,8 @@ export interface CopilotRequest {
 
 /** A run that a page asked for. */
 interface KnownRun {
-  readonly service: Service | undefined
+  /** In whose name it is stopped, while it is read. */
+  service?: Service | undefined
   /** Its id in the service, once that has answered. */
   id?: string
   /** Ends the reading of it, while it is read. */
@@ -114,7 +115,7 @@ class Runner implements ServableRunner {
       const { tell, end } = telling(observer)
       const onEvent = ({ event }: { readonly event: BaseEvent }) => {
         tell(event)
-        // Nobody reads the messages that the agent would make of it.
+        // Nobody reads what the agent itself would make of it.
         return { stopPropagation: true }
       }
       // With the middleware of the runtime, which `agent.run` leaves out.
@@ -123,6 +124,7 @@ class Runner implements ServableRunner {
         .then(() => end(), end)
         .finally(() => {
           run.leave = undefined
+          run.service = undefined
         })
       return leave
     })
@@ -266,11 +268,21 @@ function telling(observer: EventsObserver) {
     tell,
     end(error?: unknown) {
       if (error !== undefined && !isOver) {
-        const { message = 'The run failed', code = 'agent_failed' } = Object(error)
-        tell({ type: 'RUN_ERROR', message, code } as unknown as BaseEvent)
+        tell({ type: 'RUN_ERROR', ...reasonOf(error) } as unknown as BaseEvent)
       }
       observer.complete()
     },
+  }
+}
+
+/** What a page is told of a failure: what the service said, if it refused. */
+function reasonOf(error: unknown): { message: string; code: string } {
+  const { message = 'The run failed', code = 'agent_failed' } = Object(error)
+  try {
+    const told = JSON.parse(message)
+    return { message: String(told.error ?? message), code: String(told.code ?? code) }
+  } catch {
+    return { message, code }
   }
 }
 

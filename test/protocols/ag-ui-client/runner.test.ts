@@ -217,11 +217,11 @@ describe('a page of CopilotKit', () => {
     const gone = runtime.run('t', 'hi', { agentId: 'gone' })
     await gone.ended
     expect(gone.events).toEqual([
-      { type: 'RUN_ERROR', code: 'refused', message: expect.stringContaining('agent_not_found') },
+      { type: 'RUN_ERROR', code: 'agent_not_found', message: 'There is no agent named `gone`' },
     ])
     const attached = runtime.connect('t', { agentId: 'gone' })
     await attached.ended
-    expect(last(attached)).toMatchObject({ code: 'refused' })
+    expect(last(attached)).toMatchObject({ code: 'agent_not_found' })
     expect(await runtime.runner.stop({ threadId: 't' })).toBe(false)
   })
 
@@ -253,8 +253,7 @@ describe('stop', () => {
     // The message that waited has its turn.
     await says(waits, 'b: one ')
     expect(left).toEqual(['a'])
-    await runner.stop({ threadId: 't', runId: 'run-a' })
-    expect(left).toEqual(['a'])
+    expect(await runner.stop({ threadId: 't', runId: 'run-a' })).toBe(false)
     expect(await runner.stop({ threadId: 't', runId: 'run-b' })).toBe(true)
     await waits.ended
     expect(left).toEqual(['a', 'b'])
@@ -324,7 +323,7 @@ describe('stop', () => {
     const long = 't'.repeat(501)
     const one = runtime.run(long, 'a')
     await one.ended
-    expect(last(one)).toMatchObject({ type: 'RUN_ERROR', code: 'refused' })
+    expect(last(one)).toMatchObject({ type: 'RUN_ERROR', code: 'invalid_body' })
     expect(await runtime.runner.stop({ threadId: long })).toBe(false)
   })
 })
