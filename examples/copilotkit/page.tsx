@@ -76,10 +76,10 @@ function Chat({ threadId }: { readonly threadId: string }) {
     render: ({ interrupt, resolve }) => (
       <p>
         {interrupt?.message ?? 'May the tool run?'}{' '}
-        <button type="button" onClick={() => resolve({ approved: true })}>
+        <button type="button" className="decide" onClick={() => resolve({ approved: true })}>
           Approve
         </button>{' '}
-        <button type="button" onClick={() => resolve({ approved: false, reason: 'No' })}>
+        <button type="button" className="decide" onClick={() => resolve({ approved: false, reason: 'No' })}>
           Deny
         </button>
       </p>

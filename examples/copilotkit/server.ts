@@ -21,6 +21,10 @@ const html = `<!doctype html>
   <title>Desk</title>
   <link rel="icon" href="data:,">
   <link rel="stylesheet" href="/page.css">
+  <style>
+    nav [aria-current=true] { font-weight: bold }
+    .decide { border: 1px solid; border-radius: 0.25rem; padding: 0 0.5rem }
+  </style>
   <div id="root" data-service="${SERVICE_URL}"></div>
   <script type="module" src="/page.js"></script>
 </html>`

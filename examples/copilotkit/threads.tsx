@@ -20,9 +20,12 @@ export function Threads({ agentId, baseUrl, headers, threadId, open }: ThreadsPr
     const page = await sessions.list({ kind: 'agent', name: agentId })
     setThreads(page.sessions)
   }, [sessions, agentId])
-  // A run that begins or ends changes the list.
-  const { isRunning } = agent
-  useEffect(() => void load(), [load, isRunning])
+  useEffect(() => {
+    void load()
+    // A run that begins or ends changes the list.
+    const onChange = () => void load()
+    return agent.subscribe({ onRunStartedEvent: onChange, onRunFinalized: onChange }).unsubscribe
+  }, [agent, load])
 
   const rename = async ({ id, title }: SessionSummary) => {
     const name = prompt('The new title', title ?? '')
