@@ -265,6 +265,27 @@ export function copilotkitExample(): void {
       await shows(opened, 'Begun killed, ended killed.', 'Begun again, ended again.')
     })
 
+    it('stops a run for its user alone, by a process that has not seen it', async () => {
+      const thread = crypto.randomUUID()
+      const opened = await open(thread)
+      await opened.say('long theirs')
+      await shows(opened, 'Begun theirs,')
+      await runtime.kill()
+      runtime = await startRuntime()
+      const url = `${runtime.ready[1]}/api/copilotkit/agent/desk/stop/${thread}`
+      const stopped = async (headers: Record<string, string>) => {
+        const answer = await fetch(url, { method: 'POST', headers })
+        return [answer.status, (await answer.json()).stopped]
+      }
+      expect(await stopped({ authorization: 'Bearer token-of-bob' })).toEqual([200, false])
+      expect(await stopped({})).toEqual([401, undefined])
+      await opened.page.reload()
+      await shows(opened, 'Begun theirs,')
+      expect(await stopped({ authorization: 'Bearer token-of-ada' })).toEqual([200, true])
+      await idle(opened)
+      expect(await opened.answers()).toEqual(['Begun theirs,'])
+    })
+
     it('asks no other host', () => {
       expect(strange).toEqual([])
     })

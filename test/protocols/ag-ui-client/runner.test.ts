@@ -52,8 +52,18 @@ function serviceWith(options: HandlerOptions = { state: memoryState(), runs: { d
     },
   })
   const quick = new Agent({ name: 'quick', register: false, run: input => `You said ${textOf(input)}` })
+  const notes = new Agent({
+    name: 'notes',
+    register: false,
+    steering: true,
+    async *run(input, { steering }) {
+      yield `${textOf(input)}: `
+      await new Promise<void>(resolve => void waiting.set(textOf(input), resolve))
+      for (const message of yield* steering.take()) yield `noted ${textOf(message.input)}.`
+    },
+  })
   const handler = createHandler({
-    serve: [talks, quick],
+    serve: [talks, quick, notes],
     registry: false,
     middleware: [identify],
     plugins: [agUi()],
@@ -78,7 +88,8 @@ class Runtime {
   constructor(handler: Handler, options: Partial<ServableRunnerOptions> = {}) {
     const agentOf = (name: string) =>
       new ServableAgent({ url: `${ORIGIN}/api/agents/${name}/ag-ui`, fetch: fetchOf(handler) } as never)
-    this.agents = { talks: agentOf('talks'), quick: agentOf('quick'), gone: agentOf('gone') }
+    const names = ['talks', 'quick', 'notes', 'gone']
+    this.agents = Object.fromEntries(names.map(name => [name, agentOf(name)]))
     const credentials = ({ headers }: Request): Record<string, string> => {
       const user = headers.get('x-test-user')
       return user ? { 'x-test-user': user } : {}
@@ -87,11 +98,12 @@ class Runtime {
   }
 
   /** A page sends a message. */
-  run(threadId: string, text: string, { who = 'ann', agentId = 'talks' } = {}): Read {
+  run(threadId: string, text: string, { who = 'ann', agentId = 'talks', steers = false } = {}): Read {
     const agent: HttpAgent = (this.agents[agentId] ?? this.agents.gone!).clone()
     Object.assign(agent.headers, { 'x-test-user': who })
     const message = { id: `m-${text}`, role: 'user' as const, content: text }
-    const input = { ...bare(threadId), runId: `run-${text}`, messages: [message] }
+    const forwardedProps = steers ? { concurrency: 'steer' } : {}
+    const input = { ...bare(threadId), runId: `run-${text}`, messages: [message], forwardedProps }
     agent.setMessages(input.messages)
     agent.threadId = threadId
     const runner: AgentRunner = this.runner
@@ -148,8 +160,10 @@ function read(events$: Events): Read {
     error: reject,
     complete: resolve,
   })
+  const ofUsers = new Set<unknown>()
   const textIn = (event: BaseEvent) => {
-    if (event.type === 'TEXT_MESSAGE_CONTENT') return [event.delta]
+    if (event.role === 'user') ofUsers.add(event.messageId)
+    if (event.type === 'TEXT_MESSAGE_CONTENT') return ofUsers.has(event.messageId) ? [] : [event.delta]
     if (event.type !== 'MESSAGES_SNAPSHOT') return []
     const messages = event.messages as { role: string; content?: string }[]
     return messages.filter(({ role }) => role === 'assistant').map(({ content = '' }) => content)
@@ -209,6 +223,20 @@ describe('a page of CopilotKit', () => {
     await go('b')
     await second.ended
     expect([first.text(), second.text()]).toEqual(['a: one two.', 'b: one two.'])
+  })
+
+  it('may steer the run at work', async () => {
+    const { handler, go } = serviceWith()
+    const runtime = new Runtime(handler)
+    const first = runtime.run('t', 'a', { agentId: 'notes' })
+    await says(first, 'a: ')
+    const second = runtime.run('t', 'b', { agentId: 'notes', steers: true })
+    await says(second, 'a: ')
+    await go('a')
+    await Promise.all([first.ended, second.ended])
+    expect([first.text(), second.text()]).toEqual(['a: noted b.', 'a: noted b.'])
+    // The other page is told the message, with the id that its own page gave it.
+    expect(first.events).toContainEqual(expect.objectContaining({ role: 'user', messageId: 'm-b' }))
   })
 
   it('is told why there is no run', async () => {
