@@ -1,10 +1,14 @@
 /** The example `copilotkit` in Chromium: a page, CopilotKit's runtime with `servableRunner`, and a service in a process of its own. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import process from 'node:process'
+import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type Answer, calls, type Provider, says, startProvider } from '../adapters/model-agent/provider.ts'
 import { eventually } from '../eventually.ts'
 import { skipWithout } from '../needing.ts'
+import { snippetOf } from '../pages/pages.ts'
 import { HAS_BROWSER, launch } from '../runtimes/browser.ts'
 import { type Examples, installExamples } from '../runtimes/example-folders.ts'
 import { freePort } from '../runtimes/harness.ts'
@@ -139,8 +143,15 @@ export function copilotkitExample(): void {
   const button = ({ page }: Opened, name: string) => page.getByRole('button', { name, exact: true })
 
   describe('the example copilotkit', () => {
-    it('type-checks by itself', async () => {
-      await examples.of('copilotkit').script('check')
+    it('type-checks by itself, and so does what the documentation shows', async () => {
+      const { folder, script } = examples.of('copilotkit')
+      const shown = join(folder, 'shown.ts')
+      const snippet = snippetOf('framework-copilotkit-runner.ts')
+      await writeFile(shown, snippet.replace(/http:\/\/127\.0\.0\.1:\d+/, service.ready[1] ?? ''))
+      await script('check')
+      const { GET } = await import(pathToFileURL(shown).href)
+      const info: Response = await GET(new Request('http://127.0.0.1/api/copilotkit/info'))
+      expect(Object.keys((await info.json()).agents)).toEqual(['helper'])
     })
 
     it('answers, is whole after a reload in the middle, and goes on', async () => {
