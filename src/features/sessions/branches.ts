@@ -118,7 +118,7 @@ function withHead(session: Session, all: readonly SessionEntry[], last: SessionE
   const turn = path.find(entry => entry.turn !== undefined)?.turn
   return {
     ...session,
-    head: last === all[0] ? undefined : last?.seq,
+    head: last?.seq === all[0]?.seq ? undefined : last?.seq,
     summary: last && summaryAt(session, all, last.seq),
     ...(about && {
       about: { ...about, last: turn && beginning(turn.text || textOf(turn.input), LAST_LENGTH) },
@@ -160,21 +160,22 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
   if (found === undefined) return
   const { document, session } = found
   const leaving = leavingIn(tx, key, session, runId)
+  const isLeaving = new Set(leaving.map(({ seq }) => seq))
   const all = entriesIn(tx, key, session)
   const [head] = branchOf(session, all, session.head)
   const [, before] = branchOf(session, all, leaving.at(-1)?.seq)
   const partition = idOf(key)
-  const open = session.open.filter(entry => !leaving.includes(entry))
+  const open = session.open.filter(({ seq }) => !isLeaving.has(seq))
   let after: Session = { ...session, open }
   for (const entry of leaving) {
-    if (!session.open.includes(entry)) after = without(tx, key, after, entry)
+    if (!session.open.some(({ seq }) => seq === entry.seq)) after = without(tx, key, after, entry)
     // A turn without an end time may be of a run that is only thought dead.
     const { turn } = entry
     if (turn === undefined || turn.endedAt !== undefined) continue
     const gone = { id: turn.runId, partition, at: tx.now, tags: {}, value: null }
     tx.put(GONE, gone, { thing: thingOf(partition) })
   }
-  const left = all.filter(entry => !leaving.includes(entry))
-  const last = head !== undefined && leaving.includes(head) ? before : head
+  const left = all.filter(({ seq }) => !isLeaving.has(seq))
+  const last = head !== undefined && isLeaving.has(head.seq) ? before : head
   putSession(tx, { ...document, value: withHead(after, left, last) })
 }
