@@ -1,13 +1,13 @@
 /** The Claude Agent SDK with its binary, against a scripted server. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { toAgent } from '../../src/adapters/frameworks/index.ts'
 import { createHandler, memoryState, type RunEvent, type RunResult, type State } from '../../src/index.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
@@ -196,3 +196,44 @@ it('gets files and the history of a client', async () => {
   expect(bodies.at(-1)).toContain('Hello Ann')
   expect(bodies.at(-1)).toContain('"type":"image"')
 })
+
+it('ends its process with a server that is killed, which goes on with what waits and with the session', async () => {
+  vi.stubEnv('CLAUDE_URL', server.url)
+  const served = await installed.serve()
+  onTestFinished(() => served.stop())
+  const post = async (path: string, body: object, more: object = {}) => {
+    const headers = { 'content-type': 'application/json', ...more }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await fetch(`${served.url}/api/${path}`, init)).json()
+  }
+  const waits = await post('agents/coder/run', { input: 'TOUCH', sessionId: 's1' })
+  const { id } = await post('agents/coder/run', { input: 'NEVER-ENDS' }, { prefer: 'respond-async' })
+  const recordOf = async () => (await fetch(`${served.url}/api/runs/${id}`)).json()
+  const pid = await vi.waitFor(() => {
+    expect(bodies.at(-1)).toContain('NEVER-ENDS')
+    return Number(readFileSync(join(served.state, 'pid'), 'utf8'))
+  }, 20_000)
+  expect(isAlive(pid)).toBe(true)
+  await served.restartKilled()
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 20_000)
+  await vi.waitFor(
+    async () => expect(await recordOf()).toMatchObject({ error: { code: 'interrupted' } }),
+    60_000,
+  )
+  const answers = [{ id: waits.requests[0].id, decision: 'approve' }]
+  expect(await post(`runs/${waits.runId}/answers`, { answers })).toMatchObject({ text: 'Done.' })
+  expect(existsSync(join(served.state, 'made'))).toBe(true)
+  await served.restartKilled()
+  expect(await post('agents/coder/run', { input: 'And now?', sessionId: 's1' })).toMatchObject({
+    text: 'Done.',
+  })
+  expect(bodies.at(-1)).toContain('touch made')
+}, 120_000)
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
