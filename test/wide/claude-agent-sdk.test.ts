@@ -21,7 +21,7 @@ let home: string
 const children: ChildProcess[] = []
 const bodies: string[] = []
 beforeAll(async () => {
-  installed = await install('claude-code', [])
+  installed = await install('claude-code', ['claude-agent.ts'])
   home = await mkdtemp(join(installed.folder, 'home-'))
   const sdk = join(installed.folder, 'node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs')
   query = (await import(/* @vite-ignore */ pathToFileURL(sdk).href)).query
@@ -98,6 +98,8 @@ function agentOf(config = join(home, 'one')) {
   }
   return toAgent({ name: 'coder', query, processes: 1, options })
 }
+
+it('takes the types of the package, in the example too', () => installed.check(), 120_000)
 
 it('tells text, thinking, tools and tokens', async () => {
   const events = await drain(agentOf().stream!('go'))
