@@ -12,9 +12,6 @@ import { MAX_WORK_LENGTH } from '../../agents/work/work.ts'
 import { fieldsOf, listIn, textIn, type UnknownFields } from './fields.ts'
 import { assistantText, type EarlierMessage, earlierOf, turnsOf } from './history.ts'
 
-/** The most characters of the JSON of one turn that a session keeps. A longer turn is kept as its texts. */
-const MAX_TURN = 60_000
-
 /** A call that waits for a person. */
 export interface WaitingCall {
   readonly id: string
@@ -118,11 +115,11 @@ export class Transcript {
     const session = context.memory?.session()
     const transcript = { id: this.#id, entries: this.#entries.slice(this.#own) }
     if (session === undefined || transcript.entries.length === 0) return
-    const messages = [
+    // The session keeps a turn that is too long as its texts.
+    await session.append([
       { role: 'user', content: textOf(input) },
       { role: 'assistant', content: text, transcript },
-    ]
-    if (JSON.stringify(messages).length <= MAX_TURN) await session.append(messages)
+    ])
   }
 
   #append({ sessionId, subpath }: UnknownFields, entries: readonly unknown[]): void {
