@@ -130,7 +130,7 @@ export class Transcript {
     this.#wake?.()
   }
 
-  /** Leaves out what the SDK makes anew for each process: more than nine tenths of what it writes. */
+  /** Leaves out what the SDK makes anew each time: more than nine tenths of what it writes. */
   #add(entry: UnknownFields): void {
     if (entry.uuid === undefined) return
     const parentUuid = this.#skipped.get(entry.parentUuid) ?? entry.parentUuid
