@@ -77,6 +77,12 @@ function answer(response: ServerResponse, body: string): void {
   response.end()
 }
 
+/** Resolves once no process of the SDK is left. */
+async function haveEnded() {
+  const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+  await vi.waitFor(() => expect(children.every(hasEnded)).toBe(true), 20_000)
+}
+
 function agentOf(config = join(home, 'one')) {
   const env = {
     ...{ PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'k' },
@@ -137,8 +143,7 @@ it('ends the process when the reader leaves, and has left none of any run', asyn
   const before = children.length
   for await (const event of agentOf().stream!('NEVER-ENDS')) if (event.type === 'text') break
   expect(children.length).toBe(before + 1)
-  const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
-  await vi.waitFor(() => expect(children.every(hasEnded)).toBe(true), 20_000)
+  await haveEnded()
 })
 
 /** A service whose processes keep their files in a folder of their own, as on another machine. */
@@ -163,6 +168,7 @@ it.each(['approve', 'deny'] as const)('asks for a permission, and goes on elsewh
     requests: [{ kind: 'approval', toolName: 'Bash', toolCallId: 't1', args: { command: 'touch made' } }],
   })
   expect(existsSync(join(home, 'made'))).toBe(false)
+  await haveEnded()
   const answers = [{ id: first.requests?.[0]?.id, decision, reason: 'Ann says no' }]
   const second = await serviceOf(state, 'two')(`runs/${first.runId}/answers`, { answers })
   expect(second).toMatchObject({ text: 'Done.', finishReason: 'stop' })

@@ -63,7 +63,6 @@ export function claudeAgentSdk(): Adapter {
       if (running >= (numberIn(fieldsOf(agent).processes) ?? PROCESSES)) {
         throw new ServableError('too_many_runs', 'The agent has as many processes as it may have')
       }
-      signal.throwIfAborted()
       running++
       try {
         const past = before ? { kept: keptIn(before), earlier: [] } : await pastOf(context)
@@ -102,7 +101,7 @@ class ClaudeTurn {
   readonly #signal: AbortSignal
   readonly #abort = new AbortController()
   readonly #events = new ClaudeEvents()
-  /** Ends the input of the query. */
+  /** Ends the input of the SDK. */
   #end: () => void = () => {}
   readonly #ended = new Promise<void>(resolve => {
     this.#end = resolve
@@ -135,6 +134,7 @@ class ClaudeTurn {
     for (const [id, { request }] of this.#decisions) {
       yield* this.#events.readCall(String(id), request.toolName, request.args)
     }
+    this.#signal.throwIfAborted()
     try {
       this.#query = callMethod(this.#agent, 'query', { prompt: this.#prompt(), options: this.#options() })
       this.#signal.addEventListener('abort', this.#interrupt, { once: true })
@@ -164,7 +164,7 @@ class ClaudeTurn {
       for await (const message of itemsOf(this.#query)) {
         const isEnd = fieldsOf(message).type === 'result'
         if (isEnd) this.#signal.throwIfAborted()
-        // The query has been closed for a call that waits. What it still says is not in the transcript.
+        // The SDK has been ended for a call that waits. What it still says is not in the transcript.
         if (this.#isStopped) continue
         yield* this.#events.read(fieldsOf(message))
         if (isEnd) this.#end()
@@ -189,7 +189,7 @@ class ClaudeTurn {
     return { canUseTool: this.#mayUse, ...given, ...fixed, ...this.transcript.options }
   }
 
-  /** Answers a permission request, or closes the query so that a person can be asked. */
+  /** Answers a permission request, or ends the SDK so that a person can be asked. */
   readonly #mayUse = async (toolName: string, args: unknown, more: unknown): Promise<object> => {
     const { toolUseID, agentID, title } = fieldsOf(more)
     const decided = this.#decisions.get(toolUseID)
@@ -208,7 +208,7 @@ class ClaudeTurn {
         this.#stopIfKept()
       })
     }
-    // The query is closed before anybody decides.
+    // The SDK has ended before anybody decides.
     return new Promise(() => {})
   }
 
@@ -218,7 +218,7 @@ class ClaudeTurn {
     interrupting().catch(this.#stop)
   }
 
-  /** Closes the query once the call that waits is written, and all is read that the model said. */
+  /** Ends the SDK once the call that waits is written, and all is read that the model said. */
   #stopIfKept(): void {
     if (this.#asked?.kept !== undefined && this.#events.isBetweenMessages) this.#stop()
   }

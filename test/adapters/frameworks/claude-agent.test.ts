@@ -1,5 +1,5 @@
 /** Agents of the Claude Agent SDK, with a `query` of the test. `test/wide` has the package with its binary. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { createHandler, memoryState, type RunOptions, type State } from '../../../src/index.ts'
 import { drain } from '../../support.ts'
@@ -227,6 +227,22 @@ describe('a permission request', () => {
     const [first, second] = await calls[1]!.options.sessionStore.load({})
     expect([first, second]).toMatchObject([{ uuid: 'u1' }, { uuid: 'a1', parentUuid: 'u1' }])
     expect(calls[1]!.options.resume).toBe('of the SDK')
+  })
+
+  it('fails if the SDK does not write the call', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { agent, told } = scripted(async function* ({ options }, ended) {
+      yield start
+      yield* call(0, 't1', 'Pay', '{}')
+      yield* stop
+      await Promise.race([options.canUseTool('Pay', {}, { toolUseID: 't1' }), ended])
+    })
+    const running = expect(play(agent, { work: work() })).rejects.toMatchObject({ code: 'not_resumable' })
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1))
+    await vi.advanceTimersByTimeAsync(5000)
+    await running
+    expect(told.open).toBe(0)
   })
 
   it('is denied for a subagent, and left to a function of the agent', async () => {
