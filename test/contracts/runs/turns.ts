@@ -52,7 +52,7 @@ export function turnCases(server: Server): void {
   describe('a message that replaces an earlier one', () => {
     const inputsOf = async (sessionId: string) => (await turnsOf(sessionId)).map(({ input }) => input)
 
-    it('has its turn in place of that one, and of all after it', async () => {
+    it('has its turn in place of that one, and of all after it, on a branch of its own', async () => {
       const sessionId = own('session')
       for (const id of ['one', 'two', 'three']) await say(id, sessionId, { messageId: id })
       const edited = await say('other', sessionId, { messageId: 'two', replaces: 'two' })
@@ -87,11 +87,11 @@ export function turnCases(server: Server): void {
       expect(await inputsOf(sessionId)).toEqual(['other'])
     })
 
-    it("is refused where that is not there any more, or is another caller's", async () => {
+    it("is refused where that is not there, or is another caller's", async () => {
       const sessionId = own('session')
       await say('one', sessionId, { messageId: 'm1' })
       await say('two', sessionId, { messageId: 'm2', replaces: 'm1' })
-      const late = { input: 'three', sessionId, messageId: 'm3', replaces: 'm1' }
+      const late = { input: 'three', sessionId, messageId: 'm3', replaces: 'gone' }
       const { id } = await accept(server, 'agents/talks', late)
       expect(await ended(server, id)).toMatchObject({ status: 'failed', error: { code: 'session_changed' } })
       const others = { input: 'x', sessionId, replaces: 'm2' }
