@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ASKS, BASE, config, providerKeys } from '../service.ts'
-import { type Chat, type Turn, userId } from './chats.ts'
+import { type Chat, userId } from './chats.ts'
 import { clientCode, curl, openaiCode, type Shown, useChatCode } from './code.ts'
+import type { Turn } from './turn.ts'
 
 const WAYS: readonly {
   readonly title: string

@@ -6,28 +6,24 @@
 
 import { effect, type Signal, signal } from '@preact/signals'
 import type { Kind, Answer as RequestAnswer, RunInput } from '../../src/agents/contract.ts'
-import type { RunEvent, RunEvents, ServableClient, TurnPage } from '../../src/client/index.ts'
+import type { ServableClient } from '../../src/client/index.ts'
 import { goTo, linkTo, route } from '../route.ts'
-import { client, codeOf, config, messageOf, providerKeys } from '../service.ts'
+import { client, codeOf, config, providerKeys } from '../service.ts'
 import { takePlace } from '../streams.ts'
-import { AGAIN_MS, pause } from '../waiting.ts'
 import type { FilePart } from './files.ts'
-import { eachFrame } from './frames.ts'
-import { type Answer, answerOf, continued, fold, goingOn, NEW_ANSWER, waitingFor } from './parts.ts'
-
-/** A message with its answer. */
-export interface Turn {
-  /** Distinguishes the turns of this page. */
-  readonly key: number
-  readonly input: RunInput
-  /** Its id in the session: the one that this page gave it, or that of its run. */
-  readonly messageId: string | undefined
-  readonly answer: Signal<Answer>
-  /** Whether it replaces an earlier message of the session with this id. */
-  readonly replaces: boolean
-  /** Ends a run that is not stored. */
-  readonly aborting: AbortController
-}
+import { NEW_ANSWER, waitingFor } from './parts.ts'
+import {
+  besideOf,
+  failed,
+  follow,
+  goOnIn,
+  isQueued,
+  isRunning,
+  isStored,
+  newTurn,
+  type Turn,
+  turnsOf,
+} from './turn.ts'
 
 /** The user id for runs, if the service does not authenticate users. */
 export const userId = signal('')
@@ -91,21 +87,22 @@ export class Chat {
     }
   }
 
+  /** Shows the branch with the turn of a run. The next message comes after it. */
+  async choose(runId: string): Promise<void> {
+    await client.sessions.setHead(this, `${this.sessionId.value}`, runId)
+    this.edited.value = undefined
+    this.turns.value = []
+    this.earlier.value = null
+    await this.load()
+  }
+
   /** Shows a run that has no session, as the first turn. */
   async show(runId: string): Promise<void> {
     if (this.turns.value.length > 0) return
     this.isLoading.value = true
     try {
       const { input = '', status } = await client.runs.get(runId, { include: 'input' })
-      const answer = signal({ ...NEW_ANSWER, runId })
-      const turn = {
-        key: nextKey++,
-        input,
-        messageId: undefined,
-        answer,
-        replaces: false,
-        aborting: new AbortController(),
-      }
+      const turn = newTurn({ input }, { ...NEW_ANSWER, runId })
       if (this.turns.value.length > 0) return
       this.turns.value = [turn]
       if (status !== 'queued') await follow(turn, client.runs.stream(runId))
@@ -120,11 +117,11 @@ export class Chat {
   async send(input: RunInput, replaced?: Turn): Promise<void> {
     this.edited.value = undefined
     const messageId = replaced?.messageId ?? newId()
-    const answer = signal(NEW_ANSWER)
     // A message whose run never began is not in the session, but the message that it was to replace is.
     const replaces =
       replaced !== undefined && (replaced.replaces || replaced.answer.value.runId !== undefined)
-    const turn = { key: nextKey++, input, messageId, answer, replaces, aborting: new AbortController() }
+    const turn = newTurn({ input, messageId, replaces, beside: replaced && besideOf(replaced) })
+    const { answer } = turn
     const turns = this.turns.value
     const from = replaced ? turns.indexOf(replaced) : turns.length
     this.turns.value = [...turns.slice(0, from), turn]
@@ -156,27 +153,25 @@ export class Chat {
   /** Sends a message while a run is running. It waits for a run of its own, or with `steer` reaches the run if that takes it. */
   async sendMore(input: RunInput, concurrency: 'queue' | 'steer'): Promise<void> {
     const messageId = newId()
-    const before = this.turns.value.filter(isRunning)
-    const answer = signal(NEW_ANSWER)
-    const turn = {
-      key: nextKey++,
-      input,
-      messageId,
-      answer,
-      replaces: false,
-      aborting: new AbortController(),
-    }
+    const before = this.turns.value.filter(each => isRunning(each) || isQueued(each))
+    const turn = newTurn({ input, messageId }, { ...NEW_ANSWER, status: 'queued' })
+    const { answer } = turn
     this.turns.value = [...this.turns.value, turn]
     const isTaken = () => before.some(each => each.answer.value.steered?.includes(messageId))
+    const isNext = () =>
+      !before.some(each => this.turns.value.includes(each) && (isRunning(each) || isQueued(each)))
     try {
       const sessionId = this.sessionId.value
       const options = { ...callerOf(), sessionId, messageId, concurrency }
       const started: StartedMore = await client.runs.start(this, input, options)
       const runId = started.next ?? started.id
       answer.value = { ...answer.value, runId }
-      await until(() => isTaken() || !before.some(isRunning))
-      if (isTaken()) this.turns.value = this.turns.value.filter(each => each !== turn)
-      else await follow(turn, client.runs.stream(runId))
+      const isGone = () => !this.turns.value.includes(turn)
+      await until(() => isGone() || isTaken() || isNext())
+      if (isTaken()) this.#remove(turn)
+      if (isGone()) return
+      answer.value = { ...answer.value, status: 'running' }
+      await follow(turn, client.runs.stream(runId))
     } catch (error) {
       answer.value = failed(answer.value, error)
     }
@@ -187,6 +182,18 @@ export class Chat {
     const { runId } = answer.value
     if (isStored() && runId !== undefined) client.runs.cancel(runId).catch(() => aborting.abort())
     else aborting.abort()
+  }
+
+  /** Takes back a message that waits. One that has begun meanwhile stays. */
+  async withdraw(turn: Turn): Promise<void> {
+    const { runId } = turn.answer.value
+    if (runId === undefined) return
+    await client.runs.cancel(runId)
+    if (isQueued(turn)) this.#remove(turn)
+  }
+
+  #remove(turn: Turn): void {
+    this.turns.value = this.turns.value.filter(each => each !== turn)
   }
 
   /** Answers the requests of a run. */
@@ -253,8 +260,6 @@ interface StartedMore {
   readonly next?: string
 }
 
-const isRunning = ({ answer }: Turn): boolean => answer.value.status === 'running'
-
 const callerOf = () => ({ keys: providerKeys.value, userId: userId.value || undefined })
 
 /** Waits until signals say so. */
@@ -294,14 +299,6 @@ async function giveUp({ answer }: Turn): Promise<void> {
   })
 }
 
-/** Shows the run that continues in the same answer. */
-function goOnIn(turn: Turn, runId: string, events: RunEvents): Promise<void> {
-  turn.answer.value = goingOn(turn.answer.value, runId)
-  return follow(turn, events)
-}
-
-let nextKey = 0
-
 const chats = new Map<string, Chat>()
 
 const keyOf = (kind: Kind, name: string, sessionId = '') => JSON.stringify([kind, name, sessionId])
@@ -334,64 +331,6 @@ function chatAt(): Chat | undefined {
 }
 
 export const hasSessions = (): boolean => config.value.plugins.includes('sessions')
-const isStored = () => config.value.notStored === null
 
 /** 128 random bits; `crypto.randomUUID` is not available on pages without HTTPS. */
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), each => each.toString(36)).join('')
-
-function failed(answer: Answer, error: unknown): Answer {
-  return { ...answer, status: 'failed', error: { message: messageOf(error), code: codeOf(error) } }
-}
-
-/** Reads a run to its end. A stored run is read on after the connection was lost, as long as that takes. */
-async function follow(turn: Turn, events: RunEvents): Promise<void> {
-  const { answer, aborting } = turn
-  const waiting: RunEvent[] = []
-  let source = events
-  const flush = () => {
-    const { runId = answer.value.runId } = source
-    answer.value = { ...fold(answer.value, waiting.splice(0)), runId }
-  }
-  const ask = eachFrame(flush)
-  for (;;) {
-    try {
-      for await (const event of source) {
-        waiting.push(event)
-        ask()
-      }
-      flush()
-      if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
-      return
-    } catch (error) {
-      flush()
-      const { aborted } = aborting.signal
-      const { runId } = answer.value
-      if (aborted || codeOf(error) !== 'stream_broken' || !isStored() || runId === undefined) {
-        answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
-        return
-      }
-      await pause(AGAIN_MS, aborting.signal)
-      source = client.runs.stream(runId, { after: source.lastEventId, signal: aborting.signal })
-    }
-  }
-}
-
-/** The turns of a page, oldest first. A run that continued with answers and the runs before it are one turn. */
-function turnsOf({ turns }: TurnPage): Turn[] {
-  const all: Turn[] = []
-  for (const each of [...turns].reverse()) {
-    const before = all.at(-1)
-    const answer = answerOf(each)
-    if (before && each.continuedFrom !== undefined && before.answer.value.runId === each.continuedFrom) {
-      before.answer.value = continued(before.answer.value, answer)
-    } else {
-      const messageId = each.messageId ?? each.runId
-      const aborting = new AbortController()
-      all.push({
-        ...{ key: nextKey++, input: each.input, messageId, answer: signal(answer) },
-        ...{ replaces: false, aborting },
-      })
-    }
-  }
-  return all
-}

@@ -1,18 +1,20 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { memo } from '../memo.ts'
+import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Folded } from '../parts/folded.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { Failure, Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { AsCode } from './as-code.tsx'
-import type { Chat, Turn } from './chats.ts'
+import type { Chat } from './chats.ts'
 import { Contents } from './file-view.tsx'
 import { PartView } from './part-view.tsx'
 import { type Answer, toolCallsIn } from './parts.ts'
 import { Requests } from './requests.tsx'
+import type { Beside, Turn } from './turn.ts'
 
 /** Pixels from the end of the page that still count as the end. */
 const NEAR = 60
@@ -44,6 +46,7 @@ const TurnView = memo(({ chat, turn }: { chat: Chat; turn: Turn }) => (
         <Contents parts={turn.input} name="" />
       )}
     </article>
+    {turn.beside && <Branches chat={chat} beside={turn.beside} />}
     <AnswerView chat={chat} turn={turn} />
     <Margin turn={turn} />
   </li>
@@ -71,8 +74,48 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
           lookAgain={() => chat.lookAgain(turn)}
         />
       )}
-      {!isRunning && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
+      {status === 'queued' && <Withdrawal withdraw={() => chat.withdraw(turn)} />}
+      {!isRunning && status !== 'queued' && <Actions chat={chat} turn={turn} text={textOf(answer)} />}
     </article>
+  )
+}
+
+/** Leads to the turns that come after the same turn as this one. */
+function Branches({ chat, beside: { runIds, at } }: { chat: Chat; beside: Beside }) {
+  const acting = useActing()
+  const step = (by: number, name: string, arrow: string) => {
+    const runId = runIds[at + by]
+    return (
+      <button
+        type="button"
+        class="quiet"
+        aria-label={name}
+        disabled={runId === undefined || acting.isBusy || chat.isBusy}
+        onClick={() => runId !== undefined && void acting.act(() => chat.choose(runId))}
+      >
+        {arrow}
+      </button>
+    )
+  }
+  return (
+    <p class="branches soft">
+      {step(-1, 'Earlier version', '‹')} {number(at + 1)} of {number(Math.max(runIds.length, at + 1))}{' '}
+      {step(1, 'Later version', '›')}
+      {acting.error !== undefined && <Failure error={acting.error} />}
+    </p>
+  )
+}
+
+/** Takes back a message that waits. */
+function Withdrawal({ withdraw }: { withdraw: () => Promise<void> }) {
+  const acting = useActing()
+  return (
+    <div class="actions">
+      <Action acting={acting} work={withdraw}>
+        Take it back
+      </Action>
+      {acting.error !== undefined && <Failure error={acting.error} />}
+    </div>
   )
 }
 
@@ -128,6 +171,8 @@ export function AnswerAnnouncer({ chat }: { chat: Chat }) {
 function announcementOf(answer: Answer): string {
   const calls = toolCallsIn(answer)
   switch (answer.status) {
+    case 'queued':
+      return 'Your message waits'
     case 'running':
       return 'Answering…'
     case 'failed':

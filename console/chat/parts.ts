@@ -6,6 +6,7 @@
 
 import type { ContentPart, InputRequest, StepEvent, Usage } from '../../src/agents/contract.ts'
 import { endMessageOf } from '../../src/agents/fold.ts'
+import { steeredEvent } from '../../src/agents/turn.ts'
 import type { RunEvent, TurnPage } from '../../src/client/index.ts'
 
 /** The common members of parts. */
@@ -58,7 +59,7 @@ export type Part =
   | (Of<'structured'> & { readonly value: object })
 
 /** The status of an answer. */
-export type AnswerStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
+export type AnswerStatus = 'queued' | 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
 
 /** The answer of a run. */
 export interface Answer {
@@ -86,13 +87,17 @@ export function fold(answer: Answer, events: readonly RunEvent[]): Answer {
   return folding.answer
 }
 
-/** The answer of a turn of a session. It has the names of the tools, but no other data of their calls. */
+/**
+ * The answer of a turn of a session. It has the names of the tools, but no other data of their calls. The turn does not tell
+ * between which of them a message came.
+ */
 export function answerOf(turn: TurnPage['turns'][number]): Answer {
   const calls = turn.toolCalls ?? []
   const events: RunEvent[] = calls.flatMap(({ toolCallId: id, toolName: name }) => [
     { type: 'tool_call_start', toolCall: { id, name } },
     { type: 'tool_call_end', toolCallId: id },
   ])
+  events.push(...(turn.steered ?? []).map(steeredEvent))
   if (turn.text) events.push({ type: 'text', text: turn.text })
   if (turn.status === 'completed' || turn.status === 'cut')
     events.push({ type: 'finish', finishReason: turn.finishReason ?? 'cancelled' })

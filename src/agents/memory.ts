@@ -23,8 +23,8 @@ export interface SessionMemory {
    */
   append(messages: readonly unknown[]): Promise<void>
   /**
-   * The transcript: every stored turn in the order in which they began, and this one. Memory of a servable inside of a run has no
-   * transcript.
+   * The transcript: every stored turn of the run's branch in the order in which they began, and this one. Memory of a servable inside
+   * of a run has no transcript.
    */
   turns(): Promise<readonly Turn[]>
 }
@@ -83,8 +83,12 @@ export interface SessionNote {
 export interface BegunTurn extends Turn {
   /** The run goes on after its process died. */
   readonly goesOn?: boolean | undefined
-  /** The id of the message whose turn this one replaces, with all later turns. */
+  /** The id of the message in whose place this one comes, on a branch of its own. */
   readonly replaces?: string | undefined
+  /** The run after whose turn this one comes, on a branch of its own if others do. */
+  readonly branchFrom?: string | undefined
+  /** The run whose turn must be the last one. */
+  readonly ifHead?: string | undefined
   /** Whether its message may reach the run at work, instead of a turn of its own. */
   readonly steers?: boolean | undefined
 }
@@ -159,12 +163,12 @@ export interface SessionStorage {
   /** Returns the messages for a model. */
   read(key: SessionKey, reader?: SessionReader, signal?: AbortSignal): Promise<readonly unknown[]>
   append(key: SessionKey, note: SessionNote): Promise<void>
-  turns(key: SessionKey): Promise<readonly Turn[]>
+  turns(key: SessionKey, runId?: string): Promise<readonly Turn[]>
   /** When the turn of a run may be deleted; undefined if there is none and the run does not wait for the session. */
   turnUntil(key: SessionKey, runId: string): Promise<number | undefined>
   /**
    * Joins the line, or keeps its position in it. The first in line has the session, and its turn begins. Throws `session_busy`,
-   * and `session_changed` if the message to replace is missing.
+   * and `session_changed` if the session is not as the turn asks.
    */
   enter(key: SessionKey, turn: BegunTurn): Promise<Entered>
   /** The run at work, and how many wait. Undefined if none is at work, or the input is too long for it. Throws `session_busy` if no more may wait. */
@@ -316,7 +320,7 @@ function memoryAt(
           // A stopped run stores nothing more: its session may be deleted.
           else if (!signal?.aborted) await sessions.append(key, note)
         },
-        turns: async () => (member.length > 0 ? [] : sessions.turns(key)),
+        turns: async () => (member.length > 0 ? [] : sessions.turns(key, own?.runId)),
       }
     },
     // Without an identity all callers would be one owner, so corrections of strangers are not read.

@@ -120,10 +120,17 @@ export interface RunCaller {
   /** The client's own id of its message. It is stored with the turn of the session. */
   readonly messageId?: string | undefined
   /**
-   * The client's id of an earlier message of the session, or the id of the run of a message that has none. When the turn of this run
-   * begins, the turn of that message and all after it are deleted. Without such a turn the run fails with `session_changed`.
+   * The client's id of an earlier message of the session, or the id of the run of a message that has none. The turn of this run takes
+   * its place on a branch of its own, which counts from then on. Without such a message the run fails with `session_changed`.
    */
   readonly replaces?: string | undefined
+  /**
+   * The id of a run of the session. The turn of this run comes after that run's, on a branch of its own if others do. Default: after
+   * the last turn of the branch that counts. Without such a turn the run fails with `session_changed`.
+   */
+  readonly branchFrom?: string | undefined
+  /** The id of the run whose turn must be the last one of the branch that counts. Otherwise the run fails with `session_changed`. */
+  readonly ifHead?: string | undefined
   /** The user: the identity that middleware set, else the client's claim. */
   readonly userId?: string | undefined
   /** The id of the identity that middleware set. Never a claim of the client. */

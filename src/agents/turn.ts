@@ -1,4 +1,4 @@
-import type { FinishReason, Kind, RunInput } from './run-types.ts'
+import type { FinishReason, Kind, RunEvent, RunInput } from './run-types.ts'
 
 /**
  * The status of a turn. `cut`: the run was cancelled, or it failed after its first output. `interrupted`: the process that ran it
@@ -15,6 +15,12 @@ export interface SteeredMessage {
   readonly input: RunInput
   /** When the run got it, in milliseconds since 1970. */
   readonly at: number
+}
+
+/** What readers of a run get when it takes a message. */
+export function steeredEvent({ runId, messageId, input }: SteeredMessage): RunEvent {
+  const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
+  return { type: 'steered', runId, messageId, parts }
 }
 
 /** One run of a session: its message and its answer. It never holds a provider key. */

@@ -45,7 +45,8 @@ export function prepareRun(
   input: RunInput,
   options: RunStart,
 ): ClientRun {
-  const { sessionId, concurrency, messageId, replaces, userId, history, clientTools, memory } = options
+  const { sessionId, concurrency, messageId, replaces, branchFrom, ifHead, userId } = options
+  const { history, clientTools, memory } = options
   const isFollowed = options.follow !== false
   // JSON leaves undefined members out.
   const fieldsOfRun = {
@@ -54,6 +55,8 @@ export function prepareRun(
     concurrency,
     messageId,
     replaces,
+    branchFrom,
+    ifHead,
     userId,
     history,
     clientTools,

@@ -16,6 +16,7 @@ export type {
 export type { ModelCallContents } from '../agents/model-calls.ts'
 export type { Served } from '../agents/served.ts'
 export type { ApprovalDetail } from '../features/approvals/service.ts'
+export type { SessionBranch } from '../features/sessions/branches.ts'
 export type { StoredFeedback } from '../features/sessions/feedback.ts'
 export type { TurnPage } from '../features/sessions/turns.ts'
 export type { RunListEvent } from '../http/runs/live-runs.ts'

@@ -80,10 +80,17 @@ export interface RunCallOptions extends CallOptions {
   /** Your own id of the message. The turn of the session has it. */
   readonly messageId?: string | undefined
   /**
-   * Your id of an earlier message of the session. When this run begins its work, the turn of that message and all after it are
-   * deleted. If there is no such message, the run fails with `session_changed`.
+   * Your id of an earlier message of the session. This one takes its place on a branch of its own, which counts from then on. If
+   * there is no such message, the run fails with `session_changed`.
    */
   readonly replaces?: string | undefined
+  /**
+   * The id of a run of the session: the message comes after its turn, on a branch of its own if others do. Default: after the last
+   * turn. If there is no such turn, the run fails with `session_changed`.
+   */
+  readonly branchFrom?: string | undefined
+  /** The id of the run whose turn must be the last one. If the session has gone on, the run fails with `session_changed`. */
+  readonly ifHead?: string | undefined
   /** The user of the run. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**

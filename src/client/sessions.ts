@@ -1,3 +1,4 @@
+import type { SessionBranch } from '../features/sessions/branches.ts'
 import type { TurnPage, TurnQuery } from '../features/sessions/turns.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from '../runs/sessions/summary.ts'
 import type { ClientCaller } from './call.ts'
@@ -31,10 +32,24 @@ export interface SessionsClient {
   ): Promise<SessionSummary>
   /** One session. */
   get(of: SessionOf, id: string, options?: CallOptions): Promise<SessionSummary>
-  /** A page of a session's turns, newest first. A `running` turn can be followed with `runs.stream`, if its run is stored. */
+  /** A page of the turns of a branch of a session, newest first. A `running` turn can be followed with `runs.stream`, if its run is stored. */
   messages(of: SessionOf, id: string, query?: Partial<TurnQuery>, options?: CallOptions): Promise<TurnPage>
   /** Sets the title of a session. */
   rename(of: SessionOf, id: string, title: string, options?: CallOptions): Promise<SessionSummary>
+  /** The branches of a session, that which was used last first. */
+  branches(of: SessionOf, id: string, options?: CallOptions): Promise<readonly SessionBranch[]>
+  /**
+   * Makes the branch with the turn of this run the one that counts: the next message comes after its newest turn. Rejects with
+   * `session_busy` while a run is at work, and with `session_changed` if the last turn is not that of the run `ifHead`.
+   */
+  setHead(
+    of: SessionOf,
+    id: string,
+    runId: string,
+    options?: CallOptions & { readonly ifHead?: string },
+  ): Promise<SessionSummary>
+  /** Deletes the turn of a run and all after it, with their stored runs. Rejects with `session_busy` if one is at work. */
+  deleteBranch(of: SessionOf, id: string, runId: string, options?: CallOptions): Promise<void>
   /**
    * Copies the turns of a session, up to the one of `runId`, into a new session. Default: all that have ended. The client does
    * not send the request again after a lost answer.
@@ -62,6 +77,19 @@ export function createSessions({ ask, within }: ClientCaller): SessionsClient {
     messages: async (of, id, query, options) => ask(`${path(of, id)}/messages${queryOf(query)}`, options),
     rename: async (of, id, title, options) =>
       ask(path(of, id), options, { method: 'PATCH', body: { title } }),
+    async branches(of, id, options) {
+      const { branches }: { branches: readonly SessionBranch[] } = await ask(
+        `${path(of, id)}/branches`,
+        options,
+      )
+      return branches
+    },
+    setHead: async (of, id, head, options) =>
+      ask(path(of, id), options, { method: 'PATCH', body: { head, ifHead: options?.ifHead } }),
+    async deleteBranch(of, id, runId, options) {
+      const at = `${path(of, id)}/branches/${segment(runId)}`
+      await within(options, call => call.send(at, { method: 'DELETE' }))
+    },
     fork: async (of, id, body = {}, options) =>
       ask(`${path(of, id)}/fork`, options, { method: 'POST', body }, 1),
     async delete(of, id, options) {

@@ -166,8 +166,12 @@ export interface RunBody extends Conversation {
   sessionId?: string | undefined
   /** The client's own id of its message. */
   messageId?: string | undefined
-  /** The client's id of an earlier message, which this one replaces with all after it. */
+  /** The client's id of an earlier message, in whose place this one comes on a branch of its own. */
   replaces?: string | undefined
+  /** The id of the run after whose turn this one comes. */
+  branchFrom?: string | undefined
+  /** The id of the run whose turn must be the last one. */
+  ifHead?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
   /** What happens to the message while a run of its session is at work. */
@@ -184,6 +188,8 @@ export const runBodyFields: ConversationFields & {
   readonly sessionId: MaybeText
   readonly messageId: MaybeText
   readonly replaces: MaybeText
+  readonly branchFrom: MaybeText
+  readonly ifHead: MaybeText
   readonly userId: MaybeText
   readonly apiKey: MaybeText
   readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
@@ -194,6 +200,8 @@ export const runBodyFields: ConversationFields & {
   sessionId: shortText('sessionId'),
   messageId: shortText('messageId'),
   replaces: shortText('replaces'),
+  branchFrom: shortText('branchFrom'),
+  ifHead: shortText('ifHead'),
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),

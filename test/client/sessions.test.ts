@@ -50,8 +50,17 @@ describe('`client.sessions`', () => {
     await talks.run('two', edit)
     const { turns } = await sessions.messages('talks', sessionId)
     expect(turns.map(({ input, messageId }) => [input, messageId])).toEqual([['two', 'm2']])
+    const branches = await sessions.branches('talks', sessionId)
+    expect(branches.map(({ isHead }) => isHead)).toEqual([true, undefined])
+    const [, { runId = '' } = {}] = branches
+    const [head] = turns
+    await sessions.setHead('talks', sessionId, runId, { ifHead: head?.runId ?? '' })
+    const page = await sessions.messages('talks', sessionId)
+    expect(page.turns.map(({ input }) => input)).toEqual(['one'])
+    await sessions.deleteBranch('talks', sessionId, head?.runId ?? '')
+    expect(await sessions.branches('talks', sessionId)).toHaveLength(1)
     for (const follow of [true, false] as const) {
-      expect(await failure(talks.run('three', { ...edit, follow }))).toMatchObject({
+      expect(await failure(talks.run('three', { ...edit, replaces: 'gone', follow }))).toMatchObject({
         ...{ code: 'session_changed', status: 409 },
       })
     }

@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { served } from './served.ts'
+import { branchingCases } from './sessions/branching.ts'
 import { feedbackCases, forgettingCases } from './sessions/forgetting.ts'
 import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
@@ -15,6 +16,7 @@ export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
     listingCases(server)
     forkingCases(server)
     replacingCases(server)
+    branchingCases(server)
     steeringCases(server)
     forgettingCases(server)
     feedbackCases(server)

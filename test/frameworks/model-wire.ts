@@ -28,6 +28,7 @@ interface Message {
   readonly type?: string
   readonly content?: unknown
   readonly output?: unknown
+  readonly tool_calls?: unknown
 }
 
 interface Part {
@@ -63,13 +64,20 @@ function read(messages: readonly Message[], resultOf: (message: Message) => unkn
 const usage = { prompt_tokens: TOKENS.prompt, completion_tokens: TOKENS.completion, total_tokens: 12 }
 
 /** Chat completions. */
+/** The number of results since the last answer without calls. Ids of calls count on from there. */
+function callsBefore(body: unknown): number {
+  const { messages } = body as { readonly messages: readonly Message[] }
+  const answered = messages.findLastIndex(({ role, tool_calls }) => role === 'assistant' && !tool_calls)
+  return messages.slice(answered + 1).filter(({ role }) => role === 'tool').length
+}
+
 export const chat: Api = {
   read: body =>
     read((body as { messages: Message[] }).messages, ({ role, content }) =>
       role === 'tool' ? content : undefined,
     ),
   start(body, write) {
-    const { length: before } = chat.read(body).results
+    const before = callsBefore(body)
     let calls = 0
     const send = (choices: unknown[], rest = {}) => {
       const chunk = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'test', choices, ...rest }

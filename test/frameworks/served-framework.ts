@@ -68,7 +68,7 @@ export async function install(framework: string, examples: readonly string[]): P
     await cp(join(root, 'test/frameworks/ai-sdk/agents.ts'), join(tests, framework, 'agents.ts'))
   await cp(join(root, 'test/frameworks', framework, 'package.json'), join(folder, 'package.json'))
   await cp(join(root, 'test/frameworks/tsconfig.json'), join(folder, 'tsconfig.json'))
-  for (const name of ['serve.ts', 'weather.ts'])
+  for (const name of ['serve.ts', 'steered.ts', 'weather.ts'])
     await cp(join(root, 'test/frameworks', name), join(tests, name))
   const shown = fences.find(({ text }) => text.startsWith(`// framework-${framework}.ts\n`))
   if (shown !== undefined) await writeFile(join(folder, SHOWN), runnable(shown.text))

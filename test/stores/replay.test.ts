@@ -28,6 +28,16 @@ function countUp(tx: Transaction): number {
 }
 
 describe('a work on a far store', () => {
+  it('takes an answer that came while its process was frozen, however long that was', async () => {
+    const store = lateStore()
+    await store.write(tx => tx.put('c', doc('a', 1)))
+    const patienceMs = 100
+    const reading = store.read(tx => tx.get('c', 'a')?.value, patienceMs)
+    const thawed = performance.now() + 2 * patienceMs
+    while (performance.now() < thawed);
+    expect(await reading).toBe(1)
+  })
+
   it('is asked for all that it wants to know together, and played until nothing is guessed', async () => {
     const base = lateBase()
     const store = base.open()

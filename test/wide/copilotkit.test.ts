@@ -12,6 +12,7 @@ import { run } from '../contracts/http/client.ts'
 import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
+import { copilotkitExample } from '../examples/copilotkit.ts'
 import { type Installed, install, SHOWN } from '../frameworks/served-framework.ts'
 import { skipWithout } from '../needing.ts'
 import { snippetOf } from '../pages/pages.ts'
@@ -283,5 +284,7 @@ const make = (options: ClientOptions): AgUiClient => {
   return new HttpAgent0(options)
 }
 clientCases('0.0.59', make, server)
+
+copilotkitExample()
 
 it('takes whatever a run says, in whatever order', () => takesAnyRun(make, false))

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { testClientTools } from '../frameworks/client-tools.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
+import { testSteering } from '../frameworks/steering.ts'
 
 const framework = testFramework('mastra', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
@@ -17,6 +18,8 @@ const framework = testFramework('mastra', {
 })
 
 testClientTools(framework)
+
+testSteering(framework, 'mastra')
 
 testApprovals(framework, {
   together: false,

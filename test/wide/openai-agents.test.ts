@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
+import { testSteering } from '../frameworks/steering.ts'
 
 const framework = testFramework('openai-agents', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'openai', tools: ['get_weather'] },
@@ -18,6 +19,8 @@ const framework = testFramework('openai-agents', {
 })
 
 const { served } = framework
+
+testSteering(framework, 'openai-agents')
 
 testApprovals(framework, {
   together: true,

@@ -42,6 +42,8 @@ export interface Adapter {
   forAgent?(): Adapter
   /** Whether a run whose process died can go on with what the framework has kept of it. Default: it cannot. */
   goesOn?(agent: unknown): boolean
+  /** Whether a run takes messages while it is at work. Default: it does not, and each message waits for a run of its own. */
+  readonly steers?: boolean
   /**
    * Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. `before` is the state of the
    * waiting run that this one continues, once all its requests are answered.

@@ -110,7 +110,8 @@ function adapted(agent: unknown, adapter: Adapter, options: ToAgentOptions): Ser
   adapter.check?.(options)
   const config = configOf(adapter.factsOf(agent), options)
   const resume = adapter.goesOn?.(agent) ?? false
-  return new Agent({ ...config, resume, run: bodyOf(agent, adapter, options), register: false })
+  const { steers: steering = false } = adapter
+  return new Agent({ ...config, resume, steering, run: bodyOf(agent, adapter, options), register: false })
 }
 
 /** The body of a framework's agent. A provider's failure becomes `provider_failed`. */

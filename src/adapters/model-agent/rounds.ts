@@ -8,9 +8,8 @@
 import type { AnsweredBy, RunEvent } from '../../agents/contract.ts'
 import type { Steering } from '../../agents/memory.ts'
 import type { CallFacts } from '../../agents/tool.ts'
-import type { SteeredMessage } from '../../agents/turn.ts'
+import { type SteeredMessage, steeredEvent } from '../../agents/turn.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
-import { steeredEvent } from '../../agents/work/waits.ts'
 import type { AiParts } from '../frameworks/ai-sdk/ai-parts.ts'
 import { callsIn, type ModelAnswer, type OpenCall } from './calls.ts'
 

@@ -11,7 +11,7 @@ import { isWaiting } from '../event.ts'
 import { requestOf } from '../input-request.ts'
 import { fitOf, shownSchema } from '../misfit.ts'
 import type { FinishEvent, InputRequest, RunEvent } from '../run-types.ts'
-import type { SteeredMessage } from '../turn.ts'
+import { type SteeredMessage, steeredEvent } from '../turn.ts'
 import { addUsage, NO_USAGE } from '../usage.ts'
 import { asStep } from './call.ts'
 import { mapItems } from './map-items.ts'
@@ -126,12 +126,6 @@ async function* take({ scope, inbox }: RunContext): AsyncGenerator<Yielded, read
   })
   inbox.know(messages)
   return messages
-}
-
-/** What readers of a run get when it takes a message. */
-export function steeredEvent({ runId, messageId, input }: SteeredMessage): RunEvent {
-  const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
-  return { type: 'steered', runId, messageId, parts }
 }
 
 async function* ask(

@@ -2,7 +2,7 @@ import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import type { Builders, Description, Operations, Schema } from '../../core/builders.ts'
 import { FeedbackSchema } from './feedback.ts'
-import { ForkSchema, NewSessionSchema, RenameSchema } from './schemas.ts'
+import { ForkSchema, NewSessionSchema, UpdateSchema } from './schemas.ts'
 
 const TAG = 'sessions'
 
@@ -61,7 +61,7 @@ export function describeSessions(build: Builders): Description {
     bodies: {
       FeedbackBody: FeedbackSchema,
       NewSession: NewSessionSchema,
-      SessionRename: RenameSchema,
+      SessionUpdate: UpdateSchema,
       SessionFork: ForkSchema,
     },
     schemas: schemasOf(build),
@@ -126,13 +126,41 @@ function pathsOf(kind: Kind, build: Builders): Readonly<Record<string, Operation
           problems: [400, 401, 404, 409, 503],
         },
       ),
-      patch: operation(TAG, named('renameSession'), `Set the title of a session of the ${kind}`, {
-        ...changing('SessionRename'),
-        responses: { 200: answer('The session', session) },
-      }),
+      patch: operation(
+        TAG,
+        named('updateSession'),
+        `Set the title of a session of the ${kind}, or which branch counts`,
+        {
+          ...changing('SessionUpdate'),
+          responses: { 200: answer('The session', session) },
+          problems: [400, 401, 404, 409, 413, 415, 429, 503],
+        },
+      ),
     },
     [`${path}/messages`]: {
-      get: page(TAG, named('listSessionTurns'), 'List the turns of a session, newest first', 'TurnPage', own),
+      get: page(TAG, named('listSessionTurns'), 'List the turns of a branch, newest first', 'TurnPage', [
+        ...own,
+        parameter('query', 'branch', 'The run of a turn of the branch. Default: the branch that counts'),
+      ]),
+    },
+    [`${path}/branches`]: {
+      get: operation(TAG, named('listSessionBranches'), 'List the branches of a session', {
+        parameters: own,
+        responses: { 200: answer('The branches', json(ref('SessionBranches'))) },
+        problems: [401, 404, 503],
+      }),
+    },
+    [`${path}/branches/{runId}`]: {
+      delete: operation(
+        TAG,
+        named('deleteSessionBranch'),
+        'Delete a turn of a session and all after it, with their runs and files',
+        {
+          parameters: [...own, parameter('path', 'runId', 'The run of the turn')],
+          responses: { 204: { description: 'Nothing of them is left' } },
+          problems: [401, 404, 409, 503],
+        },
+      ),
     },
     [`${path}/fork`]: {
       post: operation(TAG, named('forkSession'), 'Copy turns into a new session', {
@@ -171,7 +199,15 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
       input: { oneOf: [text, list(ref('ContentPart'))] },
       ...{ 'text?': text, 'toolCalls?': list(call), 'finishReason?': text, 'error?': text },
       status: choice('running', 'completed', 'cut', 'failed', 'interrupted'),
-      ...{ at: count, 'endedAt?': count },
+      ...{ at: count, 'endedAt?': count, 'alternatives?': list(text) },
+    }),
+    SessionBranches: object({
+      branches: list(
+        object({
+          ...{ runId: text, branchFrom: maybeText, count, lastMessage: maybeText },
+          ...{ updatedAt: moment, 'isHead?': flag },
+        }),
+      ),
     }),
     TurnPage: object({ turns: list(ref('Turn')), nextCursor: maybeText }),
   }

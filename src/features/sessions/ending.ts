@@ -16,10 +16,11 @@ import {
   liveClaims,
   putSession,
   SESSIONS,
+  sessionAt,
   sessionIn,
 } from '../../runs/sessions/session-record.ts'
 import { busy } from '../../runs/sessions/session-steering.ts'
-import { turnsOf } from '../../runs/sessions/session-turns.ts'
+import { entriesIn } from '../../runs/sessions/session-tree.ts'
 import { ownersIn } from '../../runs/stored/page.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Position, Reader, Transaction } from '../../stores/store.ts'
@@ -93,7 +94,9 @@ export const ENDING_TRANSACTIONS: EndingTransactions = {
       ownersIn(tx, SESSIONS, tenant, ({ id }) => decodeURIComponent(keyIn(id).owner ?? '')),
     isThere: (tx, key) => find(tx, key) !== undefined,
     runsOfFiles: (tx, key) =>
-      turnsOf(tx, key).flatMap(({ runId, input }) => (typeof input === 'string' ? [] : [runId])),
+      entriesIn(tx, key, sessionAt(tx, key)).flatMap(({ turn }) =>
+        turn === undefined || typeof turn.input === 'string' ? [] : [turn.runId],
+      ),
   },
   writes: {
     claim(tx, key, id, cancels) {

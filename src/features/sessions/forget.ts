@@ -70,6 +70,22 @@ export class Forgetter {
   }
 
   /**
+   * Deletes a turn of a session and all after it, with their stored runs and files. The turns go last: after any error, the call can
+   * be repeated. Throws `session_not_found`, `run_not_found`, and `session_busy` if one of the runs is at work.
+   */
+  async branch(owner: string | null, { kind, name, id }: SessionReference, runId: string): Promise<void> {
+    const key = keyOf(owner, kind, name, id)
+    const { runIds, ofFiles } = await this.#shown.runsOfBranch(key, runId)
+    const leaving = new Set(runIds)
+    // The turns of a fork are copies, with the runs of another session.
+    await this.#forEach(owner, { kind, name, sessionId: id }, async run =>
+      leaving.has(run.id) ? unlessGone(this.#core.host.delete(run.id, owner)) : false,
+    )
+    await this.#files?.forgetTurns?.(ofFiles, owner, key)
+    await this.#shown.deleteBranch(key, runId)
+  }
+
+  /**
    * Deletes all data of an owner. Throws `session_busy` as for one session; data that was deleted before the error stays deleted.
    */
   async owner(owner: string, cancels: boolean): Promise<void> {

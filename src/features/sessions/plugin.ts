@@ -58,7 +58,7 @@ export function sessions(): Plugin {
         links: { sessions: joinPath(core.prefix, 'sessions') },
         sessions: {
           list: (identity, query) => shown.list(identity, query),
-          rename: (key, title) => shown.rename(key, title),
+          rename: (key, title) => shown.update(key, { title }),
           fork: (key, identity, how) => shown.fork(key, identity, how),
           forget: (owner, session, cancels) => forgetter.session(owner, session, cancels),
         },

@@ -21,10 +21,10 @@ import {
   checkId,
   ForkSchema,
   NewSessionSchema,
-  RenameSchema,
   readBody,
   SessionQuerySchema,
   TurnQuerySchema,
+  UpdateSchema,
 } from './schemas.ts'
 import { keyOf, NAME, type SessionService } from './service.ts'
 
@@ -66,9 +66,12 @@ export function sessionRoutes(
         jsonReply(await sessions.get(keyIn(state)), { headers: NO_STORE }),
       ),
       route('PATCH', path, async (request, state) => {
-        const { title } = await readBody(request, RenameSchema, maxBodyBytes)
-        return jsonReply(await sessions.rename(keyIn(state), title), { headers: NO_STORE })
+        const update = await readBody(request, UpdateSchema, maxBodyBytes)
+        return jsonReply(await sessions.update(keyIn(state), update), { headers: NO_STORE })
       }),
+      route('GET', `${path}/branches`, async (_, state) =>
+        jsonReply({ branches: await sessions.branches(keyIn(state)) }, { headers: NO_STORE }),
+      ),
       route('GET', `${path}/messages`, async (request, state) => {
         const query = validate(TurnQuerySchema, fieldsOf(request), 'invalid_query', 'query')
         const headers = { 'content-type': 'application/json', ...NO_STORE }
@@ -123,6 +126,12 @@ export function forgetRoutes(
         const session = { kind, name: params.name ?? '', id: checkId(params.id ?? '') }
         if (await forgetter.session(owner, session, cancelsIn(request))) return
         throw new ServableError('session_not_found', 'There is no such session')
+      }),
+    ),
+    ...KINDS.map(kind =>
+      route(`${kind}s/:name/sessions/:id/branches/:runId`, async (_, { owner, params }) => {
+        const session = { kind, name: params.name ?? '', id: checkId(params.id ?? '') }
+        await forgetter.branch(owner, session, params.runId ?? '')
       }),
     ),
     {

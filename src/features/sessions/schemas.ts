@@ -11,6 +11,7 @@ import { ServableError } from '../../base/errors.ts'
 import { isObject, paging, searched, validate } from '../../base/validation.ts'
 import type { SessionQuery } from '../../runs/sessions/summary.ts'
 import { readJson, requireJson } from '../../web/body.ts'
+import type { SessionUpdate } from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
 
 /** Most characters of a session id, as for runs. */
@@ -49,15 +50,18 @@ export const NewSessionSchema: v.GenericSchema<unknown, NewSession> = v.pipe(
   v.object({ kind: v.optional(kind, 'agent'), name: v.string('must be text'), title: v.optional(title) }),
 )
 
-export const RenameSchema: v.GenericSchema<unknown, { readonly title: string }> = v.pipe(
+const runId = v.pipe(v.string('must be text'), v.maxLength(MAX_ID, 'must be the id of a run'))
+
+export const UpdateSchema: v.GenericSchema<unknown, SessionUpdate> = v.pipe(
   body,
-  v.object({ title }),
+  v.object({ title: v.optional(title), head: v.optional(runId), ifHead: v.optional(runId) }),
+  v.check(({ title, head }) => title !== undefined || head !== undefined, 'must have `title` or `head`'),
 )
 
 export const ForkSchema: v.GenericSchema<unknown, Fork> = v.pipe(
   body,
   v.object({
-    runId: v.optional(v.pipe(v.string('must be text'), v.maxLength(MAX_ID, 'must be the id of a run'))),
+    runId: v.optional(runId),
     title: v.optional(title),
   }),
 )
@@ -71,7 +75,10 @@ export const SessionQuerySchema: v.GenericSchema<unknown, SessionQuery> = v.obje
 })
 
 /** The query of `GET …/messages`. */
-export const TurnQuerySchema: v.GenericSchema<unknown, TurnQuery> = v.object(paging)
+export const TurnQuerySchema: v.GenericSchema<unknown, TurnQuery> = v.object({
+  ...paging,
+  branch: v.optional(v.string()),
+})
 
 /** Reads and checks a body. Throws `invalid_body` that names every wrong field. */
 export async function readBody<T>(

@@ -16,7 +16,12 @@ import { idOf } from '../../runs/sessions/session-record.ts'
 import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from '../../runs/sessions/summary.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
-import { SESSION_SERVICE_TRANSACTIONS, type SessionServiceTransactions } from './transactions.ts'
+import type { BranchRuns, SessionBranch } from './branches.ts'
+import {
+  SESSION_SERVICE_TRANSACTIONS,
+  type SessionServiceTransactions,
+  type SessionUpdate,
+} from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
 
 /** The name of the plugin and of its object service. */
@@ -65,8 +70,24 @@ export class SessionService {
     )
   }
 
-  async rename(key: SessionKey, title: string): Promise<SessionSummary> {
-    return this.#changed(key, await this.#calls.rename(sessionAddressOf(key), key, title))
+  /** Throws `run_not_found`, `session_busy` and `session_changed` for a head that cannot be. */
+  async update(key: SessionKey, update: SessionUpdate): Promise<SessionSummary> {
+    return this.#changed(key, await this.#calls.update(sessionAddressOf(key), key, update))
+  }
+
+  async branches(key: SessionKey): Promise<readonly SessionBranch[]> {
+    return this.#there(key, await this.#calls.branches(sessionAddressOf(key), key))
+  }
+
+  /** The runs of a turn and of all after it. Throws `run_not_found`, and `session_busy` if one is at work. */
+  async runsOfBranch(key: SessionKey, runId: string): Promise<BranchRuns> {
+    return this.#there(key, await this.#calls.runsOfBranch(sessionAddressOf(key), key, runId))
+  }
+
+  /** Deletes the turn of a run and all after it. */
+  async deleteBranch(key: SessionKey, runId: string): Promise<void> {
+    await this.#calls.deleteBranch(sessionAddressOf(key), key, runId)
+    await this.tell(key)
   }
 
   /** Copies the turns of a session, up to that of a run, into a session with another id. `identity` is the caller's. */

@@ -21,6 +21,7 @@ import {
 import type { SessionPage, SessionQuery, SessionSummary } from '../../runs/sessions/summary.ts'
 import { takeExpired } from '../../stores/alarm.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
+import { branchesOf, deleteBranch, type HeadChange, moveHead, runsOfBranch } from './branches.ts'
 import { copyOf, listSessions, summaryOf } from './list.ts'
 import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
 
@@ -32,12 +33,20 @@ const OFF = 'session-off'
 const OFF_MS = 60_000
 const MAX_OFF = 1000
 
+/** What a caller changes in a session. */
+export interface SessionUpdate extends Pick<HeadChange, 'ifHead'> {
+  readonly head?: string | undefined
+  readonly title?: string | undefined
+}
+
 /** The type of {@link SESSION_SERVICE_TRANSACTIONS}. Undefined results mean that the caller has no such session. */
 export interface SessionServiceTransactions extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: string, query: SessionQuery) => SessionPage
     readonly find: (tx: Reader, key: SessionKey) => SessionSummary | undefined
     readonly turns: (tx: Reader, key: SessionKey, query: TurnQuery) => string | undefined
+    readonly branches: typeof branchesOf
+    readonly runsOfBranch: typeof runsOfBranch
     readonly copy: (tx: Reader, key: SessionKey, runId: string | undefined) => string | undefined
     /** The copy for the list. */
     readonly tell: (tx: Reader, key: SessionKey) => Document<Session> | undefined
@@ -49,7 +58,9 @@ export interface SessionServiceTransactions extends Transactions {
       title: string | undefined,
       settings: SessionSettings,
     ) => SessionSummary | undefined
-    readonly rename: (tx: Transaction, key: SessionKey, title: string) => SessionSummary | undefined
+    /** Sets the title, and which branch counts. */
+    readonly update: (tx: Transaction, key: SessionKey, update: SessionUpdate) => SessionSummary | undefined
+    readonly deleteBranch: typeof deleteBranch
     readonly paste: (
       tx: Transaction,
       key: SessionKey,
@@ -80,6 +91,8 @@ export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
       const copied = copyTurns(tx, key, runId)
       return copied && JSON.stringify(copied)
     },
+    branches: branchesOf,
+    runsOfBranch,
     tell: copyOf,
   },
   writes: {
@@ -87,14 +100,17 @@ export const SESSION_SERVICE_TRANSACTIONS: SessionServiceTransactions = {
       save(tx, key, { ...NEW, about: begunAt(tx, key, title) }, settings)
       return find(tx, key)
     },
-    rename(tx, key, title) {
+    update(tx, key, { title, head, ifHead }) {
+      if (head !== undefined && !moveHead(tx, key, { head, ifHead })) return undefined
       const document = tx.get<KeptSession>(SESSIONS, idOf(key))
       const session = visible(tx, key)
       if (document === undefined || session?.about === undefined) return undefined
       // A new title changes neither its position in lists nor its time.
-      putSession(tx, { ...document, value: { ...session, about: { ...session.about, title } } })
+      if (title !== undefined)
+        putSession(tx, { ...document, value: { ...session, about: { ...session.about, title } } })
       return find(tx, key)
     },
+    deleteBranch,
     paste(tx, key, copied, settings) {
       pasteTurns(tx, key, JSON.parse(copied), settings)
       return find(tx, key)

@@ -9,7 +9,6 @@ import type { Turn } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
 import {
   asOf,
-  close,
   idOf,
   type KeptSession,
   liveClaims,
@@ -25,6 +24,7 @@ import {
   TURNS,
   thingOf,
 } from '../../runs/sessions/session-record.ts'
+import { branchOf, close, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
 import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
@@ -33,9 +33,15 @@ import { aboutOf } from './list.ts'
 /** A page of turns, newest first. It may be short or even empty although there is a next page. */
 export interface TurnPage {
   /** A `running` turn can be followed at `GET /runs/:id/stream` if its run is stored. */
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ShownTurn[]
   /** The cursor of the next page. Null only at the end. */
   readonly nextCursor: string | null
+}
+
+/** A turn of a session, with its place among the branches. */
+export interface ShownTurn extends Turn {
+  /** The runs whose turns come after the same turn, with this one, in the order in which they began. Absent if it is the only one. */
+  readonly alternatives?: readonly string[]
 }
 
 /** Which turns to read. */
@@ -44,6 +50,8 @@ export interface TurnQuery {
   readonly cursor?: string | undefined
   /** 1 to 100. */
   readonly limit: number
+  /** The run of a turn: its branch is read, with the newest turn that comes after it. Default: the branch that counts. */
+  readonly branch?: string | undefined
 }
 
 /** The session of a key, if the caller may see it. Without an owner, only a session with an id from the service is visible. */
@@ -56,21 +64,58 @@ export function visible(tx: Reader, key: SessionKey): Session | undefined {
     : session && { ...session, about }
 }
 
-/** A page of turns. Undefined if there is no such session. Throws `invalid_query` for an invalid cursor. */
-export function readTurns(tx: Reader, key: SessionKey, { cursor, limit }: TurnQuery): TurnPage | undefined {
+/** A page of the turns of a branch. Undefined if there is no such session. Throws `invalid_query` for an invalid cursor. */
+export function readTurns(
+  tx: Reader,
+  key: SessionKey,
+  { cursor, limit, branch }: TurnQuery,
+): TurnPage | undefined {
   const before = cursor === undefined ? undefined : decodeCursor(cursor).at
   const session = visible(tx, key)
   if (session === undefined) return undefined
-  const ended = endedIn(tx, key, limit + 1, before)
-  const open = openIn(tx, session).filter(({ seq }) => before === undefined || seq < before)
-  const entries = [...open, ...ended].sort((a, b) => b.seq - a.seq)
+  const entries = branchIn(tx, key, session, { before, branch, limit })
   const page = entries.slice(0, limit)
   const last = page.at(-1)
   const isMore = entries.length > limit && last !== undefined
   return {
-    turns: page.flatMap(({ turn }) => turn ?? []),
+    turns: page.flatMap(entry => shownTurn(session, entry) ?? []),
     nextCursor: isMore ? encodeCursor({ at: last.seq, id: 'turn' }) : null,
   }
+}
+
+/** A turn as clients see it. */
+function shownTurn({ branches = {} }: Session, { seq, turn }: SessionEntry): ShownTurn | undefined {
+  const start = branches[seq]
+  if (turn === undefined || start === undefined) return turn
+  const alternatives = Object.values(branches).flatMap(({ after, runId }) =>
+    after === start.after && runId !== '' ? [runId] : [],
+  )
+  return alternatives.length > 1 ? { ...turn, alternatives } : turn
+}
+
+/** The entries of a branch, newest first: one more than a page. */
+function branchIn(
+  tx: Reader,
+  key: SessionKey,
+  session: Session,
+  { before, branch, limit }: { before: number | undefined; branch: string | undefined; limit: number },
+): readonly SessionEntry[] {
+  const isLinear = session.branches === undefined && session.head === undefined && branch === undefined
+  const open = openIn(tx, session)
+  // One branch is read page by page.
+  const ended = endedIn(tx, key, isLinear ? limit + 1 : session.count, isLinear ? before : undefined)
+  const all = [...open, ...ended].sort((a, b) => b.seq - a.seq)
+  const last = branch === undefined ? session.head : newestOf(session, all, branch).seq
+  const entries = [...branchOf(session, all, last)]
+  return before === undefined ? entries : entries.filter(({ seq }) => seq < before)
+}
+
+/** The newest entry of a branch with the turn of a run. Throws `run_not_found`. */
+export function newestOf(session: Session, all: readonly SessionEntry[], runId: string): SessionEntry {
+  const first = all.find(({ turn }) => turn?.runId === runId)
+  const [newest] = first === undefined ? [] : subtreeOf(session, all, first.seq)
+  if (newest === undefined) throw new ServableError('run_not_found', NO_TURN)
+  return newest
 }
 
 /** The data that a fork copies. */
@@ -83,26 +128,26 @@ export interface CopiedTurns {
 }
 
 /**
- * The turns up to that of a run, or all ended turns without a run. The memory of members is included only with all turns.
- * Undefined if there is no such session. Throws `run_not_found`, and `session_busy` if that turn is running.
+ * The turns of a branch up to that of a run, or without a run all ended turns of the branch that counts. The memory of members is
+ * included only with all turns. Undefined if there is no such session. Throws `run_not_found`, and `session_busy` if that turn is
+ * running.
  */
 export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined): CopiedTurns | undefined {
   const session = visible(tx, key)
   if (session === undefined) return undefined
-  const all = [...openIn(tx, session), ...endedIn(tx, key, session.count)].sort((a, b) => a.seq - b.seq)
-  const last = all.findLast(({ turn }) => runId === undefined || turn?.runId === runId)
+  const all = [...openIn(tx, session), ...endedIn(tx, key, session.count)].sort((a, b) => b.seq - a.seq)
+  const last = runId === undefined ? undefined : all.find(({ turn }) => turn?.runId === runId)
   if (last === undefined && runId !== undefined) throw new ServableError('run_not_found', NO_TURN)
-  if (runId !== undefined && last?.turn?.status === 'running')
-    throw new ServableError('session_busy', AT_WORK)
-  const upTo = last?.seq ?? 0
-  const entries = all.filter(({ seq, turn }) => seq <= upTo && turn?.status !== 'running')
-  const { summary, about } = session
+  if (last?.turn?.status === 'running') throw new ServableError('session_busy', AT_WORK)
+  const path = [...branchOf(session, all, last?.seq ?? session.head)].reverse()
+  const entries = path.filter(({ turn }) => turn?.status !== 'running')
+  const summary = path.length > 0 ? summaryAt(session, all, path.at(-1)?.seq ?? 0) : undefined
   const isWhole = entries.length === all.length
   const members = isWhole ? tx.list(MEMBERS, { partition: idOf(key), limit: 1000 }) : []
   return {
     entries,
-    title: about?.title,
-    ...(summary !== undefined && summary.upTo <= upTo && { summary }),
+    title: session.about?.title,
+    ...(summary !== undefined && { summary }),
     members: members.map(({ id, value }) => [JSON.parse(id)[1], value]),
   }
 }

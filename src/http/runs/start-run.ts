@@ -47,8 +47,12 @@ export interface AskedRun extends Conversation {
   readonly sessionId?: string | undefined
   /** The client's own id of its message. */
   readonly messageId?: string | undefined
-  /** The client's id of an earlier message of the session. Its turn and all later ones are deleted when this one begins. */
+  /** The client's id of an earlier message of the session, in whose place this one comes on a branch of its own. */
   readonly replaces?: string | undefined
+  /** The id of the run after whose turn this one comes. */
+  readonly branchFrom?: string | undefined
+  /** The id of the run whose turn must be the last one. */
+  readonly ifHead?: string | undefined
   /** The claimed user. An identity overrides it. */
   readonly userId?: string | undefined
   /** The key of a model provider, from the body. Keys in headers override it. */
@@ -180,6 +184,8 @@ export function runOptionsOf(
     sessionId,
     messageId,
     replaces,
+    branchFrom,
+    ifHead,
     userId,
     apiKey,
     history,
@@ -193,6 +199,8 @@ export function runOptionsOf(
     sessionId,
     messageId,
     replaces,
+    branchFrom,
+    ifHead,
     userId: owner ?? userId,
     identity: owner ?? undefined,
     apiKeys: asker.apiKeys(apiKey),
@@ -209,12 +217,16 @@ export function runOptionsOf(
  * would be used, and `invalid_body` for a message to replace if no session has it.
  */
 function historyOf(
-  { sessionId, replaces, history, memory }: AskedRun,
+  { sessionId, replaces, branchFrom, ifHead, history, memory }: AskedRun,
   { clientSystem }: Pick<HostSettings, 'clientSystem'>,
 ): Pick<AskedRun, 'history'> {
   const isOurs = memory === undefined
-  if (replaces && (!sessionId || history || !isOurs))
-    throw new ServableError('invalid_body', 'Give `sessionId` with `replaces`, and no `memory`')
+  for (const [field, value] of Object.entries({ replaces, branchFrom, ifHead })) {
+    if (value && (!sessionId || history || !isOurs))
+      throw new ServableError('invalid_body', `Give \`sessionId\` with \`${field}\`, and no \`memory\``)
+  }
+  if (replaces && branchFrom)
+    throw new ServableError('invalid_body', 'Give `replaces` or `branchFrom`, and not both')
   if (history !== undefined && sessionId !== undefined && isOurs)
     throw new ServableError(
       'conflicting_memory',

@@ -19,6 +19,8 @@ interface Asked extends Conversation {
   readonly sessionId?: string | undefined
   readonly messageId?: string | undefined
   readonly replaces?: string | undefined
+  readonly branchFrom?: string | undefined
+  readonly ifHead?: string | undefined
   readonly webhook?: unknown
   readonly concurrency?: 'queue' | 'steer' | undefined
   readonly readsSteered?: boolean
@@ -26,7 +28,7 @@ interface Asked extends Conversation {
 
 /** Whether the message of a request may reach a run at work. */
 export function maySteer(
-  { target, sessionId, concurrency, readsSteered, memory, history, clientTools, replaces, webhook }: Asked,
+  { target, sessionId, concurrency, readsSteered, memory, history, clientTools, webhook, ...asked }: Asked,
   options: RunOptions,
   { memory: kept }: Pick<HostSettings, 'memory'>,
 ): boolean {
@@ -37,7 +39,8 @@ export function maySteer(
     (how === 'always' || how === 'asked') &&
     target.servable.steering === true &&
     sessionId !== undefined &&
-    [memory, history, clientTools?.[0], replaces, webhook, options.apiKeys].every(each => each === undefined)
+    [memory, history, clientTools?.[0], webhook, options.apiKeys].every(each => each === undefined) &&
+    [asked.replaces, asked.branchFrom, asked.ifHead].every(each => each === undefined)
   )
 }
 

@@ -4,14 +4,9 @@
  * @module
  */
 
-import {
-  type BaseEvent,
-  HttpAgent,
-  type HttpAgentConfig,
-  type RunAgentInput,
-  runHttpRequest,
-} from '@ag-ui/client'
-import { AgUiError, readOverCuts } from './reading.ts'
+import { type BaseEvent, HttpAgent, type HttpAgentConfig, type RunAgentInput } from '@ag-ui/client'
+import { type Events, eventsOf } from './observable.ts'
+import { readOverCuts } from './reading.ts'
 
 /** Options of {@link ServableAgent}: those of `HttpAgent`, and the following. */
 export interface ServableAgentConfig extends HttpAgentConfig {
@@ -20,8 +15,6 @@ export interface ServableAgentConfig extends HttpAgentConfig {
   /** Milliseconds before the first retry. It doubles, up to 5 seconds. Default: 250. */
   readonly retryMs?: number | undefined
 }
-
-type Events = ReturnType<HttpAgent['run']>
 
 /**
  * A client of `agUi()`. `connectAgent()` gives it the thread: its messages, its state, what waits for the user, and the run at work. If the
@@ -32,12 +25,12 @@ type Events = ReturnType<HttpAgent['run']>
  * await agent.connectAgent()
  */
 export class ServableAgent extends HttpAgent {
-  readonly #config: ServableAgentConfig
+  // `clone()` of the client calls no constructor, so no member can be a `#` one.
+  private retries: { readonly maxRetries: number; readonly retryMs: number }
 
-  constructor(config: ServableAgentConfig) {
-    const { maxRetries: _, retryMs: __, ...stock } = config
+  constructor({ maxRetries = 10, retryMs = 250, ...stock }: ServableAgentConfig) {
     super(stock)
-    this.#config = config
+    this.retries = { maxRetries, retryMs }
   }
 
   override connectAgent(
@@ -56,46 +49,32 @@ export class ServableAgent extends HttpAgent {
   override run(input: RunAgentInput): Events {
     const init = this.requestInit(input)
     const version = (input as { readonly protocolVersion?: string }).protocolVersion
-    return this.#events(input, version, false, () => this.fetch(this.url, init))
+    return this.events(input, version, false, () => this.fetch(this.url, init))
   }
 
   /** The thread until now, and the run at work. Completes at once for an unknown thread. */
   override connect(input: RunAgentInput): Events {
     const version = (input as { readonly protocolVersion?: string }).protocolVersion
-    return this.#events(input, version, true)
+    return this.events(input, version, true)
   }
 
   override clone(): ServableAgent {
-    const copy = super.clone() as HttpAgent
-    const { maxRetries, retryMs } = this.#config
-    const agent = new ServableAgent({
-      ...this.#config,
-      url: this.url,
-      headers: { ...this.headers },
-      maxRetries,
-      retryMs,
-    })
-    return Object.assign(agent, {
-      agentId: copy.agentId,
-      threadId: copy.threadId,
-      messages: copy.messages,
-      state: copy.state,
-      pendingInterrupts: copy.pendingInterrupts,
-      subscribers: copy.subscribers,
-      fetch: this.fetch,
-    })
+    const copy = super.clone() as ServableAgent
+    copy.retries = this.retries
+    return copy
   }
 
   /** What a stock client would read, as one stream without cuts. */
-  #events(
+  private events(
     input: RunAgentInput,
     version: string | undefined,
     isAttached: boolean,
     first?: () => Promise<Response>,
   ): Events {
     const { signal } = this.abortController
-    const { maxRetries = 10, retryMs = 250 } = this.#config
-    const query = new URLSearchParams({ threadId: input.threadId, runId: input.runId })
+    const query = new URLSearchParams({ threadId: input.threadId })
+    // A runtime that attaches for a page has none.
+    if (input.runId !== '') query.set('runId', input.runId)
     if (version !== undefined) query.set('protocolVersion', version)
     const url = `${this.url}${this.url.includes('?') ? '&' : '?'}${query}`
     const ask = (position: string | undefined) => {
@@ -103,27 +82,18 @@ export class ServableAgent extends HttpAgent {
       const at: Record<string, string> = position === undefined ? {} : { 'last-event-id': position }
       return this.fetch(url, { headers: { ...this.headers, accept: 'text/event-stream', ...at }, signal })
     }
-    // The user's own copy of the observables is reached through the user's own copy of the client.
-    const source = runHttpRequest(() => Promise.reject(new AgUiError('connection_lost', 'Not begun')))
-    const Observable = source.constructor as new (begin: (to: EventsObserver) => () => void) => unknown
-    return new Observable(observer => {
+    return eventsOf(observer => {
       let hasLeft = false
       const tell = (event: object) => {
         if (!hasLeft) observer.next(event as BaseEvent)
       }
-      readOverCuts({ ask, tell, signal, isAttached, maxRetries, retryMs }).then(
+      readOverCuts({ ask, tell, signal, isAttached, ...this.retries }).then(
         () => observer.complete(),
         error => observer.error(error),
       )
       return () => {
         hasLeft = true
       }
-    }) as Events
+    })
   }
-}
-
-interface EventsObserver {
-  next(event: BaseEvent): void
-  error(error: unknown): void
-  complete(): void
 }

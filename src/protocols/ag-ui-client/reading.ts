@@ -61,22 +61,23 @@ export async function readOverCuts(reading: Reading): Promise<void> {
 }
 
 /** Returns whether there is nothing more to read. */
-async function readOnce({ ask, signal }: Reading, stream: Stream): Promise<boolean> {
+async function readOnce({ ask, signal, isAttached }: Reading, stream: Stream): Promise<boolean> {
   try {
     const response = await ask(stream.position)
-    return (await checked(response)) && (await stream.read(response))
+    const mayRetry = isAttached || stream.position !== undefined
+    return (await checked(response, mayRetry)) && (await stream.read(response))
   } catch (error) {
     if (error instanceof AgUiError && !signal.aborted) throw error
     return signal.aborted
   }
 }
 
-/** Whether the answer is a stream. False for a service that is not there for a while. */
-async function checked(response: Response): Promise<boolean> {
+/** Whether the answer is a stream. False for a service that is not there for a while, if it may be asked again. */
+async function checked(response: Response, mayRetry: boolean): Promise<boolean> {
   const { ok, status } = response
   if (ok) return true
   const text = await response.text()
-  if (status === 429 || status >= 500) return false
+  if (mayRetry && (status === 429 || status >= 500)) return false
   throw new AgUiError('refused', text.slice(0, 1000) || `The service answered ${status}`, status)
 }
 

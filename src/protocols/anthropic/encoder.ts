@@ -16,7 +16,7 @@ import {
   textOf,
 } from '../models/answer-encoder.ts'
 import type { Fields } from '../models/body.ts'
-import { idOf, idOfCall } from '../models/ids.ts'
+import { hashOf, idOf, idOfCall } from '../models/ids.ts'
 import { RanCalls } from '../models/ran-calls.ts'
 import { errorOf } from './errors.ts'
 
@@ -76,6 +76,8 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
   #open: Open | undefined
   #hasCalls = false
   readonly #ran = new RanCalls()
+  /** The beginning of the ids of calls that ran here. */
+  readonly #ranIds = idOf('mcptoolu', this.about.runId)
 
   begin(): string {
     return this.#event('message_start', {
@@ -102,20 +104,23 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
   }
 
   protected override writeOther(event: RunEvent): string {
-    const { toolCalls, isJson, runId } = this.about
+    const { toolCalls, isJson } = this.about
     const ran = toolCalls === 'hidden' || isJson ? undefined : this.#ran.take(event)
     if (ran === undefined) return ''
     const { name, args, result, error } = ran
-    const id = idOfCall('mcptoolu', runId, ran.id)
+    const id = this.#ranIds + hashOf(ran.id)
+    const input = textOf(objectOf(args))
     const text = error ?? textOf(result ?? null)
-    this.grow(textOf(args) + text)
+    this.grow(input + text)
+    const content = `[{"type":"text","text":${JSON.stringify(text)}}]`
     // Clients read the input of such a call from the start of its block.
     return (
-      this.#block({ type: 'mcp_tool_use', id, name, server_name: 'servable', input: objectOf(args) }) +
-      this.#block({
-        ...{ type: 'mcp_tool_result', tool_use_id: id, is_error: error !== undefined },
-        content: [{ type: 'text', text }],
-      })
+      this.#block(
+        `{"type":"mcp_tool_use","id":"${id}","name":${JSON.stringify(name)},"server_name":"servable","input":${input}}`,
+      ) +
+      this.#block(
+        `{"type":"mcp_tool_result","tool_use_id":"${id}","is_error":${error !== undefined},"content":${content}}`,
+      )
     )
   }
 
@@ -138,8 +143,10 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
     this.#hasCalls = true
     const id = idOfCall('toolu', this.about.runId, callId)
     const delta = { type: 'input_json_delta', partial_json: args }
-    const first = { type: 'tool_use', id, name, input: {} }
-    return this.#block(first, delta, () => ({ ...first, input: objectOf(parsedOf(args)) }))
+    const block = (input: object) => JSON.stringify({ type: 'tool_use', id, name, input })
+    return this.about.isStream
+      ? this.#block(block({}), JSON.stringify(delta))
+      : this.#block(block(objectOf(parsedOf(args))))
   }
 
   protected writeEnd(end: LastEvent): string {
@@ -150,7 +157,7 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
       return isStream ? `${before}${frame('error', error)}` : ''
     }
     // Clients ask again if an answer has no block at all.
-    const empty = this.#blocks === 0 ? this.#block({ type: 'text', text: '' }) : ''
+    const empty = this.#blocks === 0 ? this.#block('{"type":"text","text":""}') : ''
     const delta = { ...this.#stopReasonFields(), stop_sequence: null }
     return (
       before +
@@ -189,16 +196,16 @@ export class MessageEncoder extends AnswerEncoder<MessageOptions> {
     return this.about.isStream ? frame(type, { type, ...fields }) : ''
   }
 
-  /** Sends a block at once: its start, what follows it, and its end. `whole` gives it for an answer that is no stream. */
-  #block(first: Fields, delta?: object, whole: () => Fields = () => first): string {
+  /** Sends a block at once: its start, a change to it, and its end. Both are JSON. */
+  #block(json: string, delta?: string): string {
     const before = this.#close()
     const index = this.#blocks++
     if (!this.about.isStream) {
-      this.#content.push(whole())
+      this.#content.push(JSON.parse(json))
       return ''
     }
-    const change = delta === undefined ? '' : `${BLOCK.delta}${index},"delta":${JSON.stringify(delta)}}\n\n`
-    return `${before}${BLOCK.start}${index},"content_block":${JSON.stringify(first)}}\n\n${change}${BLOCK.stop}${index}}\n\n`
+    const change = delta === undefined ? '' : `${BLOCK.delta}${index},"delta":${delta}}\n\n`
+    return `${before}${BLOCK.start}${index},"content_block":${json}}\n\n${change}${BLOCK.stop}${index}}\n\n`
   }
 
   /** Begins a block of text. */

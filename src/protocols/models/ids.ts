@@ -33,7 +33,7 @@ export function approvalIdOf(runId: string, toolCallId: string): string {
 }
 
 /** A hash that distinguishes the calls of one run (FNV-1a, 30 bits), of at most six characters. */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return (hash >>> 2).toString(36)

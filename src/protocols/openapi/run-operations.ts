@@ -117,6 +117,8 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
       sessionId: { type: 'string' },
       messageId: { type: 'string' },
       replaces: { type: 'string' },
+      branchFrom: { type: 'string' },
+      ifHead: { type: 'string' },
       userId: { type: 'string' },
       apiKey: { type: 'string' },
       background: { type: 'string', enum: ['true', 'false'] },

@@ -193,8 +193,11 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
   #ask(): Promise<Entered> {
     this.#turn = { ...this.#turn, at: Date.now() }
     const { goesOn, options } = this.#run
-    const { steers, replaces } = options
-    return this.#sessions.enter(this.key, { ...this.#turn, goesOn, steers, replaces })
+    const { steers, replaces, branchFrom, ifHead } = options
+    return this.#sessions.enter(this.key, {
+      ...this.#turn,
+      ...{ goesOn, steers, replaces, branchFrom, ifHead },
+    })
   }
 
   #release = (): void => {}

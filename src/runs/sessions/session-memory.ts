@@ -9,7 +9,6 @@ import type { SessionKey, SessionNote, SessionReader } from '../../agents/memory
 import type { Turn } from '../../agents/turn.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
-  close,
   idOf,
   isList,
   LEASE_MS,
@@ -26,6 +25,7 @@ import {
   TURNS,
   thingOf,
 } from './session-record.ts'
+import { branchNumbers, close, entriesBefore, placed } from './session-tree.ts'
 import { messagesOfTurn, withoutProviderParts } from './turn-messages.ts'
 
 /** The most member memories of one session. */
@@ -47,10 +47,11 @@ export function appendSession(
     const { at = 0 } = tx.get(SESSIONS, idOf(key)) ?? {}
     // Saving renews the session, which is kept as long as its members.
     if (tx.now - at > LEASE_MS) save(tx, key, session, settings)
-    return appendMember(tx, key, about, settings)
+    return appendMember(tx, key, { seq: atWorkIn(session), ...about }, settings)
   }
   const entry = { seq: session.next, ...about }
-  save(tx, key, close(tx, key, { ...session, next: session.next + 1 }, entry, settings), settings)
+  const before = placed(tx, key, session, { runId: '' })
+  save(tx, key, close(tx, key, { ...before, next: session.next + 1 }, entry, settings), settings)
 }
 
 /** The part of a session that a model gets. */
@@ -70,12 +71,16 @@ export function readSession(
   settings: SessionSettings,
 ): SessionWindow {
   if (key.member !== undefined) {
-    const { messages } = fitting(newestFirst(membersOf(tx, key)), reader, settings)
+    // What a member remembers belongs to the turn in which it learned it.
+    const branch = branchNumbers(tx, key, reader.runId)
+    const own = membersOf(tx, key).filter(({ seq }) => branch?.has(seq) ?? true)
+    const { messages } = fitting(newestFirst(own), reader, settings)
     return { messages, leaving: [], upTo: 0 }
   }
   const session = sessionAt(tx, key)
   const { summary } = session
-  const { messages, rest } = fitting(entriesOf(tx, key, session), reader, settings)
+  const before = entriesBefore(session, entriesOf(tx, key, session), reader.runId)
+  const { messages, rest } = fitting(before, reader, settings)
   const leaving: Turn[] = []
   let upTo = 0
   if (settings.compacts) {
@@ -88,7 +93,7 @@ export function readSession(
   return { messages, summary: summary?.text, leaving, upTo }
 }
 
-/** Stores the summary of the turns up to one, unless that turn was deleted in the meantime. */
+/** Stores the summary of the turns up to one, unless that turn was deleted in the meantime, or is on another branch now. */
 export function summarizeSession(
   tx: Transaction,
   key: SessionKey,
@@ -96,7 +101,13 @@ export function summarizeSession(
   settings: SessionSettings,
 ): void {
   const last = tx.get(TURNS, `${idOf(key)}/${summary.upTo}`)
-  if (last !== undefined) save(tx, key, { ...sessionAt(tx, key), summary }, settings)
+  const isOnBranch = branchNumbers(tx, key, undefined)?.has(summary.upTo) ?? true
+  if (last !== undefined && isOnBranch) save(tx, key, { ...sessionAt(tx, key), summary }, settings)
+}
+
+/** The number of the turn of the run that has the session. */
+function atWorkIn({ line: [first], open }: Session): number {
+  return open.find(({ turn }) => turn?.runId === first?.runId)?.seq ?? 0
 }
 
 function memberIdOf({ owner, place, sessionId, member = [] }: SessionKey): string {
@@ -115,12 +126,12 @@ function membersOf(tx: Reader, key: SessionKey): readonly SessionEntry[] {
 function appendMember(
   tx: Transaction,
   key: SessionKey,
-  about: Omit<SessionEntry, 'seq'>,
+  entry: SessionEntry,
   settings: SessionSettings,
 ): void {
   const partition = idOf(key)
   const id = memberIdOf(key)
-  const entries = [...membersOf(tx, key), { seq: 0, ...about }]
+  const entries = [...membersOf(tx, key), entry]
   const { kept } = fitting(newestFirst(entries), {}, settings)
   if (tx.get(MEMBERS, id) === undefined && tx.count(MEMBERS, partition) >= MAX_MEMBERS) {
     for (const each of tx.oldest(MEMBERS, 1, partition)) tx.delete(MEMBERS, each.id)

@@ -100,9 +100,24 @@ export interface Session {
   readonly joined?: readonly JoinedRun[]
   /** The turns that have begun. */
   readonly open: readonly SessionEntry[]
+  /**
+   * The entries that do not come after the one before them, by their sequence numbers, and all that come after the same one as they
+   * do. Absent while there is one branch.
+   */
+  readonly branches?: Readonly<Record<number, BranchStart>> | undefined
+  /** The last entry of the branch that counts. Absent: the newest one. */
+  readonly head?: number | undefined
   readonly summary?: Summary | undefined
   /** Absent until its first turn: appended messages alone are no conversation. Older versions wrote none. */
   readonly about?: SessionListing
+}
+
+/** The first entry of a branch. */
+export interface BranchStart {
+  /** The entry before it; -1 for none. */
+  readonly after: number
+  /** The run of its turn; empty without one. */
+  readonly runId: string
 }
 
 /** The summary of the turns up to one. */
@@ -187,30 +202,12 @@ export function without(
 ): Session {
   const id = `${idOf(key)}/${entry.seq}`
   tx.delete(TURNS, id)
-  if (!isKept) tx.delete(FEEDBACK, id)
-  return { ...session, count: session.count - 1, length: session.length - lengthOf(entry) }
-}
-
-/** Stores an ended entry; deletes the oldest past the limits. */
-export function close(
-  tx: Transaction,
-  key: SessionKey,
-  session: Session,
-  entry: SessionEntry,
-  { maxTurns, maxLength }: SessionSettings,
-): Session {
-  const partition = idOf(key)
-  const id = `${partition}/${entry.seq}`
-  const before = tx.get<SessionEntry>(TURNS, id)
-  let after = before === undefined ? session : without(tx, key, session, before.value, true)
-  after = { ...after, count: after.count + 1, length: after.length + lengthOf(entry) }
-  tx.put(TURNS, { id, partition, at: entry.seq, tags: {}, value: entry }, { thing: thingOf(partition) })
-  while (after.count > maxTurns || after.length > maxLength) {
-    const [oldest] = tx.oldest<SessionEntry>(TURNS, 1, partition)
-    if (oldest === undefined) break
-    after = without(tx, key, after, oldest.value)
-  }
-  return after
+  const left = { ...session, count: session.count - 1, length: session.length - lengthOf(entry) }
+  if (isKept) return left
+  tx.delete(FEEDBACK, id)
+  if (left.branches?.[entry.seq] === undefined) return left
+  const { [entry.seq]: _, ...branches } = left.branches
+  return { ...left, branches: Object.keys(branches).length > 0 ? branches : undefined }
 }
 
 /** Writes a session, which renews its retention. Past the limit others are deleted. */

@@ -24,7 +24,7 @@ import { enterSession, keepSession, leaveSession, turnsOf, turnUntil } from './s
 export interface SessionTransactions {
   readonly reads: {
     readonly window: (tx: Reader, key: SessionKey, reader: SessionReader, settings: SessionSettings) => string
-    readonly turns: (tx: Reader, key: SessionKey) => string
+    readonly turns: (tx: Reader, key: SessionKey, runId?: string) => string
     readonly until: typeof turnUntil
     readonly atWork: typeof runAtWork
     readonly steers: typeof steersFor
@@ -74,7 +74,7 @@ interface SessionAddress {
 const SESSION_TRANSACTIONS: SessionTransactions = {
   reads: {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
-    turns: (tx, key) => JSON.stringify(turnsOf(tx, key)),
+    turns: (tx, key, runId) => JSON.stringify(turnsOf(tx, key, runId)),
     until: turnUntil,
     atWork: runAtWork,
     steers: steersFor,
@@ -125,7 +125,7 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
       const summary = (await summed(calls, parts, key, window, signal)) ?? window.summary
       return summary === undefined ? window.messages : [summaryMessage(summary), ...window.messages]
     },
-    turns: async key => JSON.parse(await calls.turns(sessionAddressOf(key), key)),
+    turns: async (key, runId) => JSON.parse(await calls.turns(sessionAddressOf(key), key, runId)),
     turnUntil: (key, runId) => calls.until(sessionAddressOf(key), key, runId),
     append: async (key, note) =>
       calls.append(sessionAddressOf(key), key, JSON.stringify(note), settingsFor(key)),

@@ -7,19 +7,14 @@
 import { textOf } from '../../agents/input.ts'
 import type { BegunTurn, EndedTurn, Entered, SessionKey, SessionNote } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
-import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
   asOf,
-  close,
-  endedOf,
   entryOf,
-  forgetAll,
   GONE,
   idOf,
   LEASE_MS,
   liveClaims,
-  MEMBERS,
   NEW,
   noted,
   SESSIONS,
@@ -31,17 +26,17 @@ import {
   save,
   sessionAt,
   TURNS,
-  thingOf,
   without,
 } from './session-record.ts'
 import { busy, joinedBy, MAX_WAITING, steerOf, withRest } from './session-steering.ts'
+import { changed, close, entriesIn, placed, transcriptOf } from './session-tree.ts'
 
 /** A claim is renewed when fewer milliseconds than this are left of it. */
 const RENEW_AT_MS = 11_000
 
 /**
  * Joins the line, or renews the position in it. The first run begins its turn. Throws `session_busy`, and `session_changed` if
- * the message to replace is missing.
+ * the session is not as the turn asks.
  */
 export function enterSession(
   tx: Transaction,
@@ -104,45 +99,13 @@ function inLine(
   return concurrency === 'interrupt' ? line.map(claim => ({ ...claim, stop: true })) : line
 }
 
-/**
- * Deletes the first turn of a message and all later ended turns, and the memories of members. Throws `session_changed` if there
- * is no such turn.
- */
-function cut(tx: Transaction, key: SessionKey, session: Session, messageId: string): Session {
-  const ended = endedOf(tx, key, session)
-  const first = ended.findLast(({ turn }) => turn && hasMessage(turn, messageId))
-  if (first === undefined) throw changed()
-  const partition = idOf(key)
-  forgetAll(tx, MEMBERS, partition)
-  let after = session
-  for (const entry of ended) {
-    if (entry.seq < first.seq) break
-    after = without(tx, key, after, entry)
-    // A turn without an end time may be of a run that is only thought dead.
-    const { turn } = entry
-    if (turn && !turn.endedAt)
-      tx.put(
-        GONE,
-        { id: turn.runId, partition, at: tx.now, tags: {}, value: null },
-        { thing: thingOf(partition) },
-      )
-  }
-  const { summary } = session
-  return { ...after, summary: summary && summary.upTo < first.seq ? summary : undefined }
-}
-
-/** Whether a message began a turn, or reached its run. */
-function hasMessage({ messageId, runId, steered = [] }: Turn, id: string): boolean {
-  return (messageId ?? runId) === id || steered.some(each => each.messageId === id)
-}
-
 function begun(
   tx: Transaction,
   key: SessionKey,
   session: Session,
-  { replaces, ...turn }: BegunTurn,
+  { replaces, branchFrom, ifHead, ...turn }: BegunTurn,
 ): Session {
-  const before = replaces === undefined ? session : cut(tx, key, session, replaces)
+  const before = placed(tx, key, session, { ...turn, replaces, branchFrom, ifHead })
   const { next, open } = before
   const about = aboutWith(tx, key, before, turn, 1)
   return { ...before, next: next + 1, open: [...open, { seq: next, turn }], about }
@@ -150,7 +113,7 @@ function begun(
 
 /** The most characters of a title that nobody set, and of the last message. */
 const TITLE_LENGTH = 80
-const LAST_LENGTH = 200
+export const LAST_LENGTH = 200
 
 /** The listing of a session after its newest turn. `more` is the number of turns that have begun with it. */
 export function aboutWith(
@@ -219,22 +182,25 @@ export function leaveSession(
   // A run that was thought dead was settled before.
   const entry = entryOf(tx, key, session, runId)
   if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
+  const there = entry === undefined ? placed(tx, key, left, { runId }) : left
   const { seq = left.next, turn } = entry ?? {}
   // The worker that ends a run after a takeover does not know when the run began.
   const whole = { ...turn, ...end, ...(turn && { at: turn.at }) } as Turn
   const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
   const about = aboutWith(tx, key, left, whole, turn === undefined ? 1 : 0)
-  const after = { ...left, next: Math.max(left.next, seq + 1), about }
+  const after = { ...there, next: Math.max(left.next, seq + 1), about }
   save(tx, key, close(tx, key, after, ended, settings), settings)
 }
 
-/** The transcript, in the order in which the turns began. A running turn whose run is gone is `interrupted`. */
-export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
+/**
+ * The transcript of the branch of a run, or else of the one that counts, in the order in which the turns began. A running turn whose
+ * run is gone is `interrupted`.
+ */
+export function turnsOf(tx: Reader, key: SessionKey, runId?: string): readonly Turn[] {
   const session = sessionAt(tx, key)
   const here = new Set(liveClaims(session, tx.now).map(({ runId }) => runId))
-  return [...session.open.map(entry => asOf(entry, here)), ...endedOf(tx, key, session)]
-    .sort((a, b) => a.seq - b.seq)
-    .flatMap(({ turn }) => turn ?? [])
+  const open = session.open.map(entry => asOf(entry, here))
+  return transcriptOf(session, entriesIn(tx, key, { ...session, open }), runId)
 }
 
 /** When the turn of a run, or its position in line, may be deleted; undefined if there is neither. */
@@ -248,10 +214,6 @@ export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | 
 /** Whether the turn of a run, or its session, was deleted while the run was thought dead. Nothing of it is stored any more. */
 function isGone(tx: Reader, runId: string): boolean {
   return tx.get(GONE, runId) !== undefined
-}
-
-function changed(): ServableError {
-  return new ServableError('session_changed', 'The session has no such message')
 }
 
 /** Stores the open turns of runs that are gone. */

@@ -271,9 +271,14 @@ const LATE = 'The state did not answer in time'
 /** The error of a work whose time is over. It is made only then: an error per write is a tenth of a run's work. */
 const tooLate = ({ failure }: PendingWork) => unavailable(failure ?? new Error(LATE))
 
-/** Calls `late` after so many milliseconds, unless the promise is settled by then. */
+/**
+ * Calls `late` after so many milliseconds, unless the promise is settled by then. It waits in two halves: a process that was
+ * frozen for longer has half of the time left to take the answers that came meanwhile.
+ */
 function onLate(promise: Promise<unknown>, ms: number, late: () => void): void {
-  const timer = setTimeout(late, ms)
+  let timer = setTimeout(() => {
+    timer = setTimeout(late, ms / 2)
+  }, ms / 2)
   const settled = () => clearTimeout(timer)
   promise.then(settled, settled)
 }

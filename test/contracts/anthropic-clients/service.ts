@@ -3,11 +3,13 @@ import {
   bearerAuth,
   createHandler,
   type Handler,
+  type Middleware,
   type RunEvent,
   type RunInput,
   type RunOptions,
   requestOf,
   type ServableAgent,
+  ServableError,
   type State,
   textOf,
 } from '../../../src/index.ts'
@@ -36,14 +38,24 @@ const shell: ServableAgent = {
   },
 }
 
-/** Their keys are the deployment's tokens: each names its user, but for one that nobody has. */
+/**
+ * Their keys are the deployment's tokens: each names its user, but for one that nobody has. The first request of a user `busy-…` is
+ * refused for now.
+ */
 export function handlerOn(state: State): Handler {
+  const refused = new Set<string>()
+  const busy: Middleware = (_, { identity }, next) => {
+    const id = identity?.id ?? ''
+    if (!id.startsWith('busy-') || refused.has(id)) return next()
+    refused.add(id)
+    throw new ServableError('rate_limited', 'Too many requests')
+  }
   return createHandler({
     production: true,
     registry: false,
     agents: { ...agents, shell },
     state,
-    middleware: [bearerAuth({ verify: token => (token === 'wrong' ? undefined : { id: token }) })],
+    middleware: [bearerAuth({ verify: token => (token === 'wrong' ? undefined : { id: token }) }), busy],
     plugins: [anthropic()],
   })
 }

@@ -36,8 +36,14 @@ export async function transports(
 ): Promise<Record<string, Transport>> {
   const { url } = server()
   const path = `${url}/api/agents/${encodeURIComponent(agent)}`
-  const post = (body: object, route: string, signal?: AbortSignal) =>
-    fetch(path + route, { ...jsonRequest(body), signal: signal ?? null })
+  // A service on a busy machine may refuse a run whose state it could not reach in time. Such a run did not begin.
+  const post = async (body: object, route: string, signal?: AbortSignal) => {
+    for (;;) {
+      const response = await fetch(path + route, { ...jsonRequest(body), signal: signal ?? null })
+      if (response.status !== 503) return response
+      await response.text()
+    }
+  }
   const socket: Socket = io(`${url}/service`, { transports: [socketBy], forceNew: true })
   onTestFinished(() => void socket.disconnect())
   const ends = new Map<string, (event: string) => void>()
@@ -47,8 +53,11 @@ export async function transports(
 
   const rpc = async (method: string, params: object) => {
     const body = { jsonrpc: '2.0', id: 1, method, params }
-    return (await (await fetch(`${url}/agents/${encodeURIComponent(agent)}`, jsonRequest(body))).json())
-      .result
+    const { result, error } = await (
+      await fetch(`${url}/agents/${encodeURIComponent(agent)}`, jsonRequest(body))
+    ).json()
+    if (error !== undefined) throw new Error(JSON.stringify(error))
+    return result
   }
   return {
     async json(fate) {
@@ -74,10 +83,10 @@ export async function transports(
     },
     async socket(fate) {
       const ended = Promise.withResolvers<string>()
-      const { runId, ...refused } = await socket.emitWithAck('agent.run', {
-        name: agent,
-        input: inputs[fate],
-      })
+      const ask = () => socket.emitWithAck('agent.run', { name: agent, input: inputs[fate] })
+      let answer = await ask()
+      while (answer.code === 'state_unavailable') answer = await ask()
+      const { runId, ...refused } = answer
       if (runId === undefined) throw new Error(JSON.stringify(refused))
       ends.set(runId, ended.resolve)
       if (fate === 'cancel') await socket.emitWithAck('run.cancel', { runId })

@@ -20,7 +20,7 @@ export function replacingCases(server: Server): void {
       )
     })
 
-    it('has what was said of the turns, and what members remember, deleted too', async () => {
+    it('leaves what was said of the turns, and has members remember their branch', async () => {
       const ann = as(own('ann'))
       const id = own('session')
       const count = async (more: object) => {
@@ -33,9 +33,9 @@ export function replacingCases(server: Server): void {
       const feedback = `/api/runs/${second.runId}/feedback`
       const where = { kind: 'team', name: 'counting', sessionId: id }
       expect((await post(server, feedback, { ...where, score: 1 }, ann)).status).toBe(200)
-      expect((await count({ replaces: 'm2' })).text).toBe('1')
+      expect((await count({ replaces: 'm2' })).text).toBe('2')
       const said = await ask(server, `${feedback}?${new URLSearchParams(where)}`, { headers: ann })
-      expect(said.status, said.text).toBe(404)
+      expect(said.status, said.text).toBe(200)
       const { turns } = JSON.parse(
         (await ask(server, `${pathOf(id, 'teams/counting')}/messages`, { headers: ann })).text,
       )

@@ -51,6 +51,8 @@ async function cutting(port: number, ms: number, most: number) {
       answer.pipe(response)
       if (cuts >= most) return
       const timer = setTimeout(() => {
+        // Another stream may have been the last one.
+        if (cuts >= most) return
         cuts++
         up.destroy()
         response.destroy()

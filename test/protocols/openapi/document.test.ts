@@ -666,6 +666,12 @@ describe('the server', async () => {
       const headers = { 'content-type': 'application/json' }
       const change = { method: 'PATCH', headers, body: '{"title":"Mine"}' }
       await expectDocumented(of, 'patch', await ask(each, change))
+      await expectDocumented(`${of}/branches`, 'get', await ask(`${each}/branches`))
+    }
+    const { branches } = await (await ask(`${path}/branches`)).json()
+    for (const runId of [branches[0].runId, 'x']) {
+      const gone = await ask(`${path}/branches/${runId}`, { method: 'DELETE' })
+      await expectDocumented(`${of}/branches/{runId}`, 'delete', gone)
     }
     await expectDocumented('/api/sessions', 'get', await ask('/api/sessions'))
     const headers = { 'x-test-user': 'ada' }

@@ -1,4 +1,4 @@
-/** A message that replaces an earlier one of its session: what is deleted, when, and that it happens once. */
+/** A message that takes the place of an earlier one of its session, on a branch of its own. */
 
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ import {
   type SessionEntry,
   TURNS,
 } from '../../../src/runs/sessions/session-record.ts'
-import { enterSession, leaveSession, turnsOf, turnUntil } from '../../../src/runs/sessions/session-turns.ts'
+import { enterSession, leaveSession, turnsOf } from '../../../src/runs/sessions/session-turns.ts'
 import { REQUESTS } from '../../../src/runs/stored/journal.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
@@ -46,7 +46,7 @@ async function sessionOf(...runs: readonly string[]) {
 }
 
 describe('a turn that replaces others', () => {
-  it('deletes them once: not when its place is renewed, and not when it goes on', async () => {
+  it('begins a branch once: not when its place is renewed, and not when it goes on', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { enter, leave, ids, turns } = await sessionOf('a', 'b', 'c')
     expect(enter('b2', 'b')).toMatchObject({ place: 0 })
@@ -91,28 +91,24 @@ describe('a turn that replaces others', () => {
     expect(() => session().enter('c', false, { replaces: 'x' })).toThrow(CHANGED)
   })
 
-  it('has nothing come back of a run that was thought dead', async () => {
+  it('leaves one that was thought dead on its own branch', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { enter, beat, leave, ids, count, store } = await sessionOf('a')
     enter('late')
     wait(LEASE_MS)
     enter('a2', 'a')
     await leave('a2', { status: 'completed', endedAt: 1 })
-    expect(count(GONE)).toBe(1)
-    expect(beat('late')).toBe(false)
-    await leave('late', { status: 'completed', text: 'after all' })
-    expect(() => enter('late', undefined, true)).toThrow(CHANGED)
-    expect(ids()).toEqual(['a2'])
-    expect(store.read(tx => turnUntil(tx, key, 'late'))).toBeUndefined()
-    wait(settings.sessionRetentionMs)
-    // What is known of it leaves with the session.
-    enter('b')
     expect(count(GONE)).toBe(0)
+    expect(beat('late')).toBe(true)
+    await leave('late', { status: 'completed', text: 'after all' })
+    expect(ids()).toEqual(['a2'])
+    const branch = store.read(tx => turnsOf(tx, key, 'late'))
+    expect(branch).toMatchObject([{ runId: 'a' }, { runId: 'late', status: 'completed', text: 'after all' }])
   })
 
   it('leaves one alone that waits to go on behind it', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { enter, leave, ids, turns } = await sessionOf('a')
+    const { enter, leave, ids, turns, store } = await sessionOf('a')
     enter('dies')
     wait(LEASE_MS)
     enter('b')
@@ -120,13 +116,15 @@ describe('a turn that replaces others', () => {
     expect(enter('dies', undefined, true)).toMatchObject({ place: 2 })
     await leave('b')
     enter('a2', 'a')
-    expect(ids()).toEqual(['dies', 'a2'])
+    expect(ids()).toEqual(['a2'])
     await leave('a2')
     expect(enter('dies', undefined, true)).toMatchObject({ place: 0 })
     await leave('dies')
-    expect(turns()).toMatchObject([
+    expect(turns()).toMatchObject([{ runId: 'a2', status: 'completed' }])
+    expect(store.read(tx => turnsOf(tx, key, 'b'))).toMatchObject([
+      { runId: 'a' },
       { runId: 'dies', status: 'completed' },
-      { runId: 'a2', status: 'completed' },
+      { runId: 'b' },
     ])
   })
 
@@ -149,22 +147,23 @@ describe('a turn that replaces others', () => {
   })
 })
 
-/** What a session holds, as a list. */
+/** An entry of a session. */
 interface Line {
   readonly seq: number
+  /** The entry before it; -1 for none. */
+  readonly after: number
   readonly run?: string
   readonly messageId?: string
   status?: string
   isOpen: boolean
 }
 
-/** A list that does what a session should do. */
+/** A tree that does what a session should do. */
 class Model {
   lines: Line[] = []
   next = 1
   summary: number | undefined
   members = 0
-  replaced = new Set<string>()
   readonly #max: number
 
   constructor(max: number) {
@@ -175,12 +174,37 @@ class Model {
     return this.lines.filter(({ isOpen }) => !isOpen)
   }
 
-  /** Puts one away; the oldest of those leave. */
+  /** The last entry of the branch that counts: the one that began last. */
+  get head(): number {
+    return this.lines.at(-1)?.seq ?? -1
+  }
+
+  /** The entries up to one, newest first. */
+  pathTo(seq: number): Line[] {
+    const line = this.lines.find(each => each.seq === seq)
+    return line === undefined ? [] : [line, ...this.pathTo(line.after)]
+  }
+
+  /** Puts one away; whole branches leave first, and then the oldest. */
   close(line: Line): void {
     line.isOpen = false
     if (!this.lines.includes(line)) this.lines.push(line)
     this.lines.sort((a, b) => a.seq - b.seq)
-    while (this.closed.length > this.#max) this.drop(this.closed[0])
+    while (this.closed.length > this.#max) {
+      const kept = new Set([this.head, ...this.openSeqs].flatMap(seq => this.pathTo(seq)))
+      const first = this.lines.find(each => !kept.has(each))
+      if (first === undefined) this.drop(this.closed[0])
+      else for (const each of this.below(first)) this.drop(each)
+    }
+  }
+
+  get openSeqs(): number[] {
+    return this.lines.flatMap(({ seq, isOpen }) => (isOpen ? [seq] : []))
+  }
+
+  /** An entry and all that comes after it. */
+  below(first: Line): Line[] {
+    return this.lines.filter(({ seq }) => this.pathTo(seq).includes(first))
   }
 
   drop(line: Line | undefined): void {
@@ -194,25 +218,32 @@ class Model {
     }
   }
 
-  /** False where the message is not there: nothing has changed then. */
-  cut(messageId: string): boolean {
-    const first = this.closed.find(line => line.messageId === messageId)
-    if (first === undefined) return false
-    for (const line of this.lines.filter(({ seq }) => seq >= first.seq)) {
-      if (line.status === 'interrupted' && line.run !== undefined) this.replaced.add(line.run)
-      this.drop(line)
-    }
-    if (this.summary !== undefined && this.summary >= first.seq) this.summary = undefined
-    this.members = 0
-    return true
+  /** The entry before a message. Undefined where the message is not there. */
+  beforeMessage(messageId: string): number | undefined {
+    const has = (line: Line) => line.messageId === messageId
+    const first = this.pathTo(this.head).findLast(has) ?? this.lines.find(has)
+    if (first === undefined) return undefined
+    const { summary = -1 } = this
+    return this.pathTo(first.seq)[1]?.seq ?? (summary < first.seq ? summary : -1)
+  }
+
+  /** Begins an entry after one. */
+  begin(after: number, about: Partial<Line>): Line {
+    if (after !== this.head && !this.hasSummaryOf(after)) this.summary = undefined
+    return { seq: this.next++, after, isOpen: false, ...about }
+  }
+
+  /** Whether the summary is of the entries up to one, or of older ones that have left. */
+  hasSummaryOf(seq: number): boolean {
+    const { summary } = this
+    const path = this.pathTo(seq)
+    const oldest = path.at(-1)
+    if (summary === undefined || path.some(each => each.seq === summary)) return true
+    return oldest === undefined ? seq === summary : oldest.after !== -1 && summary < oldest.seq
   }
 
   copy(): Model {
-    return Object.assign(new Model(this.#max), {
-      ...this,
-      lines: this.lines.map(line => ({ ...line })),
-      replaced: new Set(this.replaced),
-    })
+    return Object.assign(new Model(this.#max), { ...this, lines: this.lines.map(line => ({ ...line })) })
   }
 }
 
@@ -242,7 +273,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-/** Does one thing after the other in a session and in a list, and compares them each time. */
+/** Does one thing after the other in a session and in a tree, and compares them each time. */
 class Both {
   key: SessionKey = { owner: 'ann', place: ['agent:a'], sessionId: 's0' }
   model: Model
@@ -278,15 +309,15 @@ class Both {
     const asked = replaces === undefined ? undefined : `m${replaces}`
     const after = this.model.copy()
     after.settle()
-    const isThere = asked === undefined || after.cut(asked)
+    const before = asked === undefined ? after.head : after.beforeMessage(asked)
     const enter = () =>
       this.store.write(tx =>
         enterSession(tx, this.key, { ...this.#turn(runId, { messageId }), replaces: asked }, this.settings),
       )
-    if (!isThere) return expect(enter).toThrow(CHANGED)
+    if (before === undefined) return expect(enter).toThrow(CHANGED)
     expect(enter()).toMatchObject({ place: 0 })
     this.model = after
-    const line: Line = { seq: after.next++, run: runId, messageId, status: 'running', isOpen: true }
+    const line = after.begin(before, { run: runId, messageId, status: 'running', isOpen: true })
     after.lines.push(line)
     if (ends === 'dies') {
       line.status = 'interrupted'
@@ -304,7 +335,7 @@ class Both {
 
   #append(): void {
     this.store.write(tx => appendSession(tx, this.key, { messages: ['x'] }, this.settings))
-    this.model.close({ seq: this.model.next++, isOpen: false })
+    this.model.close(this.model.begin(this.model.head, {}))
   }
 
   #remember(): void {
@@ -318,12 +349,10 @@ class Both {
     if (runId === undefined) return
     const end = this.#turn(runId, { status: 'cut', endedAt: 1 })
     this.store.write(tx => leaveSession(tx, this.key, end, undefined, this.settings))
-    if (this.model.replaced.has(runId)) return
     const line = this.model.lines.find(({ run }) => run === runId)
     // The oldest turns leave; what comes back of one is the newest.
-    this.model.close(
-      Object.assign(line ?? { seq: this.model.next++, run: runId, isOpen: false }, { status: 'cut' }),
-    )
+    const back = line ?? this.model.begin(this.model.head, { run: runId })
+    this.model.close(Object.assign(back, { status: 'cut' }))
   }
 
   #rate(nth: number): void {
@@ -337,7 +366,9 @@ class Both {
   #sumUp(nth: number): void {
     const upTo = nth + 1
     this.store.write(tx => summarizeSession(tx, this.key, { text: `${upTo}`, upTo }, this.settings))
-    if (this.model.closed.some(({ seq }) => seq === upTo)) this.model.summary = upTo
+    const { model } = this
+    const isOnBranch = model.pathTo(model.head).some(({ seq }) => seq === upTo)
+    if (isOnBranch && model.closed.some(({ seq }) => seq === upTo)) model.summary = upTo
   }
 
   #fork(nth: number): void {
@@ -349,12 +380,13 @@ class Both {
     this.store.write(tx => pasteTurns(tx, this.key, copied, this.settings))
     this.dead = []
     const { model } = this
-    const upTo = last?.seq ?? model.lines.at(-1)?.seq ?? 0
+    const upTo = last?.seq ?? model.head
+    const path = model.pathTo(upTo)
     const fork = new Model(this.settings.maxTurns)
-    for (const line of model.lines.filter(({ seq }) => seq <= upTo)) fork.close({ ...line })
+    for (const line of path.toReversed()) fork.close({ ...line })
     fork.next = upTo + 1
-    if (model.summary !== undefined && model.summary <= upTo) fork.summary = model.summary
-    if (model.lines.at(-1)?.seq === upTo) fork.members = model.members
+    if (model.hasSummaryOf(upTo)) fork.summary = model.summary
+    if (path.length === model.lines.length) fork.members = model.members
     this.model = fork
   }
 
@@ -374,7 +406,10 @@ class Both {
     expect(count).toBe(stored.length)
     expect(length).toBe(stored.reduce((sum, { value }) => sum + JSON.stringify(value).length, 0))
     expect(turns.map(({ runId, status }) => [runId, status])).toEqual(
-      model.lines.flatMap(({ run, status }) => (run === undefined ? [] : [[run, status]])),
+      model
+        .pathTo(model.head)
+        .reverse()
+        .flatMap(({ run, status }) => (run === undefined ? [] : [[run, status]])),
     )
     expect(stored.map(each => each.id)).toEqual(expect.arrayContaining(feedback.map(each => each.id)))
     expect(members).toBe(model.members)
@@ -383,7 +418,7 @@ class Both {
 }
 
 describe('a session of any turns', () => {
-  it('holds what a list would, and counts what it holds', () => {
+  it('holds what a tree would, and counts what it holds', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 30 }), (maxTurns, steps) => {
@@ -434,7 +469,7 @@ describe('a run that replaces a message', () => {
     expect(turns()).toEqual([])
   })
 
-  it('is 409 where the message is gone, in each form of an answer, and nothing is deleted', async () => {
+  it('is 409 where the message is gone, in each form of an answer', async () => {
     const { say, post, handler, turns } = serve(() => 'ok')
     await say('one', { messageId: 'm1' })
     const body = { input: 'two', replaces: 'gone' }
@@ -461,14 +496,14 @@ describe('a run that replaces a message', () => {
     const third = say('third', { messageId: 'm4', replaces: 'm2' })
     open()
     expect(await first).toMatchObject({ text: 'first.' })
-    // The message has been replaced meanwhile. It has left the line.
-    expect(await second).toMatchObject({ code: 'session_changed' })
+    // Its message has another branch meanwhile, and gets one more.
+    expect(await second).toMatchObject({ text: 'second.' })
     expect(await third).toMatchObject({ text: 'third.' })
     expect(await say('fourth')).toMatchObject({ text: 'fourth.' })
     expect(inputsOf(turns())).toEqual(['third', 'fourth'])
   })
 
-  it('stops the one at work with `interrupt`, and replaces it', async () => {
+  it('stops the one at work with `interrupt`, and takes its place', async () => {
     const { run, close } = talking()
     const { say, turns } = serve(run, { sessions: { concurrency: 'interrupt' } })
     close('one')
@@ -479,7 +514,7 @@ describe('a run that replaces a message', () => {
     expect(turns()).toMatchObject([{ input: 'again', messageId: 'm1', status: 'completed' }])
   })
 
-  it('leaves a run alone that waits for answers: it goes on with a turn of its own', async () => {
+  it('leaves a run alone that waits for answers: it goes on where it waited', async () => {
     const a = new Agent({
       name: 'a',
       register: false,
@@ -487,23 +522,25 @@ describe('a run that replaces a message', () => {
         yield textOf(input) === 'asks' ? `It is ${yield* ask('colour')}` : 'ok'
       },
     })
-    const { say, post, turns } = serve(() => '', { agents: { a } })
+    const { say, post, turns, state } = serve(() => '', { agents: { a } })
     await say('one', { messageId: 'm1' })
     const { runId, requests } = await say('asks', { messageId: 'm2' })
     await say('two', { messageId: 'm3', replaces: 'm2' })
     expect(inputsOf(turns())).toEqual(['one', 'two'])
     const answers = [{ id: requests[0].id, value: 'red' }]
-    expect(await (await post(`runs/${runId}/answers`, { answers })).json()).toMatchObject({
-      text: 'It is red',
-    })
-    expect(turns()).toMatchObject([
+    const last = await (await post(`runs/${runId}/answers`, { answers })).json()
+    expect(last).toMatchObject({ text: 'It is red' })
+    expect(inputsOf(turns())).toEqual(['one', 'two'])
+    expect(state.store.read(tx => turnsOf(tx, key, last.runId))).toMatchObject([
       { input: 'one' },
-      { input: 'two' },
+      { input: 'asks', runId },
       { input: 'asks', continuedFrom: runId, status: 'completed' },
     ])
+    expect(await say('three')).toMatchObject({ text: 'ok' })
+    expect(inputsOf(turns())).toEqual(['one', 'two', 'three'])
   })
 
-  it('and goes on with answers, or runs again, deletes nothing then', async () => {
+  it('and goes on with answers, or runs again, begins no branch then', async () => {
     const a = new Agent({
       name: 'a',
       register: false,
@@ -541,8 +578,8 @@ describe('a run that replaces a message', () => {
     open()
     expect(await first).toMatchObject({ text: 'one.' })
     expect(await second).toMatchObject({ text: 'two.' })
-    expect(await here?.say('three', { replaces: 'm1' })).toMatchObject({ code: 'session_changed' })
-    expect(inputsOf((await turns()) ?? [])).toEqual(['two'])
+    expect(await here?.say('three', { replaces: 'm1' })).toMatchObject({ text: 'three.' })
+    expect(inputsOf((await turns()) ?? [])).toEqual(['three'])
     for (const { store } of states) store.close()
     await folder.remove()
   })

@@ -21,7 +21,7 @@ export function messagesOf(prompt: unknown): readonly unknown[] {
   return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
 }
 
-function userMessage(input: RunInput): object {
+export function userMessage(input: RunInput): object {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toAiPart) }
 }
 

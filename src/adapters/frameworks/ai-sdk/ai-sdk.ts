@@ -7,15 +7,17 @@
 import { nameOf } from '../../../agents/usage.ts'
 import type { Adapter, AgentFacts } from '../adapter.ts'
 import { modelOf, toolsOf } from '../facts.ts'
-import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from '../fields.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn } from '../fields.ts'
 import { earlierOf } from '../history.ts'
+import { Steers } from '../steers.ts'
 import { decidedMessages, messagesIn, repeatCalls } from './ai-approvals.ts'
-import { messagesOf, toAiInput } from './ai-messages.ts'
+import { messagesOf, toAiInput, userMessage } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 
 /** The interface has no memory, so the messages of the session come before the prompt. */
 export const aiSdk: Adapter = {
   what: 'an AI SDK agent (`ToolLoopAgent`)',
+  steers: true,
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
   factsOf(agent) {
     const { id, tools, settings } = fieldsOf(agent)
@@ -32,23 +34,43 @@ export const aiSdk: Adapter = {
     const model = nameOf(modelIn(fieldsOf(agent).settings))
     const parts = new AiParts({ model, keepsCalls: context.work.keepsCalls })
     const onStepStart = parts.kept?.begin
+    const steers = new Steers(context, userMessage)
     if (before) yield* repeatCalls(before, parts)
     const result = fieldsOf(
       await callMethod(agent, 'stream', {
         ...given,
         abortSignal: context.signal,
         ...(onStepStart && { onStepStart }),
+        ...(steers.isOpen && { prepareStep: prepareStepOf(agent, steers) }),
       }),
     )
-    for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
+    for await (const part of itemsOf(result.stream ?? result.fullStream)) {
+      yield* steers.events()
+      yield* parts.read(part)
+    }
     const { asked, outcome } = parts
     if (asked.length > 0) {
-      const all = [...messages, ...(await messagesIn(result))]
+      const all = steers.into([...messages, ...(await messagesIn(result))])
       return { ...outcome, asked, state: () => ({ messages: all }) }
     }
     const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
     return { ...outcome, ...(structured && { structured }) }
   },
+}
+
+/**
+ * Adds the messages that have come to each step. The agent spreads the options of a call over its settings, so this replaces their
+ * `prepareStep`, and calls it.
+ */
+function prepareStepOf(agent: unknown, steers: Steers): (step: object) => Promise<object> {
+  const settings = objectIn(fieldsOf(agent).settings)
+  return async step => {
+    const messages = await steers.take(listIn(fieldsOf(step).messages))
+    const own = hasMethods(settings, 'prepareStep')
+      ? objectIn(await callMethod(settings, 'prepareStep', { ...step, messages }))
+      : undefined
+    return { messages, ...own }
+  }
 }
 
 /** Returns the model of the settings. A text is a model of the SDK's gateway, whatever is before its slash. */

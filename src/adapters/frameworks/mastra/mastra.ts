@@ -11,12 +11,13 @@ import { nameOf } from '../../../agents/usage.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { repeatCalls } from '../ai-sdk/ai-approvals.ts'
-import { toAiInput } from '../ai-sdk/ai-messages.ts'
+import { toAiInput, userMessage } from '../ai-sdk/ai-messages.ts'
 import { AiParts } from '../ai-sdk/ai-parts.ts'
 import { answeredMessages, askClient, toMastraTools } from '../client-tools.ts'
 import { modelOf, toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../history.ts'
+import { Steers } from '../steers.ts'
 import type { Before } from '../waits.ts'
 import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
 
@@ -26,6 +27,7 @@ import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.
  */
 export const mastra: Adapter = {
   what: 'a Mastra agent',
+  steers: true,
   recognizes: value => hasMethods(value, 'generate', 'stream', 'getDescription', 'listTools'),
   factsOf(agent) {
     const { name, id, model } = fieldsOf(agent)
@@ -40,7 +42,12 @@ export const mastra: Adapter = {
     const thread = threadOf(context)
     const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
     const clientTools = await toMastraTools(agent, context.clientTools)
-    const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
+    const steers = new Steers(context, userMessage)
+    const options = {
+      ...{ abortSignal: context.signal, ...memory },
+      ...(clientTools && { clientTools }),
+      ...(steers.isOpen && { prepareStep: await prepareStepOf(agent, steers) }),
+    }
     const parts = new AiParts({ keepsCalls: context.work.keepsCalls })
     if (before && isSuspended(before)) yield* repeatCalls(before, parts)
     let isClientAsked = false
@@ -48,6 +55,7 @@ export const mastra: Adapter = {
     for await (const stream of streamsOf(agent, input, context, before, options)) {
       result = stream
       for await (const chunk of itemsOf(result.fullStream)) {
+        yield* steers.events()
         yield* parts.read(toAiPart(chunk))
         isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
       }
@@ -58,6 +66,26 @@ export const mastra: Adapter = {
     context.signal.throwIfAborted()
     return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
   },
+}
+
+/**
+ * Adds the messages that have come to the list of messages, which Mastra tells the model of and keeps. An option of a call
+ * replaces that of the agent, so this calls the agent's own `prepareStep`.
+ */
+async function prepareStepOf(agent: unknown, steers: Steers): Promise<(step: object) => Promise<unknown>> {
+  const own = hasMethods(agent, 'getDefaultOptions')
+    ? await callMethod(agent, 'getDefaultOptions')
+    : undefined
+  return async step => {
+    const { messageList } = fieldsOf(step)
+    // Without the list, each message waits for a run of its own.
+    const news = hasMethods(messageList, 'add') ? await steers.news() : []
+    // What the agent says from here on is another message, which comes after them.
+    if (news.length > 0 && hasMethods(step, 'rotateResponseMessageId'))
+      callMethod(step, 'rotateResponseMessageId')
+    for (const message of news) callMethod(messageList, 'add', message, 'input')
+    return hasMethods(own, 'prepareStep') ? callMethod(own, 'prepareStep', step) : undefined
+  }
 }
 
 /**

@@ -21,9 +21,10 @@ import {
   type UnknownFields,
 } from '../fields.ts'
 import { earlierOf, threadOf } from '../history.ts'
+import { Steers } from '../steers.ts'
 import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
-import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
+import { toOpenAiInput, toOpenAiMessage, userItem } from './openai-messages.ts'
 
 /**
  * With a `sessionId` a run uses the session that the option `session` opens. Without the option, earlier messages precede the
@@ -31,6 +32,7 @@ import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
  */
 export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
+  steers: true,
   recognizes: value =>
     'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
   options: ['run', 'session', 'RunState'],
@@ -56,18 +58,26 @@ export const openaiAgents: Adapter = {
   async *run(agent, input, context, options, before) {
     const thread = threadOf(context)
     const session = thread === undefined ? undefined : await options.session?.(thread, context)
-    const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
+    const steers = new Steers(context, userItem, before?.state.taken)
+    const settings = {
+      ...{ stream: true, signal: context.signal },
+      ...(objectIn(session) && { session }),
+      ...(steers.isOpen && { callModelInputFilter: filterOf(options.run, steers) }),
+    }
     const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
     try {
       const goingOn = before && (await goOn(agent, options.RunState, before, context))
       for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
       const given = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
       const stream = await start(options.run, agent, given, settings)
-      for await (const event of itemsOf(stream)) yield* events.read(event)
+      for await (const event of itemsOf(stream)) {
+        yield* steers.events()
+        yield* events.read(event)
+      }
       await stream.completed
       if (context.signal.aborted) return { finishReason: 'cancelled' }
       const asked = asksIn(stream, options.RunState)
-      const state = () => ({ run: callMethod(stream.state, 'toString') })
+      const state = () => ({ run: callMethod(stream.state, 'toString'), taken: steers.taken })
       return { ...outcomeOf(stream, events, goingOn?.used), asked, state }
     } catch (error) {
       if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
@@ -82,6 +92,16 @@ async function inputOf(input: RunInput, context: RunContext, hasSession: boolean
   const own = toOpenAiInput(input, context.history)
   if (earlier.length === 0) return own
   return [...earlier, ...(typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own)]
+}
+
+/** Adds the messages that have come to what the model is told. It replaces the filter of a `Runner`, and calls it. */
+function filterOf(run: unknown, steers: Steers): (call: object) => Promise<unknown> {
+  const { callModelInputFilter: own } = fieldsOf(fieldsOf(run).config)
+  return async call => {
+    const data = fieldsOf(fieldsOf(call).modelData)
+    const modelData = { ...data, input: await steers.take(listIn(data.input)) }
+    return typeof own === 'function' ? own({ ...call, modelData }) : modelData
+  }
 }
 
 async function start(run: unknown, ...args: readonly unknown[]): Promise<UnknownFields> {

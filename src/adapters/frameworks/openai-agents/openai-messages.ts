@@ -23,7 +23,7 @@ export function toOpenAiInput(
   return [...turns.flatMap(message => itemsOf(message, names)), userItem(input)]
 }
 
-function userItem(input: RunInput): object {
+export function userItem(input: RunInput): object {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toOpenAiPart) }
 }
 

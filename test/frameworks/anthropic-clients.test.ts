@@ -6,24 +6,24 @@ import { run } from '../contracts/http/client.ts'
 import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
-import type { Way } from '../frameworks/anthropic-clients/way.ts'
-import { type Installed, install } from '../frameworks/served-framework.ts'
 import { fences } from '../pages/pages.ts'
 import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
 import { ELSEWHERE } from '../tags.ts'
+import type { Way } from './anthropic-clients/way.ts'
+import { type Installed, install } from './served-framework.ts'
 
 interface Clients {
   waysTo(baseURL: string, apiKey: string): Readonly<Record<string, Way>>
   modelsOf(baseURL: string, apiKey: string): Promise<readonly [string[], number]>
 }
 
-/** Whether the client asks for objects. */
+/** Clients that try again by themselves ask for no objects. */
 const WAYS = {
-  '@anthropic-ai/sdk 1': false,
-  '@anthropic-ai/sdk 1, without threads': false,
-  '@anthropic-ai/sdk 0': false,
-  '@ai-sdk/anthropic': true,
-  '@langchain/anthropic': true,
+  '@anthropic-ai/sdk 1': { triesAgain: true },
+  '@anthropic-ai/sdk 1, without threads': { triesAgain: true },
+  '@anthropic-ai/sdk 0': { triesAgain: true },
+  '@ai-sdk/anthropic': { triesAgain: false },
+  '@langchain/anthropic': { triesAgain: false },
 }
 
 let installed: Installed
@@ -58,7 +58,7 @@ function clientCases(deploy: Deploy): void {
     expect(tokens).toBeGreaterThan(0)
   })
 
-  describe.each(Object.entries(WAYS))('%s', (name, givesObjects) => {
+  describe.each(Object.entries(WAYS))('%s', (name, { triesAgain }) => {
     const way = (key = 'ann') => clients.waysTo(base(), key)[name] as Way
 
     it('gets an answer, whole and in pieces', async () => {
@@ -98,13 +98,19 @@ function clientCases(deploy: Deploy): void {
       await expect(way('wrong').ask('says', 'x')).rejects.toThrow('Not authorized')
     })
 
+    it(`${triesAgain ? 'asks again' : 'is told'} when there were too many requests`, async () => {
+      const answer = way(`busy-${own('key')}`).ask('says', 'Ann')
+      if (triesAgain) expect(await answer).toBe('Hello, Ann!')
+      else await expect(answer).rejects.toThrow()
+    })
+
     it('is told that a run failed in the middle, once', async () => {
       const input = own('broken')
       await expect(way().stream('breaks', input)).rejects.toThrow()
       expect(await tell(input)).toBe('1')
     })
 
-    if (givesObjects)
+    if (!triesAgain)
       it('gets an object of an agent that gives one', async () => {
         expect(await way().object?.('weighs')).toEqual({ grams: 12 })
         await expect(way().object?.('says')).rejects.toThrow()
