@@ -1,5 +1,6 @@
 // A service whose runs go on elsewhere where their process dies, over each protocol of a page. Its state is at DATABASE.
 import process from 'node:process'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { Agent, createHandler, type Handler, textOf } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../../src/protocols/ai-sdk-ui/plugin.ts'
@@ -34,10 +35,12 @@ export const handler: Handler = createHandler({
   registry: false,
   state,
   middleware: [identify],
-  plugins: [agUi(), aiSdkUi({ resume: true }), openai()],
+  plugins: [agUi(), aiSdkUi({ resume: true }), openai(), sessions()],
   // `/probe/open` opens a gate.
   fallback(request) {
-    gates.add(new URL(request.url).searchParams.get('gate') ?? '')
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname !== '/probe/open') return new Response('', { status: 404 })
+    gates.add(searchParams.get('gate') ?? '')
     return new Response()
   },
 })

@@ -1,5 +1,5 @@
 /** Pages that read a run to its end over cuts, each over another protocol. */
-import { createClient } from '../../../src/client/index.ts'
+import { createClient, type ServableClientError } from '../../../src/client/index.ts'
 import type { RunEvent } from '../../../src/index.ts'
 import { ServableAgent } from '../../../src/protocols/ag-ui-client/index.ts'
 import { messagesOf as turnsAsMessages } from '../../../src/protocols/ai-sdk-ui/page.ts'
@@ -154,7 +154,7 @@ async function overChat(thread: Thread): Promise<AttachedPage> {
   let hasEnded = false
   const read = async () => {
     // There is no session before its first run has ended.
-    const { turns } = await client.sessions.messages(AGENT, id).catch(() => ({ turns: [] }))
+    const { turns } = await client.sessions.messages(AGENT, id).catch(unknownYet)
     const kept = turnsAsMessages(turns) as readonly ChatMessage[]
     const { chat, asked: requests } = open(newest, { url }, `agents/${AGENT}`, { id, user, messages: kept })
     messages = () => chat.messages
@@ -169,6 +169,11 @@ async function overChat(thread: Thread): Promise<AttachedPage> {
         .join(''),
     overCuts(read, () => hasEnded),
   )
+}
+
+function unknownYet(error: ServableClientError): { readonly turns: readonly [] } {
+  if (error.code !== 'session_not_found') throw new Refused(error.message)
+  return { turns: [] }
 }
 
 interface ResponseEvent {
