@@ -38,6 +38,7 @@ describe('a process of three that is killed in the middle of answers', () => {
     }
     const openGate = ({ server }: Member, input: string) => ask(server, `/probe/open?gate=${input}`)
 
+    let wentOn = 0
     for (let round = 0; round < ROUNDS; round++) {
       const input = own('gate')
       const attaching = Object.entries(PAGES).flatMap(([name, begin]) =>
@@ -57,7 +58,11 @@ describe('a process of three that is killed in the middle of answers', () => {
       const ends = await Promise.all(pages.map(({ name, page }) => shownAtEnd(name, page)))
       const wrong = ends.filter(({ text, error }) => text !== WHOLE || error !== undefined)
       expect(wrong, `round ${round}`).toEqual([])
+      wentOn += pages.filter(({ page }) => page.wentOn?.()).length
     }
+    // A third of the runs is in the process that dies. Two protocols tell their pages.
+    expect(wentOn).toBeGreaterThan(ROUNDS)
+    console.log(`${ROUNDS} kills, ${wentOn} of ${ROUNDS * THREADS * 2} runs went on elsewhere`)
   })
 })
 

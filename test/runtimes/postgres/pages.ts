@@ -25,6 +25,8 @@ export interface AttachedPage {
   text(): string
   /** Resolves once the page knows that the answer has ended. Rejects if it was told something twice, or not at all. */
   readonly end: Promise<void>
+  /** Whether the page was told that its run goes on elsewhere. Undefined where the protocol does not tell. */
+  readonly wentOn?: () => boolean
 }
 
 /** Begins a run, and attaches a page to it. */
@@ -51,11 +53,13 @@ async function asked(url: string, init?: RequestInit): Promise<Response> {
     } catch (error) {
       if (error instanceof Refused || tries >= 100) throw error
     }
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await pause(50)
   }
 }
 
 class Refused extends Error {}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 async function begin({ url, threadId, headers, input }: Thread): Promise<string> {
   const fields = { ...headers, prefer: 'respond-async', 'idempotency-key': own('key') }
@@ -65,9 +69,9 @@ async function begin({ url, threadId, headers, input }: Thread): Promise<string>
 }
 
 /** A page does what it does without anybody who waits for it. */
-function attached(text: () => string, end: Promise<void>): AttachedPage {
+function attached(text: () => string, end: Promise<void>, wentOn?: () => boolean): AttachedPage {
   end.catch(() => {})
-  return { text, end }
+  return { text, end, ...(wentOn && { wentOn }) }
 }
 
 async function overAgUi(thread: Thread): Promise<AttachedPage> {
@@ -88,32 +92,43 @@ async function overAgUi(thread: Thread): Promise<AttachedPage> {
   )
 }
 
-/** The text so far of a page that drops it where a run goes on. */
-function textAfter(text: string, event: RunEvent): string {
-  if (event.type === 'resumed') return ''
-  return event.type === 'text' ? text + event.text : text
-}
+/** What a page shows of a run. It drops the text where the run goes on elsewhere. */
+class Shown {
+  text = ''
+  wentOn = false
+  hasEnded = false
 
-const isEnd = ({ type }: RunEvent) => type === 'finish' || type === 'error'
+  /** Adds an event. Throws for one that comes after the end, and for an end that is an error. */
+  add(event: RunEvent): void {
+    if (this.hasEnded || event.type === 'error') throw new Refused(JSON.stringify(event))
+    if (event.type === 'text') this.text += event.text
+    if (event.type === 'finish') this.hasEnded = true
+    if (event.type !== 'resumed') return
+    this.wentOn = true
+    this.text = ''
+  }
+}
 
 async function overSse(thread: Thread): Promise<AttachedPage> {
   const id = await begin(thread)
-  let [text, last, hasEnded] = ['', 0, false]
+  const shown = new Shown()
+  let last = 0
   const read = async () => {
     const at: Record<string, string> = last === 0 ? {} : { 'last-event-id': String(last) }
     const response = await asked(`${thread.url}/api/runs/${id}/stream`, {
       headers: { ...thread.headers, ...at },
     })
     for await (const message of messagesOf(response)) {
-      if (Number(message.id) !== last + 1 || hasEnded) throw new Refused(`${message.id} after ${last}`)
+      if (Number(message.id) !== last + 1) throw new Refused(`${message.id} after ${last}`)
       last++
-      text = textAfter(text, message.event)
-      hasEnded = isEnd(message.event)
+      shown.add(message.event)
     }
   }
+  const end = overCuts(read, () => shown.hasEnded)
   return attached(
-    () => text,
-    overCuts(read, () => hasEnded),
+    () => shown.text,
+    end,
+    () => shown.wentOn,
   )
 }
 
@@ -121,6 +136,7 @@ async function overSse(thread: Thread): Promise<AttachedPage> {
 async function overCuts(read: () => Promise<void>, hasEnded: () => boolean): Promise<void> {
   for (let cuts = 0; !hasEnded(); cuts++) {
     if (cuts > 100) throw new Error('the end never came')
+    if (cuts > 0) await pause(20)
     await read().catch(error => {
       if (error instanceof Refused) throw error
     })
@@ -132,16 +148,16 @@ async function overClient(thread: Thread): Promise<AttachedPage> {
   const { id } = await client.runs.start({ kind: 'agent', name: AGENT }, thread.input, {
     sessionId: thread.threadId,
   })
-  let text = ''
+  const shown = new Shown()
   const read = async () => {
-    let ends = 0
-    for await (const event of client.runs.stream(id)) {
-      text = textAfter(text, event)
-      if (isEnd(event)) ends++
-    }
-    if (ends !== 1) throw new Error(`${ends} ends`)
+    for await (const event of client.runs.stream(id)) shown.add(event)
+    if (!shown.hasEnded) throw new Error('the end never came')
   }
-  return attached(() => text, read())
+  return attached(
+    () => shown.text,
+    read(),
+    () => shown.wentOn,
+  )
 }
 
 /** A page of `useChat` that is loaded again after each cut. */
