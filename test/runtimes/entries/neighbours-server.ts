@@ -1,6 +1,7 @@
 // The handler of several processes over one state: runs, tasks and the event socket, stored at DATABASE.
 import process from 'node:process'
 import { Agent, type Handler, textOf } from '../../../src/index.ts'
+import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
 import { agents as taskAgents } from '../../contracts/a2a/agents.ts'
 import { notes, sleep } from '../../contracts/fixture/record.ts'
@@ -47,6 +48,7 @@ export const handler: Handler = handlerOn(state, 'usual', {
   agents: { ...taskAgents, ...agents, resumes, pours },
   a2a: { default: 'gated' },
   gateway: true,
+  plugins: [agUi()],
 })
 
 /** Prints the server's address and the process id. If CLOSES is set, the server is closed on SIGTERM, and its runs are cancelled. */
