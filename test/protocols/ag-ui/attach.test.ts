@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Agent, createHandler, memoryState, textOf, tool } from '../../../src/index.ts'
+import { Agent, createHandler, memoryState, parallel, Team, textOf, tool } from '../../../src/index.ts'
 import { agUi } from '../../../src/protocols/ag-ui/plugin.ts'
 import { handlerOn } from '../../contracts/ag-ui/service.ts'
 import { jsonRequest } from '../../contracts/http/client.ts'
@@ -141,6 +141,51 @@ describe('a page that attaches', () => {
     expect(second?.messages).toEqual(first.messages)
     expect(second?.state).toEqual(first.state)
     expect(look(third!)).toContain(looks)
+  })
+
+  it('in the middle of members at work at once has each of them', async () => {
+    const gates = new Map<string, () => void>()
+    const member = (name: string) =>
+      new Agent({
+        name,
+        register: false,
+        async *run() {
+          yield `${name} begins, `
+          await new Promise<void>(resolve => gates.set(name, resolve))
+          yield `${name} ends.`
+        },
+      })
+    const handler = createHandler({
+      teams: {
+        pair: new Team({
+          name: 'pair',
+          members: [member('one'), member('two')],
+          strategy: parallel,
+          register: false,
+        }),
+      },
+      registry: false,
+      state: memoryState(),
+      middleware: [identify],
+      runs: { disconnect: 'continue' },
+      plugins: [agUi()],
+      logger: false,
+    })
+    const first = ask(clientOf(handler, 'teams/pair', 'thread'), 'x')
+    const running = first.runAgent()
+    const texts = (client: AttachedAgent) =>
+      client.messages
+        .flatMap(({ role, content }) => (role === 'assistant' ? [String(content)] : []))
+        .toSorted()
+    // The text of the second one comes after that of the first.
+    await eventually(() => expect([texts(first), gates.size]).toEqual([['one begins, '], 2]))
+    const second = clientOf(handler, 'teams/pair', 'thread')
+    const attached = second.connectAgent()
+    await eventually(() => expect(texts(second)).toEqual(texts(first)))
+    for (const name of ['two', 'one']) gates.get(name)?.()
+    await Promise.all([running, attached])
+    expect(texts(second)).toEqual(['one begins, one ends.', expect.stringContaining('two begins, two ends.')])
+    expect(second.messages).toEqual(first.messages)
   })
 
   it('in the middle of arguments has all of them', async () => {
