@@ -39,12 +39,14 @@ function run(name: string): Report {
   }
 }
 
-/** The packages that were installed, as their folder in `test/frameworks` states them. */
+/** The packages that were installed, as their folder in `test/frameworks` states them, or the example of the name. */
 function versionsOf(name: string): string {
-  const manifest = `test/frameworks/${name.replace('openai-page', 'openai-clients')}/package.json`
-  if (!existsSync(manifest)) return ''
+  const folders = [`test/frameworks/${name.replace('openai-page', 'openai-clients')}`, `examples/${name}`]
+  const manifest = folders.map(folder => `${folder}/package.json`).find(file => existsSync(file))
+  if (manifest === undefined) return ''
   const { dependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'))
   return Object.entries(dependencies)
+    .filter(([key]) => key !== 'servable')
     .map(([key, version]) => `\`${key}\` ${String(version).replace(/^npm:.*@/, '')}`)
     .join(', ')
 }
