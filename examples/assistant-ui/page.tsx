@@ -7,6 +7,7 @@ import {
   ThreadListItemPrimitive,
   ThreadListPrimitive,
   ThreadPrimitive,
+  type ToolCallMessagePartProps,
   useRemoteThreadListRuntime,
 } from '@assistant-ui/react'
 import { createRoot } from 'react-dom/client'
@@ -70,8 +71,32 @@ function UserMessage() {
 function AssistantMessage() {
   return (
     <MessagePrimitive.Root className="message">
-      <MessagePrimitive.Parts />
+      <MessagePrimitive.Parts components={{ tools: { Fallback: ToolCall } }} />
     </MessagePrimitive.Root>
+  )
+}
+
+/** A call of a tool. While it waits for a decision, it has the buttons for it. */
+function ToolCall({ toolName, argsText, approval, respondToApproval }: ToolCallMessagePartProps) {
+  const isOpen =
+    approval !== undefined && approval.approved === undefined && approval.resolution === undefined
+  const decide = (approved: boolean) => () => void respondToApproval({ approved })
+  return (
+    <div className="call">
+      <code>
+        {toolName} {argsText}
+      </code>
+      {isOpen && (
+        <button type="button" onClick={decide(true)}>
+          Approve
+        </button>
+      )}
+      {isOpen && (
+        <button type="button" onClick={decide(false)}>
+          Deny
+        </button>
+      )}
+    </div>
   )
 }
 

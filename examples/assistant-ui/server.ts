@@ -1,18 +1,36 @@
 /** The service and its page. */
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
-import { Agent, createHandler, textOf } from 'servable'
+import { Agent, createHandler, ServableError, textOf, tool } from 'servable'
 import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { serve } from 'servable/node'
 import { sessions } from 'servable/sessions'
 import { sqliteState } from 'servable/sqlite'
 
-/** A placeholder for your agent. It repeats the input, word by word. */
+/** A person decides on each call. */
+const post = tool<{ readonly text: string }, string>({
+  name: 'post',
+  needsApproval: true,
+  execute: ({ text }) => `Posted: ${text}`,
+})
+
+/** A placeholder for your agent. It repeats the input, word by word, and posts what comes after `post`. */
 const parrot = new Agent({
   name: 'parrot',
-  async *run(input, { signal }) {
-    for (const word of textOf(input).split(/(?<= )/)) {
+  tools: [post],
+  async *run(input, { signal, callTool }) {
+    const text = textOf(input)
+    if (text.startsWith('post ')) {
+      try {
+        yield yield* callTool(post, { text: text.slice('post '.length) })
+      } catch (error) {
+        if (!(error instanceof ServableError) || error.code !== 'approval_denied') throw error
+        yield 'Not posted'
+      }
+      return
+    }
+    for (const word of text.split(/(?<= )/)) {
       if (signal.aborted) return
       yield word
       await new Promise(resolve => setTimeout(resolve, 50))

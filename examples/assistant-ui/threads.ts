@@ -1,7 +1,7 @@
 /** The list of threads of assistant-ui over the sessions of the service. */
 import type { RemoteThreadListAdapter } from '@assistant-ui/react'
 import { createAssistantStream } from 'assistant-stream'
-import { createClient, type SessionSummary } from 'servable/client'
+import { createClient, type SessionSummary, type TurnPage } from 'servable/client'
 
 export const AGENT = 'parrot'
 
@@ -13,6 +13,13 @@ const threadOf = ({ id, title, updatedAt }: SessionSummary) => ({
   title: title ?? undefined,
   lastMessageAt: new Date(updatedAt),
 })
+
+/** What a thread waits for: approvals of calls. The newest of its turns is the first. */
+export async function requestsOf([newest]: TurnPage['turns']) {
+  return newest?.finishReason === 'input_required'
+    ? (await client.runs.get(newest.runId)).requests
+    : undefined
+}
 
 /** The run of the answer that is at work in a thread. */
 async function runAtWork(id: string): Promise<string | undefined> {

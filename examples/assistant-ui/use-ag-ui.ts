@@ -4,6 +4,7 @@ import {
   type ChatModelRunResult,
   ExportedMessageRepository,
   type ThreadHistoryAdapter,
+  type ThreadMessageLike,
   useAui,
   useAuiState,
 } from '@assistant-ui/react'
@@ -60,7 +61,7 @@ function historyOf(threadId: string | undefined): ThreadHistoryAdapter {
       wake()
     })
   }
-  const shown = () => fromAgUiMessages(agent.messages)
+  const shown = () => messagesOf(agent)
   return {
     async load() {
       if (threadId === undefined) return { messages: [] }
@@ -76,14 +77,23 @@ function historyOf(threadId: string | undefined): ThreadHistoryAdapter {
     async *resume() {
       for (;;) {
         const next = changed()
-        const { role, content } = shown().at(-1) ?? {}
-        if (role === 'assistant') yield { content: partsOf(content) }
+        const { role, content, status, metadata } = shown().at(-1) ?? {}
+        if (role === 'assistant') yield { content: partsOf(content), ...(status && { status, metadata }) }
         if (isOver) return
         await next
       }
     },
     async append() {},
   }
+}
+
+/** The messages of the thread. The newest one has what it waits for: approvals of calls. */
+function messagesOf({ messages, pendingInterrupts: interrupts }: ServableAgent): ThreadMessageLike[] {
+  if (interrupts.length === 0) return fromAgUiMessages(messages)
+  const waiting = { ...messages.at(-1), metadata: { custom: { agui: { interrupts } } } }
+  const shown = fromAgUiMessages([...messages.slice(0, -1), waiting])
+  const status = { type: 'requires-action', reason: 'interrupt' } as const
+  return shown.map((message, at) => (at === shown.length - 1 ? { ...message, status } : message))
 }
 
 /** The parts that assistant-ui shows. */

@@ -2,10 +2,10 @@
 import { useChat } from '@ai-sdk/react'
 import { type AssistantRuntime, useAui, useAuiState } from '@assistant-ui/react'
 import { useAISDKRuntime } from '@assistant-ui/react-ai-sdk'
-import { DefaultChatTransport } from 'ai'
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import { useEffect, useMemo, useState } from 'react'
 import { messagesOf } from 'servable/ai-sdk-ui/page'
-import { AGENT, client, stopAnswer } from './threads.ts'
+import { AGENT, client, requestsOf, stopAnswer } from './threads.ts'
 
 /** The route of the agent. Its threads are sessions: their ids are those of chats. */
 const API = `/api/agents/${AGENT}/chat`
@@ -25,13 +25,18 @@ export function useChatThread(): AssistantRuntime {
       prepareReconnectToStreamRequest: async () => ({ api: `${API}/${await sessionId()}/stream` }),
     })
   }, [aui])
-  const chat = useChat({ id, transport })
+  const chat = useChat({
+    id,
+    transport,
+    // The service goes on once all is decided.
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  })
   const { setMessages, resumeStream } = chat
   useEffect(() => {
     if (opened === undefined) return
     const load = async () => {
       const { turns } = await client.sessions.messages(AGENT, opened)
-      setMessages(messagesOf(turns))
+      setMessages(messagesOf(turns, await requestsOf(turns)))
       // The answer that is at work comes from its beginning.
       if (turns[0]?.status === 'running') await resumeStream()
     }

@@ -24,6 +24,12 @@ class Opened {
     return this.page.locator('.message').allInnerTexts()
   }
 
+  /** What the agent said of its calls. */
+  async ends(): Promise<string[]> {
+    const lines = (await this.messages()).flatMap(text => text.split('\n'))
+    return lines.filter(line => /^(Posted|Not posted)/.test(line))
+  }
+
   threads(): Promise<string[]> {
     return this.page.locator('.item > button:first-child').allInnerTexts()
   }
@@ -131,6 +137,28 @@ export function assistantUiExample(): void {
       await opened.isIdle()
       await opened.say('next')
       await opened.shows(LONG, LONG, 'next', 'next')
+    })
+
+    it.each([
+      ['Approve', 'Posted: hello'],
+      ['Deny', 'Not posted'],
+    ])('decides on a call, also after a reload: %s', async (word, end) => {
+      const opened = await open()
+      const decision = opened.page.getByRole('button', { name: word })
+      for (const reloads of [false, true]) {
+        await opened.say('post hello')
+        await decision.waitFor()
+        if (reloads) await opened.page.reload()
+        await decision.click()
+        await expect.poll(() => opened.ends()).toEqual(Array(reloads ? 2 : 1).fill(end))
+        await decision.waitFor({ state: 'detached' })
+        await opened.isIdle()
+      }
+      await opened.page.reload()
+      await expect.poll(() => opened.ends()).toEqual([end, end])
+      await opened.say('next')
+      await expect.poll(async () => (await opened.messages()).slice(-2)).toEqual(['next', 'next'])
+      expect(await decision.count()).toBe(0)
     })
 
     it('stops an answer, also one that it came back to', async () => {
