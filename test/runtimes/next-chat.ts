@@ -121,6 +121,27 @@ export function chatCases(server: () => Deployment, apps: () => NextApps): void 
     expect(visitor.complaints).toEqual([])
   })
 
+  it('sends a message to the answer at work, and lets one wait for its turn', async () => {
+    const visitor = await visit()
+    const { page } = visitor
+    await visitor.say(MANY_WORDS)
+    await visitor.answer.getByText('word2').waitFor()
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('later')
+    await visitor.button('Queue').click()
+    await page.getByText('Waits: later').waitFor()
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('meanwhile')
+    await visitor.button('Send now').click()
+    await visitor.answer.getByText('(meanwhile)').waitFor()
+    await page.getByLabel('You, meanwhile').getByText('meanwhile', { exact: true }).waitFor()
+    expect(await page.getByText('Waits: meanwhile').count()).toBe(0)
+    // Then the one that waited has an answer of its own.
+    await expect.poll(() => page.getByRole('article').count(), { timeout: 20_000 }).toBe(4)
+    await visitor.isTold('later')
+    await visitor.isIdle()
+    expect(await page.getByText('Waits:').count()).toBe(0)
+    expect(visitor.complaints).toEqual([])
+  })
+
   it('goes on with an answer in the middle of which it is reloaded, and can stop it', async () => {
     const visitor = await visit()
     const { page, answer } = visitor

@@ -33,6 +33,7 @@ beforeAll(async () => {
     logLevel: 'error',
   })
   const used = Object.keys(metafile.inputs).filter(path => path.includes('/@ag-ui/client/'))
+  expect(used.length).toBeGreaterThan(0)
   expect(used.filter(path => !path.includes('ag-ui-clients-'))).toEqual([])
   ;({ ServableAgent: Page } = await import(pathToFileURL(outfile).href))
 })

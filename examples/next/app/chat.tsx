@@ -4,7 +4,7 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls as isAnswered,
   lastAssistantMessageIsCompleteWithApprovalResponses as isDecided,
 } from 'ai'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type ChatMessage, type KeptMessage, stopChat } from 'servable/ai-sdk-ui/page'
 import { attached } from './attached.ts'
 import { Composer } from './composer.tsx'
@@ -32,6 +32,9 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
   const api = chatOf(place)
   const [transport] = useState(() => transportTo(api))
   const [stopProblem, setStopProblem] = useState<string>()
+  const [waiting, setWaiting] = useState<readonly Waiting[]>([])
+  const sent = useRef(waiting)
+  sent.current = waiting
   const chat = useChat<Told>({
     id: place.id,
     messages: kept,
@@ -40,9 +43,11 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
     transport,
     // What was asked is answered: the service goes on.
     sendAutomaticallyWhen: sent => isDecided(sent) || (isAnswered(sent) && !isAsked(sent)),
-    onFinish: ({ message: { metadata }, isAbort, isError, isDisconnect }) => {
+    onFinish: ({ message, message: { metadata }, isAbort, isError, isDisconnect }) => {
       const hasEnded = isAbort || isError || metadata?.finishReason !== undefined
       if (metadata !== undefined && (isDisconnect || !hasEnded)) onLost()
+      // Their answers come next: the chat is loaded with them.
+      else if (waitingIn(message, sent.current).length > 0) onLost()
     },
   })
   const { messages, status, error } = chat
@@ -60,6 +65,27 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
     }
   }
 
+  async function more(text: string, concurrency: 'queue' | 'steer'): Promise<void> {
+    const message = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }
+    setWaiting(before => [...before, { id: message.id, text }])
+    const body = { id: place.id, trigger: 'submit-message', messages: [message], concurrency }
+    try {
+      const init = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }
+      const answer = await fetch(api, init)
+      if (!answer.ok) throw new Error(`The message was refused (${answer.status})`)
+      // Its own answer is read once it is its turn.
+      await answer.body?.cancel()
+    } catch (error) {
+      setWaiting(before => before.filter(({ id }) => id !== message.id))
+      setStopProblem(wordsOf(error))
+    }
+  }
+
+  const stillWaiting = waitingIn(messages.at(-1), waiting)
   return (
     <section className="chat" aria-label={place.name}>
       <div className="messages">
@@ -86,6 +112,11 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
             />
           ))}
           {status === 'submitted' && <p role="status">Thinking…</p>}
+          {stillWaiting.map(({ id, text }) => (
+            <p key={id} className="hint">
+              Waits: {text}
+            </p>
+          ))}
         </div>
       </div>
       {error !== undefined && (
@@ -100,10 +131,22 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
         </p>
       )}
       {stopProblem !== undefined && <p role="alert">{stopProblem}</p>}
-      <Composer isBusy={isBusy} onSend={message => chat.sendMessage(message)} onStop={stop} />
+      <Composer isBusy={isBusy} onSend={message => chat.sendMessage(message)} onMore={more} onStop={stop} />
     </section>
   )
 }
+
+/** A message that was sent while an answer was at work. */
+interface Waiting {
+  readonly id: string
+  readonly text: string
+}
+
+/** Those that the answer has not taken. */
+const waitingIn = (answer: Told | undefined, waiting: readonly Waiting[]) =>
+  waiting.filter(
+    ({ id }) => !answer?.parts.some(part => part.type === 'data-steered' && part.data.messageId === id),
+  )
 
 /** The service remembers what was said, so it is sent the newest message, with the question and answer before it. */
 const transportTo = (api: string) =>

@@ -3,11 +3,13 @@ import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
 interface Props {
   readonly isBusy: boolean
   readonly onSend: (message: { readonly text: string; readonly files: FileList }) => void
+  /** Sends a message while an answer is at work: it waits, or reaches that answer. */
+  readonly onMore: (text: string, concurrency: 'queue' | 'steer') => void
   readonly onStop: () => void
 }
 
 /** Where a message is written, with its files. Enter sends it, Shift and Enter begin a line. */
-export function Composer({ isBusy, onSend, onStop }: Props) {
+export function Composer({ isBusy, onSend, onMore, onStop }: Props) {
   const form = useRef<HTMLFormElement>(null)
   const files = useRef<HTMLInputElement>(null)
   const [names, setNames] = useState<readonly string[]>([])
@@ -20,6 +22,14 @@ export function Composer({ isBusy, onSend, onStop }: Props) {
     onSend({ text, files: chosen })
     event.currentTarget.reset()
     setNames([])
+  }
+
+  /** Files go with a message of their own. */
+  function more(concurrency: 'queue' | 'steer'): void {
+    const field = form.current?.elements.namedItem('text') as HTMLTextAreaElement
+    if (field.value.trim() === '') return
+    onMore(field.value, concurrency)
+    field.value = ''
   }
 
   function onKey(event: KeyboardEvent): void {
@@ -56,9 +66,17 @@ export function Composer({ isBusy, onSend, onStop }: Props) {
       </label>
       <textarea name="text" aria-label="Message" placeholder="Message" rows={2} onKeyDown={onKey} />
       {isBusy ? (
-        <button type="button" onClick={onStop}>
-          Stop
-        </button>
+        <>
+          <button type="button" title="It waits for its turn" onClick={() => more('queue')}>
+            Queue
+          </button>
+          <button type="button" title="It reaches the answer, if that takes it" onClick={() => more('steer')}>
+            Send now
+          </button>
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        </>
       ) : (
         <button type="submit">Send</button>
       )}

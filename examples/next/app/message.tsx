@@ -89,11 +89,25 @@ function Part({ part, canAnswer, onDecide, onAnswer }: PartProps) {
   if (part.type === 'text') return <Words text={part.text} />
   if (part.type === 'reasoning') return <Thought text={part.text} isThinking={part.state === 'streaming'} />
   if (part.type === 'file') return <File file={part} />
+  if (part.type === 'data-steered') return <Meanwhile parts={part.data.parts} />
   if (part.type === 'data-step') return <Step step={part.data} />
   if (part.type === 'data-artifact') return <Artifact artifact={part.data} />
   if (part.type === 'data-structured') return <Data label="Structured output" data={part.data} />
   if (part.type === 'data-message') return <Data label="Data" data={part.data} />
   return null
+}
+
+/** A message of the user that the answer took while it was at work. */
+function Meanwhile({
+  parts,
+}: {
+  readonly parts: readonly { readonly type: string; readonly text?: string }[]
+}) {
+  return (
+    <blockquote aria-label="You, meanwhile" className="words">
+      {parts.map(part => part.text ?? '').join('')}
+    </blockquote>
+  )
 }
 
 /** Text that has not grown is not read as markdown again. */

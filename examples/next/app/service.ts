@@ -32,12 +32,15 @@ import { callers } from './callers.ts'
 const typist = new Agent({
   name: 'typist',
   description: 'Says it back, word by word, with a pause after each',
+  // A message that comes meanwhile is said back too.
+  steering: true,
   // If the server stops in the middle of an answer, the next one goes on.
   resume: true,
-  async *run(input, { signal }) {
+  async *run(input, { signal, steering }) {
     for (const word of textOf(input).split(/(?<= )/)) {
       if (signal.aborted) return
       yield word
+      for (const message of yield* steering.take()) yield `(${textOf(message.input)}) `
       await new Promise(resolve => setTimeout(resolve, 50))
     }
     const parts = typeof input === 'string' ? [] : input.filter(({ type }) => type !== 'text')

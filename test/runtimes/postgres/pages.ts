@@ -23,8 +23,11 @@ export interface Thread {
 export interface AttachedPage {
   /** The text that the page shows now. */
   text(): string
-  /** Resolves once the page knows that the answer has ended. Rejects if it was told something twice, or not at all. */
-  readonly end: Promise<void>
+  /**
+   * Resolves once the page knows that the answer has ended, with the number of cuts where the page counts them, else 0. Rejects if it was
+   * told something twice, or not at all.
+   */
+  readonly end: Promise<number>
   /** Whether the page was told that its run goes on elsewhere. Undefined where the protocol does not tell. */
   readonly wentOn?: () => boolean
 }
@@ -69,7 +72,7 @@ async function begin({ url, threadId, headers, input }: Thread): Promise<string>
 }
 
 /** A page does what it does without anybody who waits for it. */
-function attached(text: () => string, end: Promise<void>, wentOn?: () => boolean): AttachedPage {
+function attached(text: () => string, end: Promise<number>, wentOn?: () => boolean): AttachedPage {
   end.catch(() => {})
   return { text, end, ...(wentOn && { wentOn }) }
 }
@@ -77,11 +80,16 @@ function attached(text: () => string, end: Promise<void>, wentOn?: () => boolean
 async function overAgUi(thread: Thread): Promise<AttachedPage> {
   const { url, threadId, headers } = thread
   await begin(thread)
-  const page = new ServableAgent({ url: `${url}/api/agents/${AGENT}/ag-ui`, threadId, headers })
+  const options = { url: `${url}/api/agents/${AGENT}/ag-ui`, threadId, headers }
+  const page = new ServableAgent(options)
   const answers = () => page.messages.filter(({ role }) => role === 'assistant')
   const read = async () => {
     await page.connectAgent()
-    if (page.messages.length - answers().length !== 1) throw new Error(JSON.stringify(page.messages))
+    const later = new ServableAgent(options)
+    await later.connectAgent()
+    const [own, others] = [page, later].map(({ messages }) => JSON.stringify(messages))
+    if (page.messages.length !== answers().length + 1 || own !== others) throw new Error(`${own}, ${others}`)
+    return 0
   }
   return attached(
     () =>
@@ -132,15 +140,16 @@ async function overSse(thread: Thread): Promise<AttachedPage> {
   )
 }
 
-/** Reads again while the end is not there. */
-async function overCuts(read: () => Promise<void>, hasEnded: () => boolean): Promise<void> {
-  for (let cuts = 0; !hasEnded(); cuts++) {
-    if (cuts > 100) throw new Error('the end never came')
-    if (cuts > 0) await pause(20)
+/** Reads again while the end is not there. Gives the number of cuts. */
+async function overCuts(read: () => Promise<void>, hasEnded: () => boolean): Promise<number> {
+  for (let cuts = 0; cuts <= 100; cuts++) {
     await read().catch(error => {
       if (error instanceof Refused) throw error
     })
+    if (hasEnded()) return cuts
+    await pause(20)
   }
+  throw new Error('the end never came')
 }
 
 async function overClient(thread: Thread): Promise<AttachedPage> {
@@ -152,6 +161,7 @@ async function overClient(thread: Thread): Promise<AttachedPage> {
   const read = async () => {
     for await (const event of client.runs.stream(id)) shown.add(event)
     if (!shown.hasEnded) throw new Error('the end never came')
+    return 0
   }
   return attached(
     () => shown.text,
