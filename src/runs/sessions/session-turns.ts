@@ -219,11 +219,11 @@ function isGone(tx: Reader, runId: string): boolean {
 /** Stores the open turns of runs that are gone. */
 function settle(tx: Transaction, key: SessionKey, session: Session, settings: SessionSettings): Session {
   const here = new Set(session.line.map(({ runId }) => runId))
-  const open: SessionEntry[] = []
   let after = session
   for (const entry of session.open) {
-    if (entry.turn && here.has(entry.turn.runId)) open.push(entry)
-    else after = close(tx, key, after, asOf(entry, here), settings)
+    if (entry.turn && here.has(entry.turn.runId)) continue
+    const left = { ...after, open: after.open.filter(each => each !== entry) }
+    after = close(tx, key, left, asOf(entry, here), settings)
   }
-  return { ...after, open }
+  return after
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { SessionKey } from '../../../src/agents/memory.ts'
 import { deferred } from '../../../src/base/wake.ts'
+import { deleteBranch, moveHead } from '../../../src/features/sessions/branches.ts'
 import { copyTurns, pasteTurns } from '../../../src/features/sessions/turns.ts'
 import { Agent, type Turn, textOf } from '../../../src/index.ts'
 import { FEEDBACK, putFeedback } from '../../../src/runs/feedback.ts'
@@ -174,9 +175,12 @@ class Model {
     return this.lines.filter(({ isOpen }) => !isOpen)
   }
 
-  /** The last entry of the branch that counts: the one that began last. */
+  /** The last entry of the branch that was chosen. Undefined: the one that began last. */
+  chosen: number | undefined
+
+  /** The last entry of the branch that counts. */
   get head(): number {
-    return this.lines.at(-1)?.seq ?? -1
+    return this.chosen ?? this.lines.at(-1)?.seq ?? -1
   }
 
   /** The entries up to one, newest first. */
@@ -227,9 +231,16 @@ class Model {
     return this.pathTo(first.seq)[1]?.seq ?? (summary < first.seq ? summary : -1)
   }
 
+  /** Makes a branch the one that counts. */
+  choose(seq: number | undefined): void {
+    if (seq === undefined || !this.hasSummaryOf(seq)) this.summary = undefined
+    this.chosen = seq === this.lines.at(-1)?.seq ? undefined : seq
+  }
+
   /** Begins an entry after one. */
   begin(after: number, about: Partial<Line>): Line {
     if (after !== this.head && !this.hasSummaryOf(after)) this.summary = undefined
+    this.chosen = undefined
     return { seq: this.next++, after, isOpen: false, ...about }
   }
 
@@ -252,9 +263,14 @@ type Step =
       readonly does: 'say'
       readonly id: number
       readonly replaces?: number | undefined
+      /** A turn by its place, after which the new one comes. */
+      readonly from?: number | undefined
       readonly ends: string
     }
-  | { readonly does: 'append' | 'remember' | 'leave late' | 'rate' | 'sum up' | 'fork'; readonly nth: number }
+  | {
+      readonly does: 'append' | 'remember' | 'leave late' | 'rate' | 'sum up' | 'fork' | 'choose' | 'delete'
+      readonly nth: number
+    }
 
 const id = fc.integer({ min: 0, max: 5 })
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -264,11 +280,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       does: fc.constant('say' as const),
       id,
       replaces: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, id),
+      from: fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, fc.nat({ max: 9 })),
       ends: fc.constantFrom('completed', 'completed', 'failed', 'cut', 'dies'),
     }),
   },
   fc.record({
-    does: fc.constantFrom('append', 'remember', 'leave late', 'rate', 'sum up', 'fork'),
+    does: fc.constantFrom('append', 'remember', 'leave late', 'rate', 'sum up', 'fork', 'choose', 'delete'),
     nth: fc.nat({ max: 9 }),
   }),
 )
@@ -278,6 +295,8 @@ class Both {
   key: SessionKey = { owner: 'ann', place: ['agent:a'], sessionId: 's0' }
   model: Model
   dead: string[] = []
+  /** Dead runs whose turns were deleted. */
+  gone = new Set<string>()
   forks = 0
   runs = 0
   readonly store = memoryStore()
@@ -295,6 +314,8 @@ class Both {
     else if (step.does === 'leave late') this.#leaveLate(step.nth)
     else if (step.does === 'rate') this.#rate(step.nth)
     else if (step.does === 'sum up') this.#sumUp(step.nth)
+    else if (step.does === 'choose') this.#choose(step.nth)
+    else if (step.does === 'delete') this.#delete(step.nth)
     else this.#fork(step.nth)
     this.#compare()
   }
@@ -303,16 +324,54 @@ class Both {
     return { ...turn(runId), ...more }
   }
 
-  #say({ id, replaces, ends }: Step & { does: 'say' }): void {
+  #turnAt(nth: number): Line | undefined {
+    const turns = this.model.lines.filter(({ run }) => run !== undefined)
+    return turns[nth % Math.max(turns.length, 1)]
+  }
+
+  #choose(nth: number): void {
+    const line = this.#turnAt(nth)
+    if (line?.run === undefined) return
+    const head = line.run
+    wait(LEASE_MS)
+    expect(this.store.write(tx => moveHead(tx, this.key, { head }))).toBe(true)
+    this.model.choose(this.model.below(line).at(-1)?.seq)
+  }
+
+  #delete(nth: number): void {
+    const line = this.#turnAt(nth)
+    if (line?.run === undefined) return
+    const { run } = line
+    wait(LEASE_MS)
+    this.store.write(tx => deleteBranch(tx, this.key, run))
+    const { model } = this
+    const leaving = model.below(line)
+    const last = leaving.some(({ seq }) => seq === model.head) ? model.pathTo(line.seq)[1]?.seq : model.head
+    for (const each of leaving) {
+      if (each.status === 'interrupted' && each.run !== undefined) this.gone.add(each.run)
+      model.drop(each)
+    }
+    model.choose(last)
+  }
+
+  #say({ id, replaces, from, ends }: Step & { does: 'say' }): void {
     const runId = `run-${this.runs++}`
     const messageId = `m${id}`
     const asked = replaces === undefined ? undefined : `m${replaces}`
     const after = this.model.copy()
     after.settle()
-    const before = asked === undefined ? after.head : after.beforeMessage(asked)
+    const branchFrom = asked === undefined && from !== undefined ? this.#turnAt(from)?.run : undefined
+    const there = after.lines.find(({ run }) => run === branchFrom)
+    const before =
+      asked !== undefined ? after.beforeMessage(asked) : branchFrom === undefined ? after.head : there?.seq
     const enter = () =>
       this.store.write(tx =>
-        enterSession(tx, this.key, { ...this.#turn(runId, { messageId }), replaces: asked }, this.settings),
+        enterSession(
+          tx,
+          this.key,
+          { ...this.#turn(runId, { messageId }), replaces: asked, branchFrom },
+          this.settings,
+        ),
       )
     if (before === undefined) return expect(enter).toThrow(CHANGED)
     expect(enter()).toMatchObject({ place: 0 })
@@ -349,6 +408,7 @@ class Both {
     if (runId === undefined) return
     const end = this.#turn(runId, { status: 'cut', endedAt: 1 })
     this.store.write(tx => leaveSession(tx, this.key, end, undefined, this.settings))
+    if (this.gone.has(runId)) return
     const line = this.model.lines.find(({ run }) => run === runId)
     // The oldest turns leave; what comes back of one is the newest.
     const back = line ?? this.model.begin(this.model.head, { run: runId })
