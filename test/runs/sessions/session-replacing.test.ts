@@ -157,6 +157,8 @@ interface Line {
   readonly messageId?: string
   status?: string
   isOpen: boolean
+  /** Whether it came after the newest one, and no other came there. */
+  isPlain: boolean
 }
 
 /** A tree that does what a session should do. */
@@ -186,7 +188,10 @@ class Model {
   /** The entries up to one, newest first. */
   pathTo(seq: number): Line[] {
     const line = this.lines.find(each => each.seq === seq)
-    return line === undefined ? [] : [line, ...this.pathTo(line.after)]
+    if (line === undefined) return []
+    // One that came after the newest may outlive that, if an older turn is at work.
+    const before = line.isPlain ? this.lines.findLast(each => each.seq < seq)?.seq : line.after
+    return [line, ...this.pathTo(before ?? -1)]
   }
 
   /** Puts one away; whole branches leave first, and then the oldest. */
@@ -241,7 +246,13 @@ class Model {
   begin(after: number, about: Partial<Line>): Line {
     if (after !== this.head && !this.hasSummaryOf(after)) this.summary = undefined
     this.chosen = undefined
-    return { seq: this.next++, after, isOpen: false, ...about }
+    const isPlain = after === (this.lines.at(-1)?.seq ?? -1)
+    const beside = isPlain ? undefined : this.lines.find(({ seq }) => seq > after)
+    if (beside?.isPlain) {
+      beside.isPlain = false
+      Object.assign(beside, { after })
+    }
+    return { seq: this.next++, after, isOpen: false, isPlain, ...about }
   }
 
   /** Whether the summary is of the entries up to one, or of older ones that have left. */
