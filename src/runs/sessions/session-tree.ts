@@ -54,19 +54,30 @@ export function* branchOf<Entry extends Pick<SessionEntry, 'seq'>>(
   }
 }
 
-/** The entries before that of a run at work, newest first: of its own branch. Of the head's for any other run. */
+/** The ended entries before that of a run at work, newest first: of its own branch. Of the one that counts for any other run. */
 export function* entriesBefore(
   session: Session,
-  newestFirst: Iterable<SessionEntry>,
+  ended: Iterable<SessionEntry>,
   runId: string | undefined,
 ): Generator<SessionEntry> {
-  const own = session.open.find(({ turn }) => turn !== undefined && turn.runId === runId)
-  const last = own === undefined ? session.head : session.branches?.[own.seq]?.after
-  yield* branchOf(session, own === undefined ? newestFirst : below(newestFirst, own.seq), last)
+  const open = session.open.filter(({ turn }) => turn !== undefined)
+  const own = open.find(({ turn }) => turn?.runId === runId)
+  const newestFirst = merged(
+    open.toSorted((a, b) => b.seq - a.seq),
+    ended,
+  )
+  for (const entry of branchOf(session, newestFirst, own?.seq ?? session.head)) {
+    if (!open.includes(entry)) yield entry
+  }
 }
 
-function* below(newestFirst: Iterable<SessionEntry>, seq: number): Generator<SessionEntry> {
-  for (const entry of newestFirst) if (entry.seq < seq) yield entry
+function* merged(open: readonly SessionEntry[], ended: Iterable<SessionEntry>): Generator<SessionEntry> {
+  const waiting = [...open]
+  for (const entry of ended) {
+    while (waiting[0] !== undefined && waiting[0].seq > entry.seq) yield waiting.shift() as SessionEntry
+    yield entry
+  }
+  yield* waiting
 }
 
 /** The transcript of the branch of a run, or of the one that counts, oldest first. */

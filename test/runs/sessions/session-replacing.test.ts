@@ -156,6 +156,8 @@ interface Line {
   readonly run?: string
   readonly messageId?: string
   status?: string
+  /** What a model is told of it, if that was appended. */
+  message?: string | undefined
   isOpen: boolean
   /** Whether it came after the newest one, and no other came there. */
   isPlain: boolean
@@ -400,12 +402,13 @@ class Both {
       leaveSession(tx, this.key, this.#turn(runId, end), { messages: [runId] }, this.settings),
     )
     line.status = ends
+    line.message = runId
     after.close(line)
   }
 
   #append(): void {
     this.store.write(tx => appendSession(tx, this.key, { messages: ['x'] }, this.settings))
-    this.model.close(this.model.begin(this.model.head, {}))
+    this.model.close(this.model.begin(this.model.head, { message: 'x' }))
   }
 
   #remember(): void {
@@ -423,7 +426,7 @@ class Both {
     const line = this.model.lines.find(({ run }) => run === runId)
     // The oldest turns leave; what comes back of one is the newest.
     const back = line ?? this.model.begin(this.model.head, { run: runId })
-    this.model.close(Object.assign(back, { status: 'cut' }))
+    this.model.close(Object.assign(back, { status: 'cut', message: undefined }))
   }
 
   #rate(nth: number): void {
@@ -464,12 +467,12 @@ class Both {
   #compare(): void {
     const { key, model } = this
     const partition = idOf(key)
-    const [session, stored, feedback, members, summary, turns] = this.store.read(tx => [
+    const [session, stored, feedback, members, told, turns] = this.store.read(tx => [
       tx.get<Session>(SESSIONS, partition)?.value,
       tx.list<SessionEntry>(TURNS, { partition, limit: 1000 }),
       tx.list(FEEDBACK, { partition, limit: 1000 }),
       tx.count(MEMBERS, partition),
-      readSession(tx, key, {}, this.settings).summary,
+      readSession(tx, key, {}, this.settings),
       turnsOf(tx, key),
     ])
     const { count, length } = session ?? { count: 0, length: 0 }
@@ -484,7 +487,13 @@ class Both {
     )
     expect(stored.map(each => each.id)).toEqual(expect.arrayContaining(feedback.map(each => each.id)))
     expect(members).toBe(model.members)
-    expect(summary).toBe(model.summary === undefined ? undefined : `${model.summary}`)
+    expect(told.messages.filter(each => typeof each === 'string')).toEqual(
+      model
+        .pathTo(model.head)
+        .reverse()
+        .flatMap(({ message = [], isOpen }) => (isOpen ? [] : message)),
+    )
+    expect(told.summary).toBe(model.summary === undefined ? undefined : `${model.summary}`)
   }
 }
 
