@@ -28,6 +28,26 @@ function countUp(tx: Transaction): number {
 }
 
 describe('a work on a far store', () => {
+  it('is written beside others, however long what they read depends on what the ones before them wrote', async () => {
+    const base = lateBase()
+    const store = base.open()
+    const steps = 200
+    await base.open().write(tx => {
+      for (let at = 0; at < steps; at++) tx.put('c', doc(`${at}`, `${at + 1}`))
+      tx.put('c', doc('at', '0'))
+    })
+    const step = (tx: Transaction) => {
+      const at = tx.get<string>('c', 'at')?.value ?? ''
+      const next = tx.get<string>('c', at)?.value ?? ''
+      tx.put('c', doc('at', next))
+      return next
+    }
+    // Works of one turn share a commit. Another one reads what the last one wrote.
+    const taken = await Promise.all(Array.from({ length: steps }, () => store.write(step)))
+    expect(taken).toEqual(Array.from({ length: steps }, (_, at) => `${at + 1}`))
+    expect(await store.read(tx => tx.get('c', 'at')?.value)).toBe(`${steps}`)
+  })
+
   it('takes an answer that came while its process was frozen, however long that was', async () => {
     const store = lateStore()
     await store.write(tx => tx.put('c', doc('a', 1)))

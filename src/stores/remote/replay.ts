@@ -145,6 +145,7 @@ class ReplayStore {
     for (let tries = 0; batch.length > 0; tries++) {
       const failure = await this.#try(batch, tries === 0)
       if (failure === undefined) return
+      if (failure.cause instanceof EndlessWorks && batch.length > 1) return this.#settleHalves(batch)
       if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
       for (const waiting of batch) waiting.failure = failure.cause
       batch = this.#inTime(batch, failure.cause)
@@ -172,6 +173,13 @@ class ReplayStore {
     } catch (error) {
       return error instanceof Unreached ? error : new Unreached(error)
     }
+  }
+
+  /** Works that ask too long together may not alone: each asks anew what the writes of those before it lead to. */
+  async #settleHalves(batch: readonly WaitingWrite[]): Promise<void> {
+    const half = Math.ceil(batch.length / 2)
+    await this.#settle(batch.slice(0, half))
+    await this.#settle(batch.slice(half))
   }
 
   /** Another try would fail too. But a single work may have been too large for the others, so each is tried alone. */
@@ -236,7 +244,7 @@ class ReplayStore {
       known?.learn(asks, answers, askedAt)
       snapshot = new Snapshot(asks, answers)
     }
-    throw new Unreached(new Error('A transaction reads other data in every attempt'))
+    throw new Unreached(new EndlessWorks('A transaction reads other data in every attempt'))
   }
 
   async #look(asks: Parameters<RemoteStore['look']>[0]): ReturnType<RemoteStore['look']> {
@@ -247,6 +255,9 @@ class ReplayStore {
     }
   }
 }
+
+/** Works that ask for more after each answer. */
+class EndlessWorks extends Error {}
 
 /** The store could not be reached. The class separates this from errors of works. */
 class Unreached extends Error {
