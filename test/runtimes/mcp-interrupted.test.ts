@@ -63,6 +63,16 @@ describe.each(Object.entries(starts))('a server that is killed: %s', ELSEWHERE, 
     ]
     await untilTold(server, going, 'started')
     await untilTold(server, plain, 'started')
+    // A step is done once more if the process dies before its end is stored.
+    await eventually(async () => {
+      const log = await fetch(
+        `${runtime.url}/api/runs/${first}/events`,
+        ann.headers && { headers: ann.headers },
+      )
+      expect(await log.text()).toMatch(
+        /"name":"before"[^}]*"status":"completed"|"status":"completed"[^}]*"name":"before"/,
+      )
+    })
     await until(third, 'input_required')
     tasks = { going: first, plain: second, asking: third, done: await until(fourth, 'completed') }
     asked = await call(server, 'asks', 'x', ann)
