@@ -4,9 +4,7 @@
  * @module
  */
 
-import { textOf } from '../../agents/input.ts'
 import type { SessionKey } from '../../agents/memory.ts'
-import { ServableError } from '../../base/errors.ts'
 import {
   GONE,
   idOf,
@@ -20,10 +18,10 @@ import {
   without,
 } from '../../runs/sessions/session-record.ts'
 import { busy } from '../../runs/sessions/session-steering.ts'
-import { branchOf, changed, entriesIn, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
-import { beginning, LAST_LENGTH } from '../../runs/sessions/session-turns.ts'
+import { branchOf, checkHead, entriesIn, summaryAt } from '../../runs/sessions/session-tree.ts'
+import { lastWordsOf } from '../../runs/sessions/session-turns.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
-import { newestOf, visible } from './turns.ts'
+import { newestOf, subtreeAt, visible } from './turns.ts'
 
 /** A branch of a session. */
 export interface SessionBranch {
@@ -59,7 +57,7 @@ export function branchesOf(tx: Reader, key: SessionKey): readonly SessionBranch[
         runId: turn.runId,
         branchFrom: shared?.turn?.runId ?? null,
         count: others.length + 1,
-        lastMessage: beginning(turn.text || textOf(turn.input), LAST_LENGTH) || null,
+        lastMessage: lastWordsOf(turn) || null,
         updatedAt: new Date(turn.endedAt ?? turn.at).toISOString(),
         ...(isHead && { isHead }),
       },
@@ -97,13 +95,10 @@ export function moveHead(tx: Transaction, key: SessionKey, { head, ifHead }: Hea
   const { document, session } = found
   if (liveClaims(session, tx.now).length > 0) throw busy()
   const all = entriesIn(tx, key, session)
-  const last = [...branchOf(session, all, session.head)].find(({ turn }) => turn !== undefined)
-  if (ifHead !== undefined && last?.turn?.runId !== ifHead) throw changed(GONE_ON)
+  checkHead([...branchOf(session, all, session.head)], ifHead)
   putSession(tx, { ...document, value: withHead(session, all, newestOf(session, all, head)) })
   return true
 }
-
-const GONE_ON = 'The session has gone on: its last turn is of another run'
 
 function foundIn(tx: Reader, key: SessionKey): { document: Document; session: Session } | undefined {
   const document = tx.get<KeptSession>(SESSIONS, idOf(key))
@@ -121,7 +116,7 @@ function withHead(session: Session, all: readonly SessionEntry[], last: SessionE
     head: last?.seq === all[0]?.seq ? undefined : last?.seq,
     summary: last && summaryAt(session, all, last.seq),
     ...(about && {
-      about: { ...about, last: turn && beginning(turn.text || textOf(turn.input), LAST_LENGTH) },
+      about: { ...about, last: turn && lastWordsOf(turn) },
     }),
   }
 }
@@ -146,9 +141,7 @@ export function runsOfBranch(tx: Reader, key: SessionKey, runId: string): Branch
 
 function leavingIn(tx: Reader, key: SessionKey, session: Session, runId: string): SessionEntry[] {
   const all = entriesIn(tx, key, session)
-  const first = all.find(({ turn }) => turn?.runId === runId)
-  if (first === undefined) throw new ServableError('run_not_found', 'The session has no turn of this run')
-  const leaving = subtreeOf(session, all, first.seq)
+  const leaving = subtreeAt(session, all, runId)
   const here = new Set(liveClaims(session, tx.now).map(claim => claim.runId))
   if (leaving.some(({ turn }) => turn && here.has(turn.runId))) throw busy()
   return leaving

@@ -24,7 +24,7 @@ import {
   TURNS,
   thingOf,
 } from '../../runs/sessions/session-record.ts'
-import { branchOf, close, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
+import { branchOf, close, entriesIn, isOf, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
 import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
@@ -112,10 +112,18 @@ function branchIn(
 
 /** The newest entry of a branch with the turn of a run. Throws `run_not_found`. */
 export function newestOf(session: Session, all: readonly SessionEntry[], runId: string): SessionEntry {
-  const first = all.find(({ turn }) => turn?.runId === runId)
-  const [newest] = first === undefined ? [] : subtreeOf(session, all, first.seq)
-  if (newest === undefined) throw new ServableError('run_not_found', NO_TURN)
-  return newest
+  const [newest] = subtreeAt(session, all, runId)
+  return newest ?? noTurn()
+}
+
+/** The turn of a run and all entries after it, newest first. Throws `run_not_found`. */
+export function subtreeAt(session: Session, all: readonly SessionEntry[], runId: string): SessionEntry[] {
+  const { seq } = all.find(isOf(runId)) ?? noTurn()
+  return subtreeOf(session, all, seq)
+}
+
+function noTurn(): never {
+  throw new ServableError('run_not_found', 'The session has no turn of this run')
 }
 
 /** The data that a fork copies. */
@@ -135,13 +143,13 @@ export interface CopiedTurns {
 export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined): CopiedTurns | undefined {
   const session = visible(tx, key)
   if (session === undefined) return undefined
-  const all = [...openIn(tx, session), ...endedIn(tx, key, session.count)].sort((a, b) => b.seq - a.seq)
-  const last = runId === undefined ? undefined : all.find(({ turn }) => turn?.runId === runId)
-  if (last === undefined && runId !== undefined) throw new ServableError('run_not_found', NO_TURN)
+  const all = entriesIn(tx, key, { ...session, open: openIn(tx, session) })
+  const last = runId === undefined ? undefined : (all.find(isOf(runId)) ?? noTurn())
   if (last?.turn?.status === 'running') throw new ServableError('session_busy', AT_WORK)
   const path = [...branchOf(session, all, last?.seq ?? session.head)].reverse()
   const entries = path.filter(({ turn }) => turn?.status !== 'running')
-  const summary = path.length > 0 ? summaryAt(session, all, path.at(-1)?.seq ?? 0) : undefined
+  const newest = path.at(-1)
+  const summary = newest && summaryAt(session, all, newest.seq)
   const isWhole = entries.length === all.length
   const members = isWhole ? tx.list(MEMBERS, { partition: idOf(key), limit: 1000 }) : []
   return {
@@ -152,7 +160,6 @@ export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined
   }
 }
 
-const NO_TURN = 'The session has no turn of this run'
 const AT_WORK = 'The turn of this run is at work: fork the session when it has ended'
 
 /** Writes copied data into a new session. */

@@ -37,7 +37,7 @@ export function entriesIn(tx: Reader, key: SessionKey, session: Session): Sessio
   return [...session.open, ...endedOf(tx, key, session)].sort((a, b) => b.seq - a.seq)
 }
 
-/** The entries of a branch, newest first. `last` is its last one. Default: the newest of `newestFirst`, of which all are asked. */
+/** The entries of a branch, newest first. `last` is the number of its last one. Undefined: the newest of all. */
 export function* branchOf<Entry extends Pick<SessionEntry, 'seq'>>(
   { branches }: Pick<Session, 'branches'>,
   newestFirst: Iterable<Entry>,
@@ -101,8 +101,7 @@ export function placed(tx: Reader, key: SessionKey, session: Session, entry: Beg
   const all = entriesIn(tx, key, session)
   const path = [...branchOf(session, all, session.head)]
   const [head] = path
-  if (ifHead !== undefined && path.find(({ turn }) => turn)?.turn?.runId !== ifHead)
-    throw changed('The session has gone on: its last turn is of another run')
+  checkHead(path, ifHead)
   const place = (before: Pick<SessionEntry, 'seq'> | undefined) =>
     attached(session, all, before?.seq ?? NONE, runId)
   if (replaces !== undefined) return place(beforeMessage(session, all, path, replaces))
@@ -114,7 +113,13 @@ export function placed(tx: Reader, key: SessionKey, session: Session, entry: Beg
   return { ...place(waited), head: head?.seq }
 }
 
-const isOf =
+/** Throws `session_changed` if the last turn of a branch is not of this run. */
+export function checkHead(newestFirst: readonly SessionEntry[], ifHead: string | undefined): void {
+  if (ifHead !== undefined && newestFirst.find(({ turn }) => turn)?.turn?.runId !== ifHead)
+    throw changed('The session has gone on: its last turn is of another run')
+}
+
+export const isOf =
   (runId: string) =>
   ({ turn }: SessionEntry): boolean =>
     turn?.runId === runId

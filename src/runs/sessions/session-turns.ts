@@ -113,7 +113,7 @@ function begun(
 
 /** The most characters of a title that nobody set, and of the last message. */
 const TITLE_LENGTH = 80
-export const LAST_LENGTH = 200
+const LAST_LENGTH = 200
 
 /** The listing of a session after its newest turn. `more` is the number of turns that have begun with it. */
 export function aboutWith(
@@ -123,17 +123,21 @@ export function aboutWith(
   turn: Turn,
   more = 0,
 ): SessionListing {
-  const { input, text } = turn
   // Older versions stored no listing.
   const first = about ? turn : (tx.oldest<SessionEntry>(TURNS, 1, idOf(key))[0]?.value.turn ?? turn)
   const { title, last, turns, createdAt } = about ?? { turns: count, createdAt: first.at }
   return {
     ...about,
     title: title || beginning(textOf(first.input), TITLE_LENGTH),
-    last: beginning(text || textOf(input), LAST_LENGTH) || last,
+    last: lastWordsOf(turn) || last,
     turns: turns + more,
     createdAt,
   }
+}
+
+/** The beginning of a turn's answer, or of its message if it has none. */
+export function lastWordsOf({ text, input }: Turn): string {
+  return beginning(text || textOf(input), LAST_LENGTH)
 }
 
 /** The beginning of a text, in one line. */
