@@ -116,7 +116,7 @@ export function placed(tx: Reader, key: SessionKey, session: Session, entry: Beg
 /** Throws `session_changed` if the last turn of a branch is not of this run. */
 export function checkHead(newestFirst: readonly SessionEntry[], ifHead: string | undefined): void {
   if (ifHead !== undefined && newestFirst.find(({ turn }) => turn)?.turn?.runId !== ifHead)
-    throw changed('The session has gone on: its last turn is of another run')
+    throw changed('The last turn of the session is of another run')
 }
 
 export const isOf =
