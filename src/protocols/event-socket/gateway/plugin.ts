@@ -19,7 +19,8 @@ import {
   path,
   record,
 } from '../../../base/schemas.ts'
-import { asPlugin, type Core, type Forgetting } from '../../../core/built-in.ts'
+import { asPlugin, type Core } from '../../../core/built-in.ts'
+import type { Forgetting } from '../../../core/plugin.ts'
 import { SHARED } from '../../../core/core.ts'
 import type { SocketObjectContext, SocketService } from '../../../core/hosted.ts'
 import { runsInObject } from '../../../core/in-object.ts'

@@ -1,0 +1,328 @@
+/**
+ * Runs: those of a thread at `/threads/:thread/runs`, and those without one at `/runs`.
+ *
+ * @module
+ */
+
+import { type RunRecord, type RunSummary, ServableError, type StartedRun } from '../../core-entry.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
+import { SSE_HEADERS } from '../../web/sse.ts'
+import { isServableError, misfit, reportError } from '../encoders/index.ts'
+import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
+import { modesIn, RunFrames, RunValues } from './frames.ts'
+import { checkUuid } from './ids.ts'
+import { humanMessage } from './messages.ts'
+import { type RunAbout, type RunBody, readRunBody } from './run-body.ts'
+import { type Begun, startAlone, startInThread, stopRun } from './start.ts'
+import { ThreadTree } from './thread-tree.ts'
+import { type FoundThread, findThread } from './threads.ts'
+
+const STATUSES = ['pending', 'running', 'error', 'success', 'timeout', 'interrupted'] as const
+
+/** Most runs of a batch. */
+const MAX_BATCH = 100
+
+/** A run that clients ask for by its id. */
+interface FoundRun {
+  readonly record: RunRecord
+  readonly thread: FoundThread | undefined
+}
+
+const hasThread = ({ context }: Asked) => context.params.thread !== undefined
+
+function begin(asked: Asked, body: RunBody, isAwaited: boolean): Promise<Begun> {
+  return hasThread(asked) ? startInThread(asked, body) : startAlone(asked, body, isAwaited)
+}
+
+/** `POST …/runs/stream`. */
+export async function streamRun(asked: Asked): Promise<Reply | Response> {
+  const body = readRunBody(await asked.body())
+  const begun = await begin(asked, body, true)
+  const { modes, namesAgents } = body
+  const frames = new RunFrames({ runId: begun.started.id, modes, before: begun.before, namesAgents })
+  return replyWith(asked, begun, frames, SSE_HEADERS)
+}
+
+/** `POST …/runs/wait`. */
+export async function waitForRun(asked: Asked): Promise<Reply | Response> {
+  const begun = await begin(asked, readRunBody(await asked.body()), true)
+  return replyWith(
+    asked,
+    begun,
+    new RunValues({ runId: begun.started.id, before: begun.before }),
+    JSON_HEADERS,
+  )
+}
+
+/** Spaces before JSON are legal, so the connection can be kept open with them. */
+const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+type Encoding = RunFrames | RunValues
+
+/**
+ * The answer to a request that has started a run. After that it is never an error of the server, because clients would start the run again.
+ */
+async function replyWith(
+  asked: Asked,
+  { started, threadId }: Pick<Begun, 'started' | 'threadId'>,
+  encoder: Encoding,
+  headers: Readonly<Record<string, string>>,
+): Promise<Reply> {
+  const path = threadId === undefined ? `/runs/${started.id}` : `/threads/${threadId}/runs/${started.id}`
+  const isStored = started.record !== undefined
+  const isStream = encoder instanceof RunFrames
+  const named = {
+    'content-location': path,
+    // With it clients go on after a cut.
+    ...(isStored && isStream && { location: `${path}/stream` }),
+  }
+  // No blank line follows: it would be an event for some clients.
+  const keepAlive = isStream ? ': still running\n' : '\n'
+  try {
+    return await asked.caller.stream(started, encoder, { headers: { ...headers, ...named }, keepAlive })
+  } catch (error) {
+    const { code, message } = reportError(error, asked.api.core.production, 'internal_error')
+    const failed = { error: code, message }
+    const text = isStream
+      ? `event: metadata\ndata: ${JSON.stringify({ run_id: started.id, attempt: 1 })}\n\nevent: error\ndata: ${JSON.stringify(failed)}\n\n`
+      : JSON.stringify({ __error__: failed })
+    return new Reply(text, { headers: { ...headers, ...named } })
+  }
+}
+
+/** `POST …/runs`: starts a run in the background. */
+export async function createRun(asked: Asked): Promise<Reply | Response> {
+  const body = readRunBody(await asked.body())
+  const begun = await begin(asked, { ...body, stopsWithReader: false }, false)
+  return jsonReply(await begunJson(asked, begun, body), { headers: { ...NO_STORE, ...locationOf(begun) } })
+}
+
+function locationOf({ started: { id }, threadId }: Begun): Readonly<Record<string, string>> {
+  return { 'content-location': threadId === undefined ? `/runs/${id}` : `/threads/${threadId}/runs/${id}` }
+}
+
+async function begunJson(
+  asked: Asked,
+  { started, assistant, threadId }: Begun,
+  body: RunBody,
+): Promise<Fields> {
+  const record = started.record ?? (await asked.caller.runs.get(started.id))
+  return runJson(record, { threadId, assistantId: assistant.id, about: body.about, status: 'pending' })
+}
+
+/** `POST /runs/batch`: runs without threads. */
+export async function createBatch(asked: Asked): Promise<Reply | Response> {
+  const bodies = (await asked.list('body', MAX_BATCH)).map(each => readRunBody(each))
+  const runs: Fields[] = []
+  for (const body of bodies) {
+    const begun = await startAlone(asked, { ...body, stopsWithReader: false }, false)
+    runs.push(await begunJson(asked, begun, body))
+  }
+  return jsonReply(runs, { headers: NO_STORE })
+}
+
+/** A run as clients get it. */
+function runJson(
+  run: RunSummary,
+  {
+    threadId,
+    assistantId,
+    about,
+    status = statusOf(run),
+  }: {
+    threadId: string | undefined
+    assistantId: string
+    about?: RunAbout | undefined
+    status?: (typeof STATUSES)[number]
+  },
+): Fields {
+  return {
+    ...{ run_id: run.id, thread_id: threadId ?? null, assistant_id: assistantId, status },
+    metadata: about?.metadata ?? {},
+    kwargs: {},
+    multitask_strategy: about?.strategy ?? 'enqueue',
+    ...{ created_at: run.createdAt, updated_at: run.updatedAt },
+  }
+}
+
+/** A run that waits for a person has ended well: its thread is interrupted. */
+function statusOf({ status, error }: RunSummary): (typeof STATUSES)[number] {
+  switch (status) {
+    case 'queued':
+      return 'pending'
+    case 'running':
+      return 'running'
+    case 'failed':
+      return error?.code === 'run_timeout' ? 'timeout' : 'error'
+    case 'cancelled':
+      return 'interrupted'
+    default:
+      return 'success'
+  }
+}
+
+/** The run in the path. Throws `run_not_found`, also for a run of another thread. */
+async function findRun(asked: Asked): Promise<FoundRun> {
+  const id = checkUuid(asked.param('run'), 'run_id')
+  const thread = hasThread(asked) ? await findThread(asked) : undefined
+  const record = await asked.caller.runs.get(id)
+  const target = thread?.session?.target
+  const isOfThread =
+    thread === undefined ||
+    (record.sessionId === thread.id && record.kind === target?.kind && record.name === target.name)
+  if (isOfThread) return { record, thread }
+  throw new ServableError('run_not_found', `Run ${id} not found`)
+}
+
+async function shown(
+  asked: Asked,
+  run: RunSummary,
+  thread: FoundThread | undefined,
+  isPending = false,
+): Promise<Fields> {
+  const assistant = await asked.api.assistants.find(run)
+  const about = await aboutOf(asked, run.id)
+  return runJson(run, {
+    ...{ threadId: thread?.id, assistantId: assistant?.id ?? '', about },
+    ...(isPending && { status: 'pending' }),
+  })
+}
+
+/** What the client said of a run when it started it. */
+async function aboutOf({ caller }: Asked, runId: string): Promise<RunAbout | undefined> {
+  const kept = await caller.runs.input(runId).catch((error: unknown) => {
+    if (!isServableError(error)) throw error
+  })
+  const { langgraph } = Object(kept?.metadata) as { readonly langgraph?: RunAbout }
+  return langgraph
+}
+
+/** `GET …/runs/:run`. */
+export async function getRun(asked: Asked): Promise<Reply | Response> {
+  const { record, thread } = await findRun(asked)
+  return jsonReply(await shown(asked, record, thread), { headers: NO_STORE })
+}
+
+/** `GET /threads/:thread/runs`. */
+export async function listRuns(asked: Asked): Promise<Reply | Response> {
+  const { query, caller } = asked
+  const thread = await findThread(asked)
+  const offset = numberIn(query.get('offset') ?? undefined, 'offset', 0, Number.MAX_SAFE_INTEGER)
+  const limit = numberIn(query.get('limit') ?? undefined, 'limit', 10, 1000)
+  const status = query.get('status')
+  const wanted = status === null ? undefined : choiceIn(status, 'status', STATUSES, 'success')
+  if (thread.session === undefined) return jsonReply([], { headers: NO_STORE })
+  const { kind, name } = thread.session.target
+  // A run that waits for its turn has none yet.
+  const tree = await ThreadTree.read(caller, thread.session)
+  const begun = new Set(tree.turns.map(({ runId }) => runId))
+  const isPending = (run: RunSummary) => run.status === 'running' && !begun.has(run.id)
+  const found: RunSummary[] = []
+  for (let cursor: string | undefined; found.length < offset + limit; ) {
+    const page = await caller.runs.list({ kind, name, sessionId: thread.id, limit: 100, cursor })
+    found.push(
+      ...page.runs.filter(
+        run => wanted === undefined || (isPending(run) ? 'pending' : statusOf(run)) === wanted,
+      ),
+    )
+    if (page.nextCursor === null) break
+    cursor = page.nextCursor
+  }
+  const runs = await Promise.all(
+    found.slice(offset, offset + limit).map(run => shown(asked, run, thread, isPending(run))),
+  )
+  const select = query.getAll('select')
+  return jsonReply(select.length > 0 ? runs.map(run => selected(run, select)) : runs, { headers: NO_STORE })
+}
+
+/** `GET …/runs/:run/join`: the values at its end. */
+export async function joinRun(asked: Asked): Promise<Reply | Response> {
+  const { started, before } = await reopened(asked)
+  return replyWith(
+    asked,
+    { started, threadId: asked.context.params.thread },
+    new RunValues({ runId: started.id, before }),
+    JSON_HEADERS,
+  )
+}
+
+/** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
+export async function joinStream(asked: Asked): Promise<Reply | Response> {
+  const { query, request } = asked
+  const modes = modesIn(
+    query.has('stream_mode') ? query.getAll('stream_mode').flatMap(each => each.split(',')) : ALL,
+  )
+  const last = Number(request.headers.get('last-event-id') ?? -1)
+  const { started, before } = await reopened(asked)
+  const known = Number.isSafeInteger(last) ? last : -1
+  const frames = new RunFrames({ runId: started.id, modes, before, known })
+  return replyWith(asked, { started, threadId: asked.context.params.thread }, frames, SSE_HEADERS)
+}
+
+/** The modes of a client that names none when it comes back. */
+const ALL = ['values', 'messages-tuple', 'updates', 'custom']
+
+async function reopened(
+  asked: Asked,
+): Promise<{ readonly started: StartedRun; readonly before: Begun['before'] }> {
+  const { record, thread } = await findRun(asked)
+  const { caller } = asked
+  const started = await caller.runs.open(record.id)
+  const session = thread?.session
+  const before = async () => {
+    if (session !== undefined) return (await ThreadTree.read(caller, session)).before(record.id)
+    const { input } = await caller.runs.input(record.id)
+    return { messages: [humanMessage(`${record.id}:user`, input)], own: 1 }
+  }
+  return { started, before }
+}
+
+/** `POST …/runs/:run/cancel`. */
+export async function cancelRun(asked: Asked): Promise<Reply | Response> {
+  const { record, thread } = await findRun(asked)
+  const waits = asked.flag('wait')
+  await stopRun(asked, thread?.session, record.id, { waits, rollback: isRollback(asked) })
+  return empty(waits ? 204 : 202)
+}
+
+function isRollback({ query }: Asked): boolean {
+  return (
+    choiceIn(query.get('action') ?? undefined, 'action', ['interrupt', 'rollback'], 'interrupt') ===
+    'rollback'
+  )
+}
+
+/** `POST /runs/cancel`: runs of a thread, by their ids or by their status. */
+export async function cancelRuns(asked: Asked): Promise<Reply | Response> {
+  const body = await asked.body()
+  const rollback = isRollback(asked)
+  const thread = await findThread(asked, body.thread_id)
+  const { run_ids: ids = [], status } = body
+  if (!Array.isArray(ids) || ids.length > MAX_BATCH)
+    throw misfit('run_ids', `must be an array of at most ${MAX_BATCH} ids`)
+  const named = ids.map((id, index) => checkUuid(id, `run_ids.${index}`))
+  const wanted =
+    status === undefined || status === null
+      ? undefined
+      : choiceIn(status, 'status', ['pending', 'running', 'all'], 'all')
+  if (thread.session === undefined) return empty()
+  const { kind, name } = thread.session.target
+  const found = await Promise.all(
+    (['queued', 'running'] as const).map(each =>
+      asked.caller.runs.list({ kind, name, sessionId: thread.id, status: each, limit: MAX_BATCH }),
+    ),
+  )
+  const isWanted = ({ id, status: is }: RunSummary) =>
+    named.length > 0 ? named.includes(id) : wanted === 'all' || wanted === (is === 'queued' ? 'pending' : is)
+  for (const run of found.flatMap(page => page.runs).filter(isWanted)) {
+    await stopRun(asked, thread.session, run.id, { waits: false, rollback })
+  }
+  return empty()
+}
+
+/** `DELETE …/runs/:run`. Its messages stay in the thread. */
+export async function deleteRun(asked: Asked): Promise<Reply | Response> {
+  const { record } = await findRun(asked)
+  await asked.caller.runs.delete(record.id)
+  return empty()
+}
