@@ -49,7 +49,10 @@ export interface Caller {
 export interface StreamOptions {
   /** Sent before the first event. */
   readonly head?: string
-  /** Sent each five seconds in which the run says nothing. Default: a comment, which clients pass over. */
+  /**
+   * Sent each five seconds in which the run says nothing. Default: a comment, which clients pass over. With blank space alone, no comment
+   * is sent at all: for an encoder whose text is no server-sent event.
+   */
   readonly keepAlive?: string
   /**
    * The position in the first run after which to begin, for stored runs. An encoder that keeps a state gets no event before it. Default:

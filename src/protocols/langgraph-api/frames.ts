@@ -75,7 +75,6 @@ export class RunFrames implements Encoder {
   #out = ''
   /** The characters of the last partial message. */
   #partial = 0
-  readonly #about = new Map<string, string>()
 
   constructor(run: Framed) {
     this.#run = run
@@ -104,7 +103,10 @@ export class RunFrames implements Encoder {
     this.#number = this.#position * PER_EVENT
     // The pieces of a text became one event after its end. What the client has of it is not known: the values tell.
     const isJoined = event.until !== undefined && this.#number > this.#known && this.#known >= PER_EVENT
-    for (const change of this.#messages.add(event)) this.#change(change, isJoined)
+    const changes = this.#messages.add(event)
+    for (const change of changes) this.#change(change, isJoined)
+    const isStep = changes.some(({ type }) => type === 'closed' || type === 'whole')
+    if (isStep || event.type === 'finish') this.#values()
     this.#event(event)
     return this.#out
   }
@@ -156,8 +158,11 @@ export class RunFrames implements Encoder {
   }
 
   #finish(interrupts: readonly Interrupt[]): void {
-    if (interrupts.length > 0) this.#frame('updates', 'updates', () => ({ __interrupt__: interrupts }))
-    this.#values(interrupts)
+    if (interrupts.length > 0) {
+      // These alone, as clients keep what they have.
+      this.#frame('updates', 'updates', () => ({ __interrupt__: interrupts }))
+      this.#frame('values', 'values', () => ({ __interrupt__: interrupts }))
+    }
     const { messages } = this.#messages
     this.#frame('tasks', 'tasks', () => ({
       id: this.#run.runId,
@@ -205,17 +210,7 @@ export class RunFrames implements Encoder {
   }
 
   #aboutNode(node: string): string {
-    let about = this.#about.get(node)
-    if (about === undefined) {
-      const { runId } = this.#run
-      const namespace = `${node}:${runId}`
-      about = JSON.stringify({
-        ...{ langgraph_node: node, langgraph_checkpoint_ns: namespace, checkpoint_ns: namespace },
-        ...{ run_id: runId, tags: [] },
-      })
-      this.#about.set(node, about)
-    }
-    return about
+    return `{"langgraph_node":"${node}","run_id":"${this.#run.runId}"}`
   }
 
   #partially(message: AiDraft): void {
@@ -243,7 +238,6 @@ export class RunFrames implements Encoder {
     const whole = aiMessage(message)
     this.#frame('messages', 'messages/complete', () => [whole])
     this.#frame('updates', 'updates', () => ({ agent: { messages: [whole] } }))
-    this.#values()
   }
 
   #whole(message: ThreadMessage): void {
@@ -256,16 +250,13 @@ export class RunFrames implements Encoder {
         ...{ toolCallId: message.tool_call_id, name: message.name },
       }))
     } else this.#tuple(message, 'agent', undefined)
-    this.#values()
   }
 
-  /** The whole state. With interrupts these alone, as clients keep what they have. */
-  #values(interrupts: readonly Interrupt[] = []): void {
-    this.#frame('values', 'values', undefined, () =>
-      interrupts.length > 0 ? JSON.stringify({ __interrupt__: interrupts }) : this.#valuesJson(),
-    )
+  #values(): void {
+    this.#frame('values', 'values', undefined, () => this.#valuesJson())
   }
 
+  /** The whole state. */
   #valuesJson(): string {
     const { messages, edited, structured } = this.#messages
     const before =

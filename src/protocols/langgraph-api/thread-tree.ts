@@ -75,7 +75,7 @@ export class ThreadTree {
     const before = turn.after === undefined ? root : (this.lastOf(turn.after) ?? root)
     const goesOn = turn.continuedFrom !== undefined && turn.continuedFrom === turn.after
     // An answer that is made again comes after the same message.
-    const key = JSON.stringify([before.id, messageIdOf(turn)])
+    const key = JSON.stringify([before.id, messageIdOf(turn), turn.input])
     const asked = goesOn ? before : (shared.get(key) ?? this.#after(before, 'asked', turn, turn.at))
     shared.set(key, asked)
     this.#asked.set(turn.runId, asked)

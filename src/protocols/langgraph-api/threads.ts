@@ -106,14 +106,14 @@ async function threadJson(
     },
     ...{ metadata: kept.metadata, status, config: {} },
   }
-  if (session === undefined || run === undefined || !(isSelected('values') || isSelected('interrupts')))
-    return common
+  if (session === undefined || !(isSelected('values') || isSelected('interrupts'))) return common
   const tree = await ThreadTree.read(asked.caller, session)
+  if (tree.head === undefined) return common
   const interrupts = status === 'interrupted' ? await tree.interruptsAt(tree.head) : []
   return {
     ...common,
     ...(isSelected('values') && { values: { messages: await tree.messagesAt(tree.head) } }),
-    interrupts: byTask(tree.head?.turn?.runId ?? id, interrupts),
+    interrupts: byTask(tree.head.turn?.runId ?? id, interrupts),
   }
 }
 
