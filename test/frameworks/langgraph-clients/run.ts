@@ -1,11 +1,13 @@
 /**
  * Runs the checks on one server with one line of the SDK, and prints what they found as JSON:
- *   node run.ts http://127.0.0.1:2024 sdk-1.15 [words of the checks' names]
+ *   node run.ts http://127.0.0.1:2024 sdk-1.15 [beginnings of the names of checks]
  */
 import process from 'node:process'
 import { threadChecks } from './threads.ts'
 import { runChecks } from './runs.ts'
 import { stateChecks } from './states.ts'
+import { otherChecks } from './others.ts'
+import { hookChecks } from './use-stream.ts'
 import { type Check, type Found, isWanted, type Line, pause, wayOf } from './way.ts'
 
 /** Checks that run at once, and the milliseconds that one may take. */
@@ -28,9 +30,9 @@ async function runCheck([check, run]: Check): Promise<Found> {
   return { check, facts: way.facts }
 }
 
-const chosen = [...threadChecks, ...runChecks, ...stateChecks].filter(
+const chosen = [...threadChecks, ...runChecks, ...stateChecks, ...otherChecks, ...hookChecks].filter(
   ([name, , how]) =>
-    (how?.lines?.includes(server.line) ?? true) && words.every(word => name.includes(word)),
+    (how?.lines?.includes(server.line) ?? true) && (words.length === 0 || words.some(word => name.startsWith(word))),
 )
 
 const found = new Map<string, Found>()

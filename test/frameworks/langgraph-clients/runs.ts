@@ -225,7 +225,7 @@ export const runChecks: readonly Check[] = [
       const created: unknown[] = []
       const onRunCreated = (about: unknown) => created.push(about)
       const frames = await way.say(thread, 'talks', 'hi', { onRunCreated })
-      way.fact('in a thread', created, [{ thread_id: thread, run_id: frames[0]?.data.run_id }]
+      way.fact('in a thread', created, [{ thread_id: thread, run_id: frames[0]?.data.run_id }])
       created.length = 0
       const alone = await way.say(null, 'talks', 'hi', { onRunCreated })
       const [about] = created as { run_id?: string; thread_id?: string }[]

@@ -313,8 +313,8 @@ export const stateChecks: readonly Check[] = [
       for (const [method, route, body] of asked) {
         const init = body === undefined ? { method } : { method, body: JSON.stringify(body) }
         const answer = await way.ask(route, { ...init, user: 'bob' })
-        const text = await answer.text()
-        if (answer.status !== 404) open.push(`${method} ${route.replace(thread, 'T').replace(id, 'R').replace(at, 'C')}: ${answer.status} ${text.slice(0, 60)}`)
+        await answer.text()
+        if (answer.status !== 404) open.push(`${method} ${route.replace(path, '').replace(id, 'R').replace(at, 'C')}`)
       }
       fact('open', open, [])
       fact('search', (await way.bob.threads.search({ limit: 1000 })).some(each => each.thread_id === thread), false)

@@ -63,7 +63,7 @@ class Model extends BaseChatModel {
     if (call === undefined) return
     const args = JSON.stringify(call.args)
     const callId = `call_${crypto.randomUUID()}`
-    for (const [at, piece] of [args.slice(0, 4), args.slice(4)].entries()) {
+    for (const [at, piece] of ['', args.slice(0, 4), args.slice(4)].entries()) {
       const first = at === 0 ? { id: callId, name: call.name } : {}
       const message = new AIMessageChunk({
         id,
@@ -168,7 +168,13 @@ export const pays = new StateGraph(MessagesAnnotation)
     const amount = decision?.edited_action?.args.amount ?? args.amount
     const reason = decision?.message === undefined ? '' : `: ${decision.message}`
     const content = decision?.type === 'reject' ? `The call was denied${reason}` : `paid ${amount}`
-    return { messages: [new ToolMessage({ id: `tool_${id}`, tool_call_id: id, name, content })] }
+    // As LangChain's middleware does, the call has the arguments that were edited.
+    const asked = state.messages.at(-1)
+    const edited = new AIMessage({
+      ...{ id: asked?.id ?? '', content: '' },
+      tool_calls: [{ name, args: { amount }, id, type: 'tool_call' }],
+    })
+    return { messages: [edited, new ToolMessage({ id: `tool_${id}`, tool_call_id: id, name, content })] }
   })
   .addEdge(START, 'agent')
   .addConditionalEdges('agent', hasCall, ['tools', END])
