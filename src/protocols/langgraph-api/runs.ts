@@ -7,7 +7,7 @@
 import { type RunRecord, type RunSummary, ServableError, type StartedRun } from '../../core-entry.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
-import { isServableError, misfit, reportError } from '../encoders/index.ts'
+import { ignoring, misfit, reportError } from '../encoders/index.ts'
 import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
 import { modesIn, RunFrames, RunValues } from './frames.ts'
 import { checkUuid } from './ids.ts'
@@ -190,9 +190,7 @@ async function shown(
 
 /** What the client said of a run when it started it. */
 async function aboutOf({ caller }: Asked, runId: string): Promise<RunAbout | undefined> {
-  const kept = await caller.runs.input(runId).catch((error: unknown) => {
-    if (!isServableError(error)) throw error
-  })
+  const kept = await caller.runs.input(runId).catch(ignoring('input_not_kept'))
   const { langgraph } = Object(kept?.metadata) as { readonly langgraph?: RunAbout }
   return langgraph
 }

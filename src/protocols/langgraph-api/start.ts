@@ -164,7 +164,9 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
     metadata: { langgraph: about },
-    ...(stopsWithReader ? { keepsInput: true } : { isBackground: true }),
+    isBackground: !stopsWithReader,
+    // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
+    keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
     concurrency: 'queue',
   })
 }
