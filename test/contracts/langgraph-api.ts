@@ -177,18 +177,19 @@ export function langGraphCases(server: Server): void {
     it('are searched by metadata and status, in pages', async () => {
       const user = own('searcher')
       const mark = own('mark')
-      const ids: string[] = []
-      for (const n of [1, 2, 3]) {
-        const { thread_id: id } = await ok('POST', '/threads', { metadata: { mark, n } }, user)
-        ids.unshift(id)
-      }
+      const made: Json[] = []
+      for (const n of [1, 2, 3]) made.push(await ok('POST', '/threads', { metadata: { mark, n } }, user))
+      // Of one moment they have the order of their ids.
+      const keyOf = ({ created_at, thread_id }: Json) => `${created_at} ${thread_id}`
+      const sorted = made.toSorted((a, b) => (keyOf(a) < keyOf(b) ? 1 : -1))
+      const ids = sorted.map(({ thread_id }) => thread_id)
       const found = (body: object) => ask('POST', '/threads/search', { metadata: { mark }, ...body }, user)
       const { json, headers } = await found({ limit: 2, select: ['thread_id'] })
       expect(json).toEqual(ids.slice(0, 2).map(thread_id => ({ thread_id })))
       expect([headers.get('x-pagination-total'), headers.get('x-pagination-next')]).toEqual(['3', '2'])
       const idsIn = async (body: object) => (await found(body)).json.map((each: Json) => each.thread_id)
       expect(await idsIn({ sort_by: 'created_at', sort_order: 'asc' })).toEqual(ids.toReversed())
-      expect(await idsIn({ metadata: { mark, n: 2 } })).toEqual([ids[1]])
+      expect(await idsIn({ metadata: { mark, n: 2 } })).toEqual([made[1].thread_id])
       expect(await idsIn({ ids: [ids[2]] })).toEqual([ids[2]])
       const input = { messages: [human('4')] }
       await ok('POST', `/threads/${ids[0]}/runs/wait`, { assistant_id: 'pays', input }, user)

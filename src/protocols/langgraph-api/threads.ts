@@ -251,7 +251,7 @@ async function matching(asked: Asked, body: Fields): Promise<readonly Listed[]> 
   const down = order === 'desc' ? -1 : 1
   return keyed
     .filter(item => status === undefined || item.status === status)
-    .sort((a, b) => (a.key === b.key ? 0 : a.key < b.key ? -down : down))
+    .sort((a, b) => (a.key < b.key || (a.key === b.key && a.each.id < b.each.id) ? -down : down))
     .map(({ each }) => each)
 }
 
