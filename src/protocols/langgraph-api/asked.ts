@@ -95,13 +95,6 @@ export function objectIn(value: unknown, field: string): Fields {
   throw misfit(field, 'must be an object')
 }
 
-/** Text of a body. Throws `invalid_body`. */
-export function optionalText(value: unknown, field: string): string | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value === 'string') return value
-  throw misfit(field, 'must be text')
-}
-
 /** One of some texts. Throws `invalid_body`. */
 export function choiceIn<const T extends string>(
   value: unknown,

@@ -253,11 +253,11 @@ export class RunFrames implements Encoder {
   }
 
   #values(): void {
-    this.#frame('values', 'values', undefined, () => this.#valuesJson())
+    this.#frame('values', 'values', undefined, () => this.values)
   }
 
   /** The whole state. */
-  #valuesJson(): string {
+  get values(): string {
     const { messages, edited, structured } = this.#messages
     const before =
       edited.size === 0 ? this.#beforeJson : jsonOf(withEdits(this.#before?.messages ?? [], edited))
@@ -300,47 +300,27 @@ function openCallsIn(messages: readonly ThreadMessage[]): ReadonlyMap<string, st
 
 /** The whole answer of a run as one JSON text, for clients that wait for it. */
 export class RunValues implements Encoder {
-  readonly #before: Framed['before']
+  readonly #frames: RunFrames
   readonly #runId: string
-  #messages: RunMessages | undefined
-  #earlier: readonly ThreadMessage[] = []
 
   constructor({ runId, before }: Pick<Framed, 'runId' | 'before'>) {
     this.#runId = runId
-    this.#before = before
+    this.#frames = new RunFrames({ runId, before, modes: new Set(), known: Number.POSITIVE_INFINITY })
   }
 
   prepare(): Promise<void> | undefined {
-    if (this.#messages !== undefined) return undefined
-    const before = this.#before()
-    if (before instanceof Promise) return before.then(({ messages }) => this.#start(messages))
-    this.#start(before.messages)
-    return undefined
+    return this.#frames.prepare()
   }
 
-  encode(event: RunEvent): string {
-    if (this.#messages === undefined) {
-      const before = this.#before()
-      this.#start(before instanceof Promise ? [] : before.messages)
-    }
-    this.#messages?.add(event)
+  encode(event: RunEvent, position: number): string {
+    this.#frames.encode(event, position)
     if (event.type === 'error')
       return JSON.stringify({ __error__: { error: event.code, message: event.error } })
-    if (event.type !== 'finish' || this.#messages === undefined) return ''
-    const { messages, edited, structured } = this.#messages
-    return JSON.stringify({
-      messages: [...withEdits(this.#earlier, edited), ...messages],
-      ...(structured && { structured_response: structured }),
-      ...withInterrupts(interruptsOf(this.#runId, event.requests)),
-    })
+    if (event.type !== 'finish') return ''
+    const interrupts = interruptsOf(this.#runId, event.requests)
+    const values = this.#frames.values
+    return interrupts.length === 0
+      ? values
+      : `${values.slice(0, -1)},"__interrupt__":${JSON.stringify(interrupts)}}`
   }
-
-  #start(earlier: readonly ThreadMessage[]): void {
-    this.#earlier = earlier
-    this.#messages = new RunMessages(this.#runId, openCallsIn(earlier))
-  }
-}
-
-function withInterrupts(interrupts: readonly Interrupt[]): object {
-  return interrupts.length > 0 ? { __interrupt__: interrupts } : {}
 }

@@ -9,18 +9,18 @@
 
 import * as v from 'valibot'
 import type { Mounted, Plugin, PluginCore, PluginRoute } from '../../core-entry.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
 import { checkOptions, joinPath, path as pathSchema } from '../encoders/index.ts'
-import { type Api, Asked } from './asked.ts'
+import { type Api, Asked, NO_STORE } from './asked.ts'
 import {
-  Assistants,
   countAssistants,
   getAssistant,
   getGraph,
   getSchemas,
   getSubgraphs,
   searchAssistants,
-} from './assistants.ts'
+} from './assistant-routes.ts'
+import { Assistants } from './assistants.ts'
 import { THREADS_KEPT } from './kept.ts'
 import {
   cancelRun,
@@ -71,14 +71,19 @@ export function langGraph(options: LangGraphOptions = {}): Plugin {
   return { name: NAME, kept: THREADS_KEPT, mount: core => mount(core, options) }
 }
 
-type Endpoint = (asked: Asked) => Response | Reply | Promise<Response | Reply>
+/** Answers a request: with JSON, or with what is an answer already. */
+type Endpoint = (asked: Asked) => unknown
 
 function mount(core: PluginCore, { path = '/langgraph' }: LangGraphOptions): Mounted {
   const api: Api = { core, assistants: new Assistants(core.catalog), kept: core.calls(THREADS_KEPT) }
   const routes = ROUTES.map(
     ([method, below, endpoint, scope]): PluginRoute => ({
       ...{ method, path: joinPath(path, below), ...(scope && { scope }) },
-      endpoint: (request, context) => endpoint(new Asked(api, request, context)),
+      async endpoint(request, context) {
+        const answer = await endpoint(new Asked(api, request, context))
+        if (answer instanceof Response || answer instanceof Reply) return answer
+        return jsonReply(answer, { headers: NO_STORE })
+      },
     }),
   )
   return {
@@ -92,13 +97,11 @@ function mount(core: PluginCore, { path = '/langgraph' }: LangGraphOptions): Mou
   }
 }
 
-const ok: Endpoint = () => jsonReply({ ok: true })
-const info: Endpoint = () =>
-  jsonReply({
-    version: '1.0.0',
-    context: 'servable',
-    flags: { assistants: true, crons: false, langsmith: false },
-  })
+const ok: Endpoint = () => ({ ok: true })
+const info: Endpoint = () => ({
+  ...{ version: '1.0.0', context: 'servable' },
+  flags: { assistants: true, crons: false, langsmith: false },
+})
 
 type RouteRow = readonly [PluginRoute['method'], string, Endpoint, PluginRoute['scope']?]
 

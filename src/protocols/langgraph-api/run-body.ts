@@ -8,13 +8,15 @@ import type { Metadata } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
 import { choiceIn, type Fields, objectIn } from './asked.ts'
 import { modesIn } from './frames.ts'
+import { messagesIn, type SentMessage } from './messages.ts'
 import { metadataIn } from './threads.ts'
 
 /** A run to start. */
 export interface RunBody {
   readonly assistant: string
-  /** Undefined and null: go on. */
   readonly input: unknown
+  /** The messages of the input. None: the thread goes on. */
+  readonly sent: readonly SentMessage[]
   readonly isResuming: boolean
   readonly resume: unknown
   readonly fields: Fields
@@ -48,8 +50,9 @@ export function readRunBody(body: Fields): RunBody {
   const metadata = metadataIn(body.metadata)
   const { configurable } = objectIn(config, 'config')
   const update = objectIn(commanded.update, 'command.update')
+  const given = input ?? (Object.keys(update).length > 0 ? update : undefined)
   return {
-    ...{ assistant, input: input ?? (Object.keys(update).length > 0 ? update : undefined) },
+    ...{ assistant, input: given, sent: messagesIn(given, 'input') },
     isResuming: commanded.resume !== undefined && commanded.resume !== null,
     resume: commanded.resume,
     fields: body,

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { type RunRecord, type RunSummary, ServableError, type StartedRun } from '../../core-entry.ts'
-import { jsonReply, Reply } from '../../web/reply.ts'
+import { type RunRecord, type RunSummary, ServableError } from '../../core-entry.ts'
+import { Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
-import { isServableError, misfit, reportError } from '../encoders/index.ts'
+import { ignoring, misfit, reportError } from '../encoders/index.ts'
 import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
 import { modesIn, RunFrames, RunValues } from './frames.ts'
 import { checkUuid } from './ids.ts'
@@ -15,7 +15,7 @@ import { humanMessage } from './messages.ts'
 import { type RunAbout, type RunBody, readRunBody } from './run-body.ts'
 import { type Begun, startAlone, startInThread, stopRun } from './start.ts'
 import { ThreadTree } from './thread-tree.ts'
-import { type FoundThread, findThread } from './threads.ts'
+import { atWork, type FoundThread, findThread } from './threads.ts'
 
 const STATUSES = ['pending', 'running', 'error', 'success', 'timeout', 'interrupted'] as const
 
@@ -35,70 +35,59 @@ function begin(asked: Asked, body: RunBody, isAwaited: boolean): Promise<Begun> 
 }
 
 /** `POST …/runs/stream`. */
-export async function streamRun(asked: Asked): Promise<Reply | Response> {
+export async function streamRun(asked: Asked): Promise<unknown> {
   const body = readRunBody(await asked.body())
   const begun = await begin(asked, body, true)
   const { modes, namesAgents } = body
   const frames = new RunFrames({ runId: begun.started.id, modes, before: begun.before, namesAgents })
-  return replyWith(asked, begun, frames, SSE_HEADERS)
+  return replyWith(asked, begun, frames)
 }
 
 /** `POST …/runs/wait`. */
-export async function waitForRun(asked: Asked): Promise<Reply | Response> {
+export async function waitForRun(asked: Asked): Promise<unknown> {
   const begun = await begin(asked, readRunBody(await asked.body()), true)
-  return replyWith(
-    asked,
-    begun,
-    new RunValues({ runId: begun.started.id, before: begun.before }),
-    JSON_HEADERS,
-  )
+  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, before: begun.before }))
 }
 
-/** Spaces before JSON are legal, so the connection can be kept open with them. */
-const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-
-type Encoding = RunFrames | RunValues
+/** The address of a run, by which clients learn its id. */
+function pathOf({ started: { id }, threadId }: Pick<Begun, 'started' | 'threadId'>): string {
+  return threadId === undefined ? `/runs/${id}` : `/threads/${threadId}/runs/${id}`
+}
 
 /**
  * The answer to a request that has started a run. After that it is never an error of the server, because clients would start the run again.
  */
 async function replyWith(
-  asked: Asked,
-  { started, threadId }: Pick<Begun, 'started' | 'threadId'>,
-  encoder: Encoding,
-  headers: Readonly<Record<string, string>>,
+  { caller, api }: Asked,
+  begun: Pick<Begun, 'started' | 'threadId'>,
+  encoder: RunFrames | RunValues,
 ): Promise<Reply> {
-  const path = threadId === undefined ? `/runs/${started.id}` : `/threads/${threadId}/runs/${started.id}`
-  const isStored = started.record !== undefined
+  const path = pathOf(begun)
+  const { record } = begun.started
   const isStream = encoder instanceof RunFrames
-  const named = {
+  const headers = {
+    ...(isStream ? SSE_HEADERS : { 'content-type': 'application/json' }),
     'content-location': path,
     // With it clients go on after a cut.
-    ...(isStored && isStream && { location: `${path}/stream` }),
+    ...(isStream && record !== undefined && { location: `${path}/stream` }),
   }
-  // No blank line follows: it would be an event for some clients.
+  // No blank line follows a comment: it would be an event for some clients. Spaces before JSON are legal.
   const keepAlive = isStream ? ': still running\n' : '\n'
   try {
-    return await asked.caller.stream(started, encoder, { headers: { ...headers, ...named }, keepAlive })
+    return await caller.stream(begun.started, encoder, { headers, keepAlive })
   } catch (error) {
-    const { code, message } = reportError(error, asked.api.core.production, 'internal_error')
-    const failed = { error: code, message }
-    const text = isStream
-      ? `event: metadata\ndata: ${JSON.stringify({ run_id: started.id, attempt: 1 })}\n\nevent: error\ndata: ${JSON.stringify(failed)}\n\n`
-      : JSON.stringify({ __error__: failed })
-    return new Reply(text, { headers: { ...headers, ...named } })
+    const { code, message } = reportError(error, api.core.production, 'internal_error')
+    await encoder.prepare()
+    return new Reply(encoder.encode({ type: 'error', code, error: message }, 0), { headers })
   }
 }
 
 /** `POST …/runs`: starts a run in the background. */
-export async function createRun(asked: Asked): Promise<Reply | Response> {
+export async function createRun(asked: Asked): Promise<unknown> {
   const body = readRunBody(await asked.body())
   const begun = await begin(asked, { ...body, stopsWithReader: false }, false)
-  return jsonReply(await begunJson(asked, begun, body), { headers: { ...NO_STORE, ...locationOf(begun) } })
-}
-
-function locationOf({ started: { id }, threadId }: Begun): Readonly<Record<string, string>> {
-  return { 'content-location': threadId === undefined ? `/runs/${id}` : `/threads/${threadId}/runs/${id}` }
+  const headers = { ...NO_STORE, 'content-location': pathOf(begun) }
+  return jsonReply(await begunJson(asked, begun, body), { headers })
 }
 
 async function begunJson(
@@ -111,14 +100,14 @@ async function begunJson(
 }
 
 /** `POST /runs/batch`: runs without threads. */
-export async function createBatch(asked: Asked): Promise<Reply | Response> {
+export async function createBatch(asked: Asked): Promise<unknown> {
   const bodies = (await asked.list('body', MAX_BATCH)).map(each => readRunBody(each))
   const runs: Fields[] = []
   for (const body of bodies) {
     const begun = await startAlone(asked, { ...body, stopsWithReader: false }, false)
     runs.push(await begunJson(asked, begun, body))
   }
-  return jsonReply(runs, { headers: NO_STORE })
+  return runs
 }
 
 /** A run as clients get it. */
@@ -190,28 +179,26 @@ async function shown(
 
 /** What the client said of a run when it started it. */
 async function aboutOf({ caller }: Asked, runId: string): Promise<RunAbout | undefined> {
-  const kept = await caller.runs.input(runId).catch((error: unknown) => {
-    if (!isServableError(error)) throw error
-  })
+  const kept = await caller.runs.input(runId).catch(ignoring('input_not_kept'))
   const { langgraph } = Object(kept?.metadata) as { readonly langgraph?: RunAbout }
   return langgraph
 }
 
 /** `GET …/runs/:run`. */
-export async function getRun(asked: Asked): Promise<Reply | Response> {
+export async function getRun(asked: Asked): Promise<unknown> {
   const { record, thread } = await findRun(asked)
-  return jsonReply(await shown(asked, record, thread), { headers: NO_STORE })
+  return await shown(asked, record, thread)
 }
 
 /** `GET /threads/:thread/runs`. */
-export async function listRuns(asked: Asked): Promise<Reply | Response> {
+export async function listRuns(asked: Asked): Promise<unknown> {
   const { query, caller } = asked
   const thread = await findThread(asked)
   const offset = numberIn(query.get('offset') ?? undefined, 'offset', 0, Number.MAX_SAFE_INTEGER)
   const limit = numberIn(query.get('limit') ?? undefined, 'limit', 10, 1000)
   const status = query.get('status')
   const wanted = status === null ? undefined : choiceIn(status, 'status', STATUSES, 'success')
-  if (thread.session === undefined) return jsonReply([], { headers: NO_STORE })
+  if (thread.session === undefined) return []
   const { kind, name } = thread.session.target
   // A run that waits for its turn has none yet.
   const tree = await ThreadTree.read(caller, thread.session)
@@ -232,53 +219,47 @@ export async function listRuns(asked: Asked): Promise<Reply | Response> {
     found.slice(offset, offset + limit).map(run => shown(asked, run, thread, isPending(run))),
   )
   const select = query.getAll('select')
-  return jsonReply(select.length > 0 ? runs.map(run => selected(run, select)) : runs, { headers: NO_STORE })
+  return select.length > 0 ? runs.map(run => selected(run, select)) : runs
 }
 
 /** `GET …/runs/:run/join`: the values at its end. */
-export async function joinRun(asked: Asked): Promise<Reply | Response> {
-  const { started, before } = await reopened(asked)
-  return replyWith(
-    asked,
-    { started, threadId: asked.context.params.thread },
-    new RunValues({ runId: started.id, before }),
-    JSON_HEADERS,
-  )
+export async function joinRun(asked: Asked): Promise<unknown> {
+  const begun = await reopened(asked)
+  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, before: begun.before }))
 }
 
 /** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
-export async function joinStream(asked: Asked): Promise<Reply | Response> {
+export async function joinStream(asked: Asked): Promise<unknown> {
   const { query, request } = asked
-  const modes = modesIn(
-    query.has('stream_mode') ? query.getAll('stream_mode').flatMap(each => each.split(',')) : ALL,
-  )
+  const named = query.getAll('stream_mode').flatMap(each => each.split(','))
+  const modes = modesIn(named.length > 0 ? named : ALL)
   const last = Number(request.headers.get('last-event-id') ?? -1)
-  const { started, before } = await reopened(asked)
   const known = Number.isSafeInteger(last) ? last : -1
-  const frames = new RunFrames({ runId: started.id, modes, before, known })
-  return replyWith(asked, { started, threadId: asked.context.params.thread }, frames, SSE_HEADERS)
+  const begun = await reopened(asked)
+  return replyWith(
+    asked,
+    begun,
+    new RunFrames({ runId: begun.started.id, modes, before: begun.before, known }),
+  )
 }
 
 /** The modes of a client that names none when it comes back. */
 const ALL = ['values', 'messages-tuple', 'updates', 'custom']
 
-async function reopened(
-  asked: Asked,
-): Promise<{ readonly started: StartedRun; readonly before: Begun['before'] }> {
+async function reopened(asked: Asked): Promise<Pick<Begun, 'started' | 'threadId' | 'before'>> {
   const { record, thread } = await findRun(asked)
   const { caller } = asked
-  const started = await caller.runs.open(record.id)
   const session = thread?.session
   const before = async () => {
     if (session !== undefined) return (await ThreadTree.read(caller, session)).before(record.id)
     const { input } = await caller.runs.input(record.id)
     return { messages: [humanMessage(`${record.id}:user`, input)], own: 1 }
   }
-  return { started, before }
+  return { started: await caller.runs.open(record.id), threadId: thread?.id, before }
 }
 
 /** `POST …/runs/:run/cancel`. */
-export async function cancelRun(asked: Asked): Promise<Reply | Response> {
+export async function cancelRun(asked: Asked): Promise<unknown> {
   const { record, thread } = await findRun(asked)
   const waits = asked.flag('wait')
   await stopRun(asked, thread?.session, record.id, { waits, rollback: isRollback(asked) })
@@ -293,7 +274,7 @@ function isRollback({ query }: Asked): boolean {
 }
 
 /** `POST /runs/cancel`: runs of a thread, by their ids or by their status. */
-export async function cancelRuns(asked: Asked): Promise<Reply | Response> {
+export async function cancelRuns(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   const rollback = isRollback(asked)
   const thread = await findThread(asked, body.thread_id)
@@ -305,23 +286,16 @@ export async function cancelRuns(asked: Asked): Promise<Reply | Response> {
     status === undefined || status === null
       ? undefined
       : choiceIn(status, 'status', ['pending', 'running', 'all'], 'all')
-  if (thread.session === undefined) return empty()
-  const { kind, name } = thread.session.target
-  const found = await Promise.all(
-    (['queued', 'running'] as const).map(each =>
-      asked.caller.runs.list({ kind, name, sessionId: thread.id, status: each, limit: MAX_BATCH }),
-    ),
-  )
   const isWanted = ({ id, status: is }: RunSummary) =>
     named.length > 0 ? named.includes(id) : wanted === 'all' || wanted === (is === 'queued' ? 'pending' : is)
-  for (const run of found.flatMap(page => page.runs).filter(isWanted)) {
+  for (const run of (await atWork(asked, thread)).filter(isWanted)) {
     await stopRun(asked, thread.session, run.id, { waits: false, rollback })
   }
   return empty()
 }
 
 /** `DELETE …/runs/:run`. Its messages stay in the thread. */
-export async function deleteRun(asked: Asked): Promise<Reply | Response> {
+export async function deleteRun(asked: Asked): Promise<unknown> {
   const { record } = await findRun(asked)
   await asked.caller.runs.delete(record.id)
   return empty()

@@ -16,7 +16,7 @@ import {
   AnswersSchema,
   askedRunOf,
   givenIn,
-  isServableError,
+  ignoring,
   misfit,
   parseConversation,
   validate,
@@ -26,19 +26,11 @@ import type { Assistant } from './assistants.ts'
 import type { Before } from './frames.ts'
 import { checkUuid } from './ids.ts'
 import { answersIn } from './interrupts.ts'
-import {
-  clientToolsIn,
-  historyOf,
-  humanMessage,
-  inputIn,
-  joinedInput,
-  messagesIn,
-  type SentMessage,
-} from './messages.ts'
+import { clientToolsIn, historyOf, humanMessage, inputIn, joinedInput, type SentMessage } from './messages.ts'
 import type { RunBody } from './run-body.ts'
-import { checkIdle, checkpointIn, placeAfter } from './states.ts'
+import { checkpointIn, placeAfter } from './states.ts'
 import { messageIdOf, ThreadTree } from './thread-tree.ts'
-import { type FoundThread, findThread } from './threads.ts'
+import { atWork, checkIdle, type FoundThread, findThread } from './threads.ts'
 
 /** A started run, and what its client needs of it. */
 export interface Begun {
@@ -49,9 +41,6 @@ export interface Begun {
   readonly before: () => Promise<Before> | Before
 }
 
-/** Most runs of a thread that another one stops. */
-const MAX_STOPPED = 100
-
 /** The most turns that one request brings from elsewhere. */
 const MAX_WRITTEN = 100
 
@@ -61,7 +50,7 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
   await asked.caller.checkMayRun(assistant.target)
   const thread = await boundThread(asked, body, assistant)
   const session = { target: assistant.target, id: thread.id }
-  await makeRoom(asked, { ...thread, session }, body)
+  await makeRoom(asked, thread, body)
   const started = await startIn(asked, session, body)
   return {
     started,
@@ -92,24 +81,8 @@ async function boundThread(asked: Asked, body: RunBody, assistant: Assistant): P
 async function makeRoom(asked: Asked, thread: FoundThread, { strategy }: RunBody): Promise<void> {
   if (strategy === 'enqueue') return
   if (strategy === 'reject') return checkIdle(asked, thread)
-  await stopRuns(asked, thread, strategy === 'rollback')
-}
-
-/** Cancels the runs of a thread that are at work or wait, and waits for their ends. `rollback` deletes their turns. */
-async function stopRuns(
-  asked: Asked,
-  { session, id }: Pick<FoundThread, 'session' | 'id'>,
-  rollback: boolean,
-): Promise<void> {
-  if (session === undefined) return
-  const { runs } = asked.caller
-  const { kind, name } = session.target
-  const query = { kind, name, sessionId: id, limit: MAX_STOPPED } as const
-  const found = await Promise.all(
-    (['queued', 'running'] as const).map(status => runs.list({ ...query, status })),
-  )
-  for (const run of found.flatMap(page => page.runs))
-    await stopRun(asked, session, run.id, { waits: true, rollback })
+  const how = { waits: true, rollback: strategy === 'rollback' }
+  for (const { id } of await atWork(asked, thread)) await stopRun(asked, thread.session, id, how)
 }
 
 /** How a run is stopped. */
@@ -127,20 +100,14 @@ export async function stopRun(
   { waits, rollback }: Stopping,
 ): Promise<void> {
   const { runs, sessions } = asked.caller
-  await runs.cancel(runId).catch(unless('run_ended'))
+  await runs.cancel(runId).catch(ignoring('run_ended'))
   if (waits || rollback) {
     const run = await runs.open(runId)
     await run.result(asked.request.signal).catch(() => undefined)
   }
   if (!rollback || session === undefined) return
-  await sessions.deleteBranch(session, runId).catch(unless('run_not_found'))
-  await runs.delete(runId).catch(unless('run_not_found'))
-}
-
-function unless(code: string): (error: unknown) => void {
-  return error => {
-    if (!isServableError(error) || error.code !== code) throw error
-  }
+  await sessions.deleteBranch(session, runId).catch(ignoring('run_not_found'))
+  await runs.delete(runId).catch(ignoring('run_not_found'))
 }
 
 async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise<StartedRun> {
@@ -152,7 +119,7 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
     const record = waiting === undefined ? undefined : await tree.record(waiting)
     return answer(caller, record, body, given => answersIn(body.resume, given))
   }
-  const sent = messagesIn(body.input, 'input')
+  const { sent } = body
   if (sent.at(-1)?.role === 'tool' && at?.turn?.finishReason === 'input_required' && waiting !== undefined) {
     const record = await tree.record(waiting)
     const answers = record && resultsIn(sent, record)
@@ -164,7 +131,9 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
     metadata: { langgraph: about },
-    ...(stopsWithReader ? { keepsInput: true } : { isBackground: true }),
+    isBackground: !stopsWithReader,
+    // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
+    keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
     concurrency: 'queue',
   })
 }
@@ -204,6 +173,8 @@ type Where = { readonly tree: ThreadTree; readonly at: ReturnType<ThreadTree['ge
 function again(tree: ThreadTree, at: Where['at']): Place {
   const turn = at?.turn
   if (at === undefined || turn === undefined) throw misfit('input', 'is missing: the thread is empty')
+  if (at === tree.head && turn.status === 'running')
+    throw new ServableError('session_busy', 'The run is at work')
   const isOver = at.kind === 'answered' && turn.status === 'completed'
   if (isOver) throw misfit('input', 'is missing: the thread has nothing to go on with')
   const first = firstOf(tree, turn)
@@ -268,7 +239,7 @@ async function bring({ caller }: Asked, session: SessionOf, sent: readonly SentM
 export async function startAlone(asked: Asked, body: RunBody, isAwaited: boolean): Promise<Begun> {
   const assistant = await asked.api.assistants.get(body.assistant)
   if (body.isResuming) throw misfit('command.resume', 'needs a thread')
-  const sent = messagesIn(body.input, 'input')
+  const { sent } = body
   const last = sent.findLastIndex(({ role }) => role === 'user')
   if (last === -1) throw misfit('input.messages', 'must have a message of the user')
   const messageId = sent[last]?.id ?? crypto.randomUUID()

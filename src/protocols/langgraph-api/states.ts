@@ -4,13 +4,12 @@
  * @module
  */
 
-import { ServableError, type SessionOf, type WrittenTurn } from '../../core-entry.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
+import { ServableError, type WrittenTurn } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
-import { type Asked, contains, type Fields, NO_STORE, numberIn, objectIn } from './asked.ts'
+import { type Asked, contains, type Fields, numberIn, objectIn } from './asked.ts'
 import { inputIn, messagesIn, type SentMessage, type ThreadMessage, textIn } from './messages.ts'
 import { type Checkpoint, NO_STATE, ThreadTree } from './thread-tree.ts'
-import { type FoundThread, findThread } from './threads.ts'
+import { checkIdle, type FoundThread, findThread } from './threads.ts'
 
 /**
  * The checkpoint that a body names: `checkpoint_id`, or `checkpoint` with it. What else is in there does not count: the thread is that of
@@ -31,44 +30,40 @@ function checkpointOf(id: string, tree: ThreadTree): Checkpoint {
   throw new ServableError('session_not_found', `The thread has no checkpoint ${id.slice(0, 100)}`)
 }
 
-function readTree({ caller }: Asked, session: SessionOf): Promise<ThreadTree> {
-  return ThreadTree.read(caller, session)
-}
-
 /** `GET /threads/:thread/state`. */
-export async function getState(asked: Asked): Promise<Reply | Response> {
+export async function getState(asked: Asked): Promise<unknown> {
   return stateReply(asked, await findThread(asked), {})
 }
 
 /** `GET /threads/:thread/state/:checkpoint`. */
-export async function getStateAt(asked: Asked): Promise<Reply | Response> {
+export async function getStateAt(asked: Asked): Promise<unknown> {
   return stateReply(asked, await findThread(asked), { checkpoint_id: asked.param('checkpoint') })
 }
 
 /** `POST /threads/:thread/state/checkpoint`. */
-export async function postStateAt(asked: Asked): Promise<Reply | Response> {
+export async function postStateAt(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   return stateReply(asked, await findThread(asked), body)
 }
 
 async function stateReply(asked: Asked, { session, assistant }: FoundThread, body: Fields) {
-  const tree = session && (await readTree(asked, session))
+  const tree = session && (await ThreadTree.read(asked.caller, session))
   const wanted = tree && checkpointIn(body, tree)
   const checkpoint = wanted ?? tree?.head
   if (tree === undefined || checkpoint === undefined || assistant === undefined) {
-    return jsonReply(NO_STATE, { headers: NO_STORE })
+    return NO_STATE
   }
-  return jsonReply(await tree.stateAt(checkpoint, assistant), { headers: NO_STORE })
+  return await tree.stateAt(checkpoint, assistant)
 }
 
 /** `POST /threads/:thread/history`. */
-export async function getHistory(asked: Asked): Promise<Reply | Response> {
+export async function getHistory(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   const limit = numberIn(body.limit, 'limit', 10, 1000)
   const metadata = objectIn(body.metadata, 'metadata')
   const { session, assistant } = await findThread(asked)
-  if (session === undefined || assistant === undefined) return jsonReply([], { headers: NO_STORE })
-  const tree = await readTree(asked, session)
+  if (session === undefined || assistant === undefined) return []
+  const tree = await ThreadTree.read(asked.caller, session)
   const all = tree.list()
   const before = beforeIn(body, tree)
   const after = before === undefined ? all : all.slice(all.indexOf(before) + 1)
@@ -78,7 +73,7 @@ export async function getHistory(asked: Asked): Promise<Reply | Response> {
     const state = await tree.stateAt(checkpoint, assistant)
     if (contains((state as { readonly metadata: Fields }).metadata, metadata)) states.push(state)
   }
-  return jsonReply(states, { headers: NO_STORE })
+  return states
 }
 
 /** The checkpoint before which to begin: an id, or an object with one. */
@@ -93,21 +88,21 @@ function beforeIn({ before }: Fields, tree: ThreadTree): Checkpoint | undefined 
  * `POST /threads/:thread/state`: adds messages and edits earlier ones. What it changes becomes a branch of turns that no run made. They
  * have a message of the user and an answer, and no calls of tools.
  */
-export async function updateState(asked: Asked): Promise<Reply | Response> {
+export async function updateState(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   const thread = await findThread(asked)
   const { session, id } = thread
   if (session === undefined)
     throw misfit('metadata.graph_id', `is missing: thread ${id} has no agent before its first run`)
   await checkIdle(asked, thread)
-  const tree = await readTree(asked, session)
+  const tree = await ThreadTree.read(asked.caller, session)
   const at = checkpointIn(body, tree) ?? tree.head
   const current = await tree.messagesAt(at)
   const wanted = merged(current, messagesIn(body.values, 'values'))
   const first = wanted.findIndex((message, index) => message !== current[index])
   if (first === -1 && wanted.length === current.length) {
     if (at === undefined) throw misfit('values.messages', 'must have a message: the thread is empty')
-    return jsonReply({ checkpoint: tree.nameOf(at) })
+    return { checkpoint: tree.nameOf(at) }
   }
   const from = await boundaryBefore(tree, at, first === -1 ? wanted.length : first)
   const turns = turnsIn(wanted.slice(from.count))
@@ -116,27 +111,8 @@ export async function updateState(asked: Asked): Promise<Reply | Response> {
     await asked.caller.sessions.write(session, { ...turn, ...place })
     place = {}
   }
-  const after = await readTree(asked, session)
-  return jsonReply({ checkpoint: after.head && after.nameOf(after.head) })
-}
-
-/** Throws `session_busy` while a run of the thread is at work. */
-export async function checkIdle(
-  { caller }: Asked,
-  { session, id }: Pick<FoundThread, 'session' | 'id'>,
-): Promise<void> {
-  if (session === undefined) return
-  const { kind, name } = session.target
-  const query = { kind, name, sessionId: id, limit: 1 } as const
-  const found = await Promise.all(
-    (['running', 'queued'] as const).map(status => caller.runs.list({ ...query, status })),
-  )
-  if (found.some(({ runs }) => runs.length > 0)) {
-    throw new ServableError(
-      'session_busy',
-      `Thread ${id} is busy: wait for its run, or choose another \`multitask_strategy\``,
-    )
-  }
+  const after = await ThreadTree.read(asked.caller, session)
+  return { checkpoint: after.head && after.nameOf(after.head) }
 }
 
 /** The messages with those of a client: one with a known id replaces it, others are added, and `remove` removes. */

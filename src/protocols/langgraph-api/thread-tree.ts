@@ -194,9 +194,8 @@ export class ThreadTree {
   ): Promise<object> {
     const { kind, turn, parent, atMs, step } = checkpoint
     const interrupts = checkpoint === this.head ? await this.interruptsAt(checkpoint) : []
-    const failed =
-      kind === 'answered' && turn?.status === 'failed' ? await this.record(turn.runId) : undefined
-    const error = kind === 'answered' && turn?.status === 'failed' ? errorText(turn, failed) : null
+    const error =
+      kind === 'answered' && turn?.error !== undefined ? errorText(turn, await this.record(turn.runId)) : null
     const isOpen = kind === 'asked' || interrupts.length > 0 || error !== null
     const next = kind === 'root' ? ['__start__'] : isOpen ? ['agent'] : []
     const source = kind === 'root' ? 'input' : parent?.turn && this.#isFork(checkpoint) ? 'fork' : 'loop'

@@ -5,7 +5,6 @@
  */
 
 import { type RunSummary, ServableError, type SessionOf } from '../../core-entry.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
 import { isServableError, misfit } from '../encoders/index.ts'
 import {
   type Asked,
@@ -13,7 +12,6 @@ import {
   contains,
   empty,
   type Fields,
-  NO_STORE,
   numberIn,
   objectIn,
   pageReply,
@@ -73,6 +71,28 @@ export async function newestRun(
   return runs[0]
 }
 
+/** The runs of a thread that are at work, or wait for that: at most 200. */
+export async function atWork(
+  { caller }: Asked,
+  { session, id }: Pick<FoundThread, 'session' | 'id'>,
+): Promise<RunSummary[]> {
+  if (session === undefined) return []
+  const { kind, name } = session.target
+  const pages = (['queued', 'running'] as const).map(status =>
+    caller.runs.list({ kind, name, sessionId: id, limit: 100, status }),
+  )
+  return (await Promise.all(pages)).flatMap(({ runs }) => runs)
+}
+
+/** Throws `session_busy` while a run of the thread is at work. */
+export async function checkIdle(asked: Asked, thread: FoundThread): Promise<void> {
+  if ((await atWork(asked, thread)).length === 0) return
+  throw new ServableError(
+    'session_busy',
+    `Thread ${thread.id} is busy: wait for its run, or choose another \`multitask_strategy\``,
+  )
+}
+
 /** The status of a thread, from that of its newest run. */
 function statusOf(run: RunSummary | undefined): (typeof STATUSES)[number] {
   switch (run?.status) {
@@ -124,7 +144,7 @@ function byTask(task: string, interrupts: readonly Interrupt[]): object {
 const all = () => true
 
 /** `POST /threads`. */
-export async function createThread(asked: Asked): Promise<Reply | Response> {
+export async function createThread(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   if (body.supersteps !== undefined && body.supersteps !== null) {
     throw misfit('supersteps', 'is not supported: `POST /threads/:id/state` adds messages')
@@ -144,7 +164,7 @@ export async function createThread(asked: Asked): Promise<Reply | Response> {
   if (before !== undefined && ifExists === 'raise') {
     throw new ServableError('session_changed', `Thread ${id} already exists`)
   }
-  return jsonReply(await threadJson(asked, await findThread(asked, id), all), { headers: NO_STORE })
+  return await threadJson(asked, await findThread(asked, id), all)
 }
 
 /** The agent that metadata names: clients find the threads of a graph by it. */
@@ -155,21 +175,21 @@ async function boundIn({ api }: Asked, { graph_id: graphId }: Fields): Promise<K
 }
 
 /** `GET /threads/:thread`. */
-export async function getThread(asked: Asked): Promise<Reply | Response> {
-  return jsonReply(await threadJson(asked, await findThread(asked), all), { headers: NO_STORE })
+export async function getThread(asked: Asked): Promise<unknown> {
+  return await threadJson(asked, await findThread(asked), all)
 }
 
 /** `PATCH /threads/:thread`: metadata is merged. */
-export async function updateThread(asked: Asked): Promise<Reply | Response> {
+export async function updateThread(asked: Asked): Promise<unknown> {
   const metadata = metadataIn((await asked.body()).metadata)
   const { id } = await findThread(asked)
   const kept = await asked.api.kept.change(asked.owner, id, { metadata, of: undefined, at: Date.now() })
   if (kept === undefined) throw new ServableError('session_not_found', `Thread with ID ${id} not found`)
-  return jsonReply(await threadJson(asked, await threadOf(asked, id, kept), all), { headers: NO_STORE })
+  return await threadJson(asked, await threadOf(asked, id, kept), all)
 }
 
 /** `DELETE /threads/:thread`: with its runs, of which one at work is cancelled. */
-export async function deleteThread(asked: Asked): Promise<Reply | Response> {
+export async function deleteThread(asked: Asked): Promise<unknown> {
   const { id, session } = await findThread(asked)
   // The session goes first: after any error, the request can be repeated.
   if (session !== undefined) await asked.caller.sessions.delete(session, { cancels: true }).catch(unlessGone)
@@ -182,7 +202,7 @@ function unlessGone(error: unknown): void {
 }
 
 /** `POST /threads/:thread/copy`. */
-export async function copyThread(asked: Asked): Promise<Reply | Response> {
+export async function copyThread(asked: Asked): Promise<unknown> {
   const { id, kept, session } = await findThread(asked)
   const at = Date.now()
   let copy: string = crypto.randomUUID()
@@ -197,11 +217,11 @@ export async function copyThread(asked: Asked): Promise<Reply | Response> {
   }
   const metadata = { ...kept.metadata, thread_id: id }
   await asked.api.kept.make(asked.owner, copy, { metadata, of: kept.of, at })
-  return jsonReply(await threadJson(asked, await findThread(asked, copy), all), { headers: NO_STORE })
+  return await threadJson(asked, await findThread(asked, copy), all)
 }
 
 /** `POST /threads/search`. */
-export async function searchThreads(asked: Asked): Promise<Reply | Response> {
+export async function searchThreads(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   const offset = numberIn(body.offset, 'offset', 0, Number.MAX_SAFE_INTEGER)
   const limit = numberIn(body.limit, 'limit', 10, 1000)
@@ -215,8 +235,8 @@ export async function searchThreads(asked: Asked): Promise<Reply | Response> {
 }
 
 /** `POST /threads/count`. */
-export async function countThreads(asked: Asked): Promise<Reply | Response> {
-  return jsonReply((await matching(asked, await asked.body())).length)
+export async function countThreads(asked: Asked): Promise<unknown> {
+  return (await matching(asked, await asked.body())).length
 }
 
 /** The threads that a client looks for, in its order. */
@@ -251,7 +271,7 @@ async function matching(asked: Asked, body: Fields): Promise<readonly Listed[]> 
   const down = order === 'desc' ? -1 : 1
   return keyed
     .filter(item => status === undefined || item.status === status)
-    .sort((a, b) => (a.key === b.key ? 0 : a.key < b.key ? -down : down))
+    .sort((a, b) => (a.key < b.key || (a.key === b.key && a.each.id < b.each.id) ? -down : down))
     .map(({ each }) => each)
 }
 
