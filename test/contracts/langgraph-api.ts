@@ -28,7 +28,7 @@ export function framesIn(text: string): Frame[] {
   return text.split('\n\n').flatMap(block => {
     const fields = new Map(
       block.split('\n').flatMap((line): [string, string][] => {
-        const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? []
+        const [, name = '', value = ''] = /^(\w+): ?(.*)$/s.exec(line) ?? []
         return name === '' ? [] : [[name, value]]
       }),
     )

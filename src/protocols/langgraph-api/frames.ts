@@ -182,11 +182,8 @@ export class RunFrames implements Encoder {
         if (!isJoined) this.#chunk(change.message, callChunk(change))
         return this.#partially(change.message)
       case 'part':
-        // Clients of AG-UI end a text or a call with such a chunk.
-        return this.#chunk(change.message, {
-          content: '',
-          response_metadata: { finish_reason: change.reason },
-        })
+        // Clients of AG-UI end a text, and a call, at such a chunk.
+        return this.#chunk(change.message, { content: '', response_metadata: { finish_reason: 'stop' } })
       case 'closed':
         return this.#closed(change.message)
       case 'whole':

@@ -16,7 +16,6 @@ export interface AiDraft {
   thinking: string
   readonly calls: CallDraft[]
   usage?: Usage | undefined
-  reason: string
 }
 
 /** A call that is being made. */
@@ -40,7 +39,7 @@ export type Change =
       readonly isFirst: boolean
     }
   /** The text or a call of a message is complete; others may follow. */
-  | { readonly type: 'part'; readonly message: AiDraft; readonly reason: string }
+  | { readonly type: 'part'; readonly message: AiDraft }
   | { readonly type: 'closed'; readonly message: AiDraft }
   | { readonly type: 'whole'; readonly message: ThreadMessage }
 
@@ -111,10 +110,10 @@ export class RunMessages {
         this.structured = event.structured ?? undefined
         const isSilent = this.#done.every(each => !('calls' in each) || each.text === '')
         const answer = this.structured && isSilent ? this.#say('text', JSON.stringify(this.structured)) : []
-        return [...said, ...answer, ...this.#close(event.finishReason)]
+        return [...said, ...answer, ...this.#close()]
       }
       case 'error':
-        return this.#close('error')
+        return this.#close()
       default:
         return []
     }
@@ -138,7 +137,7 @@ export class RunMessages {
     if (this.#open !== undefined && this.#open.name !== agent) changes.push(...this.#close())
     if (this.#open === undefined) {
       const id = `${this.#runId}-${++this.#count}`
-      this.#open = { id, name: agent, text: '', thinking: '', calls: [], reason: 'stop' }
+      this.#open = { id, name: agent, text: '', thinking: '', calls: [] }
       this.#done.push(this.#open)
     }
     return this.#open
@@ -148,9 +147,7 @@ export class RunMessages {
   #stop(next?: 'text' | 'thinking'): readonly Change[] {
     const [message, was] = [this.#open, this.#saying]
     this.#saying = undefined
-    return message !== undefined && was === 'text' && next !== 'text'
-      ? [{ type: 'part', message, reason: 'stop' }]
-      : []
+    return message !== undefined && was === 'text' && next !== 'text' ? [{ type: 'part', message }] : []
   }
 
   #begin(id: string, name: string, agent: string | undefined): readonly Change[] {
@@ -189,7 +186,7 @@ export class RunMessages {
     const text = typeof args === 'string' ? args : (JSON.stringify(args) ?? '{}')
     const rest = call.args === '' ? this.#args(id, text) : []
     call.isReady = true
-    return [...rest, { type: 'part', message, reason: 'tool_calls' }]
+    return [...rest, { type: 'part', message }]
   }
 
   #end(id: string, content: unknown, isError: boolean): readonly Change[] {
@@ -215,12 +212,11 @@ export class RunMessages {
     return { type: 'whole', message }
   }
 
-  #close(reason = 'stop'): readonly Change[] {
+  #close(): readonly Change[] {
     const message = this.#open
     if (message === undefined) return []
     const changes = [...this.#stop(), ...message.calls.flatMap(call => this.#ready(call.id, undefined))]
     this.#open = undefined
-    message.reason = message.calls.length > 0 ? 'tool_calls' : reason
     return [...changes, { type: 'closed', message }]
   }
 }

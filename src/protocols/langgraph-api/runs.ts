@@ -5,7 +5,7 @@
  */
 
 import { type RunRecord, type RunSummary, ServableError } from '../../core-entry.ts'
-import { Reply } from '../../web/reply.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
 import { ignoring, misfit, reportError } from '../encoders/index.ts'
 import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
