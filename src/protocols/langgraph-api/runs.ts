@@ -7,7 +7,7 @@
 import { type RunRecord, type RunSummary, ServableError } from '../../core-entry.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
-import { ignoring, misfit, reportError } from '../encoders/index.ts'
+import { ignoring, misfit, parsed, reportError } from '../encoders/index.ts'
 import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
 import { modesIn, RunFrames, RunValues } from './frames.ts'
 import { checkUuid } from './ids.ts'
@@ -231,7 +231,10 @@ export async function joinRun(asked: Asked): Promise<unknown> {
 /** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
 export async function joinStream(asked: Asked): Promise<unknown> {
   const { query, request } = asked
-  const named = query.getAll('stream_mode').flatMap(each => each.split(','))
+  // Some lines of the SDK send a list as JSON.
+  const named = query
+    .getAll('stream_mode')
+    .flatMap(each => (each[0] === '[' ? parsed(each) : each.split(',')))
   const modes = modesIn(named.length > 0 ? named : ALL)
   const last = Number(request.headers.get('last-event-id') ?? -1)
   const known = Number.isSafeInteger(last) ? last : -1
