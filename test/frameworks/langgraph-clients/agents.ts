@@ -1,15 +1,7 @@
 /** Serves the agents of the checks over LangGraph's interface: the same ones as in `../langgraph-server/graphs.ts`. */
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  Agent,
-  bearerAuth,
-  createHandler,
-  memoryState,
-  Registry,
-  textOf,
-  tool,
-} from '../../../src/index.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
+import { Agent, bearerAuth, createHandler, memoryState, Registry, textOf, tool } from '../../../src/index.ts'
 import { langGraph } from '../../../src/protocols/langgraph-api/plugin.ts'
 import { serve } from '../../../src/runtimes/node.ts'
 
@@ -101,7 +93,7 @@ const handler = createHandler({
   state: memoryState(),
   middleware: [bearerAuth({ tokens: { ann: 'ann', bob: 'bob' } })],
   cors: true,
-  logger: false,
+  logger: globalThis.process.env.LOG ? undefined : false,
   plugins: [sessions(), langGraph()],
 })
 

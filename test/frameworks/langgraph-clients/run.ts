@@ -3,11 +3,13 @@
  *   node run.ts http://127.0.0.1:2024 sdk-1.15 [beginnings of the names of checks]
  */
 import process from 'node:process'
-import { threadChecks } from './threads.ts'
+import { busyChecks } from './busy.ts'
+import { otherChecks } from './others.ts'
 import { runChecks } from './runs.ts'
 import { stateChecks } from './states.ts'
-import { otherChecks } from './others.ts'
+import { threadChecks } from './threads.ts'
 import { hookChecks } from './use-stream.ts'
+import { waitChecks } from './waits.ts'
 import { type Check, type Found, isWanted, type Line, pause, wayOf } from './way.ts'
 
 /** Checks that run at once, and the milliseconds that one may take. */
@@ -30,9 +32,15 @@ async function runCheck([check, run]: Check): Promise<Found> {
   return { check, facts: way.facts }
 }
 
-const chosen = [...threadChecks, ...runChecks, ...stateChecks, ...otherChecks, ...hookChecks].filter(
+const CHECKS = [
+  ...[threadChecks, runChecks, busyChecks, waitChecks, stateChecks],
+  ...[otherChecks, hookChecks],
+].flat()
+
+const chosen = CHECKS.filter(
   ([name, , how]) =>
-    (how?.lines?.includes(server.line) ?? true) && (words.length === 0 || words.some(word => name.startsWith(word))),
+    (how?.lines?.includes(server.line) ?? true) &&
+    (words.length === 0 || words.some(word => name.startsWith(word))),
 )
 
 const found = new Map<string, Found>()
@@ -48,6 +56,8 @@ const report = chosen.flatMap(([name]) => found.get(name) ?? [])
 if (process.env.SHORT) {
   for (const { check, facts } of report)
     for (const fact of facts.filter(each => !isWanted(each)))
-      console.log(`${check} | ${fact.name}\n  got  ${JSON.stringify(fact.got)}\n  want ${JSON.stringify(fact.want)}`)
+      console.log(
+        `${check} | ${fact.name}\n  got  ${JSON.stringify(fact.got)}\n  want ${JSON.stringify(fact.want)}`,
+      )
 } else console.log(JSON.stringify(report))
 process.exit()

@@ -1,24 +1,17 @@
-/** Checks of what waits for a user, of states and checkpoints, and of what belongs to another user. */
+/** Checks of states and checkpoints, and of what belongs to another user. */
 import {
   brief,
   type Check,
   isUuid,
   lastValues,
   messagesOf,
-  of,
+  NONE,
   rises,
   said,
   statusOf,
   until,
   type Way,
-  waitingIn,
 } from './way.ts'
-
-const NONE = '00000000-0000-4000-8000-000000000000'
-
-/** Resumes a thread. */
-const resumed = (way: Way, thread: string, agent: string, resume: unknown, more: object = {}) =>
-  way.all(way.stream(thread, agent, undefined, { command: { resume }, streamMode: ['values', 'updates'], ...more }))
 
 /** A thread that waits for an approval. */
 async function paying(way: Way, amount = '5'): Promise<string> {
@@ -47,111 +40,6 @@ async function beforeLast(way: Way, thread: string) {
 
 export const stateChecks: readonly Check[] = [
   [
-    '29 an approval',
-    async way => {
-      const { client, fact } = way
-      const thread = await way.make()
-      const frames = await way.say(thread, 'pays', '5', { streamMode: ['values', 'updates'] })
-      const [waiting] = waitingIn(frames)
-      fact('requests', waiting?.value.action_requests?.map(({ name, args }: { name: string; args: object }) => [name, args]), [['pay', { amount: 5 }]])
-      fact('decisions', waiting?.value.review_configs, [{ action_name: 'pay', allowed_decisions: ['approve', 'edit', 'reject'] }])
-      fact('description', typeof waiting?.value.action_requests?.[0].description, 'string')
-      fact('updates have it', waitingIn(frames, 'updates')[0]?.id === waiting?.id)
-      const last = of(frames, 'values').at(-1)?.data
-      fact('alone in its frame', Object.keys(last), ['__interrupt__'])
-      const { status, interrupts, values } = await client.threads.get(thread)
-      fact('thread', status, 'interrupted')
-      fact('in the thread', Object.values(interrupts).flat()[0]?.id === waiting?.id)
-      fact('values', brief(messagesOf(values)), ['human 5', 'ai'])
-      const state = await client.threads.getState(thread)
-      fact('in the state', state.tasks[0]?.interrupts[0], waiting)
-      fact('next', state.next.length, 1)
-      fact('task', state.tasks.length, 1)
-      const found = await client.threads.search({ status: 'interrupted', limit: 1000 })
-      fact('found', found.some(each => each.thread_id === thread))
-      fact('run', (await client.runs.list(thread))[0]?.status, 'success')
-      const waited = await client.runs.wait(await way.make(), 'pays', { input: said('5') })
-      fact('wait', Array.isArray((waited as { __interrupt__?: unknown }).__interrupt__))
-    },
-  ],
-  [
-    '29 a question',
-    async way => {
-      const frames = await way.say(await way.make(), 'asks', 'shirt', { streamMode: ['values', 'updates'] })
-      const { question, options } = waitingIn(frames)[0]?.value ?? {}
-      way.fact('value', { question, options }, { question: 'Which size?', options: ['S', 'M'] })
-    },
-  ],
-  ...(
-    [
-      ['approve', approve, 'I have paid 5.', 5],
-      ['edit', { decisions: [{ type: 'edit', edited_action: { name: 'pay', args: { amount: 3 } } }] }, 'I have paid 3.', 3],
-      ['reject', { decisions: [{ type: 'reject', message: 'too much' }] }, 'I have not: The call was denied: too much', 5],
-    ] as const
-  ).map(
-    ([name, answer, text, amount]): Check => [
-      `30 ${name}`,
-      async way => {
-        const thread = await paying(way)
-        const { client, fact } = way
-        const before = await way.messages(thread)
-        const frames = await resumed(way, thread, 'pays', answer)
-        const first = of(frames, 'values')[0]?.data
-        fact('state before', ['__interrupt__' in first, brief(messagesOf(first))], [false, ['human 5', 'ai']])
-        const { messages } = lastValues(frames)
-        fact('text', brief(messages).at(-1), `ai ${text}`)
-        fact('same messages before', messages.slice(0, 2).map(({ id }) => id), before.map(({ id }) => id))
-        fact('args', messages[1]?.tool_calls?.[0]?.args, { amount })
-        fact('kinds', messages.map(({ type }) => type), ['human', 'ai', 'tool', 'ai'])
-        const { status, interrupts } = await client.threads.get(thread)
-        fact('thread', [status, Object.values(interrupts).flat()], ['idle', []])
-        const runs = await client.runs.list(thread)
-        fact('runs', runs.map(each => each.status), ['success', 'success'])
-        fact('two runs', new Set(runs.map(({ run_id }) => run_id)).size, 2)
-      },
-    ],
-  ),
-  [
-    '30 a value',
-    async way => {
-      const thread = await way.told('asks', 'shirt')
-      const frames = await resumed(way, thread, 'asks', 'M')
-      way.fact('text', brief(lastValues(frames).messages), ['human shirt', 'ai shirt in M.'])
-      const waited = await way.client.runs.wait(await way.told('asks', 'hat'), 'asks', { command: { resume: 'S' } })
-      way.fact('wait', brief(messagesOf(waited)), ['human hat', 'ai hat in S.'])
-    },
-  ],
-  [
-    '30 a value by its id',
-    async way => {
-      const thread = await way.make()
-      const [waiting] = waitingIn(await way.say(thread, 'asks', 'shirt'))
-      const frames = await resumed(way, thread, 'asks', { [waiting?.id ?? '']: 'S' })
-      way.fact('text', brief(lastValues(frames).messages).at(-1), 'ai shirt in S.')
-    },
-  ],
-  [
-    '30 nothing waits',
-    async way => {
-      const thread = await way.told('talks', 'hi')
-      const status = await statusOf(resumed(way, thread, 'talks', 'yes'))
-      way.fact('no crash', status === 200 || Number(status) < 500)
-      way.fact('no second turn', (await way.messages(thread)).length, 2)
-      way.fact('status', status, 409)
-    },
-  ],
-  [
-    '30 new input instead',
-    async way => {
-      const thread = await way.told('asks', 'shirt')
-      const frames = await way.say(thread, 'asks', 'hat')
-      way.fact('waits again', waitingIn(frames).length, 1)
-      const done = await resumed(way, thread, 'asks', 'S')
-      way.fact('text', brief(lastValues(done).messages).at(-1), 'ai hat in S.')
-      way.fact('both', brief(await way.messages(thread)).filter(each => each.startsWith('human')), ['human shirt', 'human hat'])
-    },
-  ],
-  [
     '31 history',
     async way => {
       const { client, fact } = way
@@ -162,17 +50,49 @@ export const stateChecks: readonly Check[] = [
       const ids = history.map(({ checkpoint }) => String(checkpoint?.checkpoint_id))
       fact('ids', ids.every(isUuid))
       fact('sort as texts', ids.toSorted().toReversed(), ids)
-      fact('parents', history.slice(0, -1).map(({ parent_checkpoint: parent }) => parent?.checkpoint_id), ids.slice(1))
+      fact(
+        'parents',
+        history.slice(0, -1).map(({ parent_checkpoint: parent }) => parent?.checkpoint_id),
+        ids.slice(1),
+      )
       fact('the first has none', history.at(-1)?.parent_checkpoint ?? null, null)
-      fact('grows', rises(history.map(({ values }) => -messagesOf(values).length - 1).toReversed().map((each, at) => each * -1000 + at)))
+      fact(
+        'grows',
+        rises(
+          history
+            .map(({ values }) => -messagesOf(values).length - 1)
+            .toReversed()
+            .map((each, at) => each * -1000 + at),
+        ),
+      )
       fact('ends of turns', history.filter(({ next }) => next.length === 0).length, 2)
-      fact('lists', history.every(each => Array.isArray(each.next) && Array.isArray(each.tasks)))
-      fact('metadata', history.every(({ metadata }) => typeof metadata === 'object' && metadata !== null))
-      fact('limit', (await client.threads.getHistory(thread, { limit: 2 })).map(({ checkpoint }) => checkpoint?.checkpoint_id), ids.slice(0, 2))
+      fact(
+        'lists',
+        history.every(each => Array.isArray(each.next) && Array.isArray(each.tasks)),
+      )
+      fact(
+        'metadata',
+        history.every(({ metadata }) => typeof metadata === 'object' && metadata !== null),
+      )
+      fact(
+        'limit',
+        (await client.threads.getHistory(thread, { limit: 2 })).map(
+          ({ checkpoint }) => checkpoint?.checkpoint_id,
+        ),
+        ids.slice(0, 2),
+      )
       const before = await client.threads.getHistory(thread, { limit: 1, before: ids[0] as never })
-      fact('before an id', before.map(({ checkpoint }) => checkpoint?.checkpoint_id), ids.slice(1, 2))
+      fact(
+        'before an id',
+        before.map(({ checkpoint }) => checkpoint?.checkpoint_id),
+        ids.slice(1, 2),
+      )
       const configurable = { thread_id: thread, checkpoint_id: ids[0], checkpoint_ns: '' }
-      fact('before a config', await statusOf(client.threads.getHistory(thread, { limit: 1, before: { configurable } as never })), 200)
+      fact(
+        'before a config',
+        await statusOf(client.threads.getHistory(thread, { limit: 1, before: { configurable } as never })),
+        200,
+      )
     },
   ],
   [
@@ -187,13 +107,22 @@ export const stateChecks: readonly Check[] = [
       const checkpoint = { checkpoint_id: then, checkpoint_ns: '', checkpoint_map: null }
       fact('by object', await client.threads.getState(thread, checkpoint as never), byId)
       const head = await client.threads.getState(thread)
-      const only = await way.post(`/threads/${thread}/state/checkpoint`, { checkpoint: { thread_id: thread } })
+      const only = await way.post(`/threads/${thread}/state/checkpoint`, {
+        checkpoint: { thread_id: thread },
+      })
       fact('head', (await only.json()).checkpoint?.checkpoint_id === head.checkpoint?.checkpoint_id)
       fact('unknown', await statusOf(client.threads.getState(thread, NONE)), 404)
       const names = ['values', 'next', 'tasks', 'metadata', 'created_at', 'checkpoint', 'parent_checkpoint']
-      fact('members', names.filter(name => !(name in head)), [])
+      fact(
+        'members',
+        names.filter(name => !(name in head)),
+        [],
+      )
       const inside = Object.keys(head.checkpoint ?? {}).toSorted()
-      fact('checkpoint', ['checkpoint_id', 'checkpoint_ns', 'thread_id'].every(key => inside.includes(key)))
+      fact(
+        'checkpoint',
+        ['checkpoint_id', 'checkpoint_ns', 'thread_id'].every(key => inside.includes(key)),
+      )
     },
   ],
   [
@@ -215,17 +144,29 @@ export const stateChecks: readonly Check[] = [
       await way.say(thread, 'talks', 'two')
       const checkpoint = await beforeLast(way, thread)
       const frames = await way.say(thread, 'talks', 'other', { checkpoint })
-      const forked = ['human one', 'ai You said one, message 1.', 'human other', 'ai You said other, message 2.']
+      const forked = [
+        'human one',
+        'ai You said one, message 1.',
+        'human other',
+        'ai You said other, message 2.',
+      ]
       fact('forks', brief(lastValues(frames).messages), forked)
       fact('is the head', brief(await way.messages(thread)), forked)
       await way.say(thread, 'talks', 'three')
-      fact('goes on', brief(await way.messages(thread)).slice(-2), ['human three', 'ai You said three, message 3.'])
+      fact('goes on', brief(await way.messages(thread)).slice(-2), [
+        'human three',
+        'ai You said three, message 3.',
+      ])
       await way.say(thread, 'talks', 'four')
       fact('and on', await lastOf(way, thread), 'ai You said four, message 4.')
       const history = await client.threads.getHistory(thread, { limit: 100 })
       const texts = history.flatMap(({ values }) => brief(messagesOf(values)))
       fact('keeps the other', texts.includes('ai You said two, message 2.'))
-      fact('checkpoint_id alone', await statusOf(way.say(thread, 'talks', 'x', { checkpointId: checkpoint?.checkpoint_id })), 200)
+      fact(
+        'checkpoint_id alone',
+        await statusOf(way.say(thread, 'talks', 'x', { checkpointId: checkpoint?.checkpoint_id })),
+        200,
+      )
       fact('forks too', await lastOf(way, thread), 'ai You said x, message 2.')
       fact('unknown', Number(await statusOf(way.say(thread, 'talks', 'x', { checkpointId: NONE }))) >= 400)
     },
@@ -243,7 +184,11 @@ export const stateChecks: readonly Check[] = [
       way.fact('messages', brief(messages), ['human one', 'ai You said one, message 1.'])
       way.fact('same message', messages[0]?.id === before[0]?.id)
       way.fact('other answer', messages[1]?.id !== before[1]?.id)
-      way.fact('state', (await way.messages(thread)).map(({ id }) => id), messages.map(({ id }) => id))
+      way.fact(
+        'state',
+        (await way.messages(thread)).map(({ id }) => id),
+        messages.map(({ id }) => id),
+      )
     },
   ],
   [
@@ -254,18 +199,39 @@ export const stateChecks: readonly Check[] = [
       const [human, ai] = await way.messages(thread)
       const head = await headOf(way, thread)
       const values = { messages: [{ ...ai, content: 'changed' }] }
-      const { checkpoint } = (await client.threads.updateState(thread, { values })) as never as { checkpoint: { checkpoint_id: string } }
+      const { checkpoint } = (await client.threads.updateState(thread, { values })) as never as {
+        checkpoint: { checkpoint_id: string }
+      }
       fact('checkpoint', [isUuid(checkpoint.checkpoint_id), checkpoint.checkpoint_id > head], [true, true])
       fact('replaced', brief(await way.messages(thread)), ['human one', 'ai changed'])
-      fact('same ids', (await way.messages(thread)).map(({ id }) => id), [human?.id, ai?.id])
+      fact(
+        'same ids',
+        (await way.messages(thread)).map(({ id }) => id),
+        [human?.id, ai?.id],
+      )
       await way.say(thread, 'talks', 'two')
-      fact('goes on', brief(await way.messages(thread)), ['human one', 'ai changed', 'human two', 'ai You said two, message 2.'])
-      await client.threads.updateState(thread, { values: { messages: [{ type: 'human', content: 'added' }, { type: 'ai', content: 'yes' }] } })
+      fact('goes on', brief(await way.messages(thread)), [
+        'human one',
+        'ai changed',
+        'human two',
+        'ai You said two, message 2.',
+      ])
+      await client.threads.updateState(thread, {
+        values: {
+          messages: [
+            { type: 'human', content: 'added' },
+            { type: 'ai', content: 'yes' },
+          ],
+        },
+      })
       fact('added', brief(await way.messages(thread)).slice(-2), ['human added', 'ai yes'])
       fact('unknown', await statusOf(client.threads.updateState(NONE, { values })), 404)
       const busy = await way.make()
       const { run_id } = await client.runs.create(busy, 'slow', { input: said('20') })
-      await until(() => way.runStatus(busy, run_id), status => status === 'running')
+      await until(
+        () => way.runStatus(busy, run_id),
+        status => status === 'running',
+      )
       fact('busy', await statusOf(client.threads.updateState(busy, { values: said('x') as never })), 409)
       await client.runs.join(busy, run_id)
     },
@@ -314,10 +280,15 @@ export const stateChecks: readonly Check[] = [
         const init = body === undefined ? { method } : { method, body: JSON.stringify(body) }
         const answer = await way.ask(route, { ...init, user: 'bob' })
         await answer.text()
-        if (answer.status !== 404) open.push(`${method} ${route.replace(path, '').replace(id, 'R').replace(at, 'C')}`)
+        if (answer.status !== 404)
+          open.push(`${method} ${route.replace(path, '').replace(id, 'R').replace(at, 'C')}`)
       }
       fact('open', open, [])
-      fact('search', (await way.bob.threads.search({ limit: 1000 })).some(each => each.thread_id === thread), false)
+      fact(
+        'search',
+        (await way.bob.threads.search({ limit: 1000 })).some(each => each.thread_id === thread),
+        false,
+      )
       fact('still there', await statusOf(client.threads.get(thread)), 200)
     },
   ],
@@ -331,7 +302,9 @@ export const stateChecks: readonly Check[] = [
       await way.say(two, 'talks', 'two', { config })
       fact('runs in its own', brief(await way.messages(two)), ['human two', 'ai You said two, message 1.'])
       fact('not in the other', (await way.messages(one)).length, 2)
-      const answer = await way.post(`/threads/${two}/state/checkpoint`, { checkpoint: { thread_id: one, checkpoint_id: at } })
+      const answer = await way.post(`/threads/${two}/state/checkpoint`, {
+        checkpoint: { thread_id: one, checkpoint_id: at },
+      })
       const text = await answer.text()
       fact('state', text.includes('You said one'), false)
       const history = await way.post(`/threads/${two}/history`, { checkpoint: { thread_id: one } })
@@ -341,7 +314,9 @@ export const stateChecks: readonly Check[] = [
         checkpoint: { thread_id: one, checkpoint_id: at, checkpoint_ns: '' },
       })
       fact('fork', (await forked.text()).includes('You said one'), false)
-      await client.threads.updateState(two, { values: {}, checkpoint: { thread_id: one, checkpoint_ns: '' } as never }).catch(() => {})
+      await client.threads
+        .updateState(two, { values: {}, checkpoint: { thread_id: one, checkpoint_ns: '' } as never })
+        .catch(() => {})
       fact('the other stays', (await way.messages(one)).length, 2)
     },
   ],

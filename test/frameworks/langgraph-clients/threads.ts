@@ -1,9 +1,7 @@
 /** Checks of assistants and threads. */
-import { type Check, isUuid, statusOf } from './way.ts'
+import { type Check, isUuid, NONE, statusOf } from './way.ts'
 
 const AGENTS = ['asks', 'fails', 'pays', 'slow', 'talks']
-
-const NONE = '00000000-0000-4000-8000-000000000000'
 
 export const threadChecks: readonly Check[] = [
   [
@@ -12,7 +10,11 @@ export const threadChecks: readonly Check[] = [
       const all = await client.assistants.search({ limit: 100 })
       fact('has all agents', all.map(each => each.graph_id).toSorted(), AGENTS)
       const some = await client.assistants.search({ graphId: 'pays' })
-      fact('by graph', some.map(each => each.graph_id), ['pays'])
+      fact(
+        'by graph',
+        some.map(each => each.graph_id),
+        ['pays'],
+      )
     },
   ],
   [
@@ -31,7 +33,10 @@ export const threadChecks: readonly Check[] = [
       fact('schemas', schemas.graph_id, 'talks')
       const { nodes, edges } = await client.assistants.getGraph('talks')
       const ids = nodes.map(({ id }) => String(id))
-      fact('ends', ['__start__', '__end__'].every(id => ids.includes(id)))
+      fact(
+        'ends',
+        ['__start__', '__end__'].every(id => ids.includes(id)),
+      )
       fact('edges', edges.length > 0)
       fact('subgraphs', await client.assistants.getSubgraphs('talks'), {})
     },
@@ -109,9 +114,17 @@ export const threadChecks: readonly Check[] = [
       await way.say(second, 'fails', 'hi').catch(() => {})
       fact('by status', await ids({ status: 'error' }), [2])
       fact('by idle', await ids({ status: 'idle' }), [3, 1])
-      const found = await way.post('/threads/search', { metadata, limit: 2, select: ['thread_id'] })
+      const found = await way.ask('/threads/search', {
+        method: 'POST',
+        headers: { origin: 'http://page.test' },
+        body: JSON.stringify({ metadata, limit: 2, select: ['thread_id'] }),
+      })
       fact('total', found.headers.get('x-pagination-total'), '3')
-      fact('selected', (await found.json()).map((each: object) => Object.keys(each).join()), ['thread_id', 'thread_id'])
+      fact(
+        'selected',
+        (await found.json()).map((each: object) => Object.keys(each).join()),
+        ['thread_id', 'thread_id'],
+      )
       const exposed = found.headers.get('access-control-expose-headers') ?? ''
       fact('pages may read', exposed.includes('content-location'))
     },
@@ -124,7 +137,10 @@ export const threadChecks: readonly Check[] = [
       const found = await client.threads.search({
         metadata: { graph_id: 'talks', assistant_id: thread.metadata?.assistant_id },
       })
-      fact('found', found.some(each => each.thread_id === thread.thread_id))
+      fact(
+        'found',
+        found.some(each => each.thread_id === thread.thread_id),
+      )
     },
   ],
   [
@@ -156,7 +172,11 @@ export const threadChecks: readonly Check[] = [
       const { thread_id: copy } = (await client.threads.copy(thread)) as unknown as { thread_id: string }
       fact('other id', isUuid(copy) && copy !== thread)
       const [a, b] = [await way.messages(thread), await way.messages(copy)]
-      fact('same messages', b.map(each => each.content), a.map(each => each.content))
+      fact(
+        'same messages',
+        b.map(each => each.content),
+        a.map(each => each.content),
+      )
       await way.say(copy, 'talks', 'two')
       fact('copy goes on', (await way.messages(copy)).at(-1)?.content, 'You said two, message 2.')
       fact('first stays', (await way.messages(thread)).length, 2)

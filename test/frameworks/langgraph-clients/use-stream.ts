@@ -1,14 +1,6 @@
 /** Checks of `useStream` in a page without a browser. */
 import { JSDOM } from 'jsdom'
-import {
-  brief,
-  type Check,
-  type How,
-  type Message,
-  textOf,
-  until,
-  type Way,
-} from './way.ts'
+import { brief, type Check, type How, type Message, textOf, until, type Way } from './way.ts'
 
 /** The lines that have the hook, and are in use. */
 const HOOKS: How = { lines: ['sdk-1.12', 'sdk-1.15'] }
@@ -52,11 +44,23 @@ function page(): void {
   Object.assign(globalThis, { window, document: window.document })
 }
 
+/** What a component gets: it calls the hook, and tells what that gives. */
+interface Given {
+  readonly use: (options: object) => Hook
+  readonly options: object
+  readonly told: (hook: Hook) => void
+}
+
+function Shown({ use, options, told }: Given): null {
+  told(use(options))
+  return null
+}
+
 async function mount(way: Way, agent: string, options: object = {}): Promise<Mounted> {
   page()
   const { createElement } = await import('react')
   const { createRoot } = await import('react-dom/client')
-  const { useStream } = (await import(`${way.server.line}/react`)) as { useStream(options: object): Hook }
+  const { useStream } = await import(`${way.server.line}/react`)
   const errors: string[] = []
   const created: { readonly run_id: string }[] = []
   const shown: string[] = []
@@ -64,7 +68,13 @@ async function mount(way: Way, agent: string, options: object = {}): Promise<Mou
   let finished = 0
   let threadId: string | undefined
   const all = {
-    ...{ apiUrl: way.server.url, apiKey: 'ann', assistantId: agent, throttle: false, fetchStateHistory: true },
+    ...{
+      apiUrl: way.server.url,
+      apiKey: 'ann',
+      assistantId: agent,
+      throttle: false,
+      fetchStateHistory: true,
+    },
     onThreadId: (id: string) => {
       threadId = id
     },
@@ -73,15 +83,17 @@ async function mount(way: Way, agent: string, options: object = {}): Promise<Mou
     onFinish: () => finished++,
     ...options,
   }
-  const Shown = () => {
-    hook = useStream(all)
-    const text = brief(hook.messages).at(-1)
+  const told = (now: Hook) => {
+    hook = now
+    const text = brief(now.messages).at(-1)
     if (text !== undefined && text !== shown.at(-1)) shown.push(text)
-    return null
   }
   const root = createRoot(document.createElement('div'))
-  root.render(createElement(Shown))
-  await until(() => hook, each => each !== undefined)
+  root.render(createElement(Shown, { use: useStream, options: all, told }))
+  await until(
+    () => hook,
+    each => each !== undefined,
+  )
   return {
     hook: () => hook as Hook,
     threadId: () => threadId ?? (options as { readonly threadId?: string }).threadId,
@@ -102,8 +114,15 @@ async function send(mounted: Mounted, text: string, options?: object): Promise<v
 /** Waits until the hook has begun, and has ended. */
 async function ended(mounted: Mounted): Promise<void> {
   await until(() => mounted.hook().isLoading, Boolean, 3000)
-  await until(() => mounted.hook().isLoading, isLoading => !isLoading)
-  await until(() => mounted.finished(), count => count > 0, 1000)
+  await until(
+    () => mounted.hook().isLoading,
+    isLoading => !isLoading,
+  )
+  await until(
+    () => mounted.finished(),
+    count => count > 0,
+    1000,
+  )
 }
 
 const texts = (mounted: Mounted) => brief(mounted.hook().messages)
@@ -132,7 +151,12 @@ export const hookChecks: readonly Check[] = [
       const one = ['human one', 'ai You said one, message 1.']
       way.fact('messages', texts(mounted), one)
       way.fact('in pieces', mounted.shown.includes('ai You said'))
-      way.fact('never back', mounted.shown.filter(each => each.startsWith('ai')).every((each, at, all) => at === 0 || each.startsWith(all[at - 1] ?? '')))
+      way.fact(
+        'never back',
+        mounted.shown
+          .filter(each => each.startsWith('ai'))
+          .every((each, at, all) => at === 0 || each.startsWith(all[at - 1] ?? '')),
+      )
       way.fact('created', mounted.created.length, 1)
       way.fact('finished', mounted.finished(), 1)
       await send(mounted, 'two')
@@ -141,7 +165,10 @@ export const hookChecks: readonly Check[] = [
       way.fact('third', texts(mounted).at(-1), 'ai You said three, message 3.')
       way.fact('errors', mounted.errors, [])
       const again = await mount(way, 'talks', { threadId: mounted.threadId() })
-      await until(() => texts(again).length, count => count === 6)
+      await until(
+        () => texts(again).length,
+        count => count === 6,
+      )
       way.fact('after a reload', texts(again), texts(mounted))
       mounted.unmount()
       again.unmount()
@@ -156,7 +183,10 @@ export const hookChecks: readonly Check[] = [
       await send(mounted, 'two')
       way.fact('messages', texts(mounted).at(-1), 'ai You said two, message 2.')
       const again = await mount(way, 'talks', { threadId: mounted.threadId(), fetchStateHistory: false })
-      await until(() => texts(again).length, count => count === 4)
+      await until(
+        () => texts(again).length,
+        count => count === 4,
+      )
       way.fact('after a reload', texts(again), texts(mounted))
       mounted.unmount()
       again.unmount()
@@ -206,14 +236,26 @@ export const hookChecks: readonly Check[] = [
       await send(mounted, 'other', { checkpoint: await before(mounted, 2) })
       const first = ['human one', 'ai You said one, message 1.']
       way.fact('edited', texts(mounted), [...first, 'human other', 'ai You said other, message 2.'])
-      const metadata = await until(() => metadataOf(mounted, 2), found => found?.branchOptions?.length === 2, 5000)
+      const metadata = await until(
+        () => metadataOf(mounted, 2),
+        found => found?.branchOptions?.length === 2,
+        5000,
+      )
       way.fact('branches', metadata?.branchOptions?.length, 2)
       way.fact('is on the second', metadata?.branchOptions?.indexOf(metadata.branch ?? ''), 1)
       mounted.hook().setBranch(metadata?.branchOptions?.[0] ?? '')
-      await until(() => texts(mounted).at(-1), text => text === 'ai You said two, message 2.', 3000)
+      await until(
+        () => texts(mounted).at(-1),
+        text => text === 'ai You said two, message 2.',
+        3000,
+      )
       way.fact('the first branch', texts(mounted), [...first, 'human two', 'ai You said two, message 2.'])
       mounted.hook().setBranch(metadata?.branchOptions?.[1] ?? '')
-      await until(() => texts(mounted).at(-1), text => text === 'ai You said other, message 2.', 3000)
+      await until(
+        () => texts(mounted).at(-1),
+        text => text === 'ai You said other, message 2.',
+        3000,
+      )
       await send(mounted, 'three')
       way.fact('goes on', texts(mounted).slice(-2), ['human three', 'ai You said three, message 3.'])
       await send(mounted, 'four')
@@ -230,7 +272,11 @@ export const hookChecks: readonly Check[] = [
       await send(mounted, 'one')
       await send(mounted, 'other', { checkpoint: await before(mounted, 0) })
       way.fact('edited', texts(mounted), ['human other', 'ai You said other, message 1.'])
-      const metadata = await until(() => metadataOf(mounted, 0), found => found?.branchOptions?.length === 2, 5000)
+      const metadata = await until(
+        () => metadataOf(mounted, 0),
+        found => found?.branchOptions?.length === 2,
+        5000,
+      )
       way.fact('branches', metadata?.branchOptions?.length, 2)
       way.fact('errors', mounted.errors, [])
       mounted.unmount()
@@ -247,7 +293,11 @@ export const hookChecks: readonly Check[] = [
       await ended(mounted)
       way.fact('messages', texts(mounted), ['human one', 'ai You said one, message 1.'])
       way.fact('another answer', mounted.hook().messages[1]?.id !== old?.id)
-      const metadata = await until(() => metadataOf(mounted, 1), found => found?.branchOptions?.length === 2, 5000)
+      const metadata = await until(
+        () => metadataOf(mounted, 1),
+        found => found?.branchOptions?.length === 2,
+        5000,
+      )
       way.fact('branches', metadata?.branchOptions?.length, 2)
       await send(mounted, 'two')
       way.fact('goes on', texts(mounted).slice(-2), ['human two', 'ai You said two, message 2.'])
@@ -262,13 +312,22 @@ export const hookChecks: readonly Check[] = [
       async way => {
         const mounted = await mount(way, 'slow', { reconnectOnMount })
         mounted.hook().submit(human('100'))
-        await until(() => texts(mounted).at(-1), text => text?.startsWith('ai 1 2') ?? false)
+        await until(
+          () => texts(mounted).at(-1),
+          text => text?.startsWith('ai 1 2') ?? false,
+        )
         await mounted.hook().stop()
         const thread = mounted.threadId() ?? ''
         const run = mounted.created[0]?.run_id ?? ''
-        const status = await until(() => way.runStatus(thread, run), each => each !== 'running')
+        const status = await until(
+          () => way.runStatus(thread, run),
+          each => each !== 'running',
+        )
         way.fact('run', status, 'interrupted')
-        await until(() => mounted.hook().isLoading, isLoading => !isLoading)
+        await until(
+          () => mounted.hook().isLoading,
+          isLoading => !isLoading,
+        )
         way.fact('no error', mounted.errors, [])
         way.fact('waits for nothing', mounted.hook().interrupt ?? null, null)
         await send(mounted, '2')
@@ -283,13 +342,23 @@ export const hookChecks: readonly Check[] = [
     async way => {
       const first = await mount(way, 'slow', { reconnectOnMount: true })
       first.hook().submit(human('40'))
-      await until(() => texts(first).at(-1), text => text?.startsWith('ai 1 2 3') ?? false)
+      await until(
+        () => texts(first).at(-1),
+        text => text?.startsWith('ai 1 2 3') ?? false,
+      )
       const threadId = first.threadId()
       first.unmount()
       const second = await mount(way, 'slow', { reconnectOnMount: true, threadId })
-      const text = await until(() => texts(second).at(-1), each => each?.startsWith('ai 1 2 3') ?? false, 3000)
+      const text = await until(
+        () => texts(second).at(-1),
+        each => each?.startsWith('ai 1 2 3') ?? false,
+        3000,
+      )
       way.fact('text at once', text?.startsWith('ai 1 2 3'))
-      await until(() => second.hook().isLoading, isLoading => !isLoading)
+      await until(
+        () => second.hook().isLoading,
+        isLoading => !isLoading,
+      )
       const whole = Array.from({ length: 40 }, (_, at) => at + 1).join(' ')
       way.fact('whole', texts(second), ['human 40', `ai ${whole}`])
       way.fact('errors', second.errors, [])
@@ -308,7 +377,10 @@ export const hookChecks: readonly Check[] = [
       way.fact('error', textOf((error as Error | undefined)?.message ?? '') !== '')
       way.fact('onError', mounted.errors.length > 0)
       const again = await mount(way, 'fails', { threadId: mounted.threadId() })
-      await until(() => texts(again).length, count => count > 0)
+      await until(
+        () => texts(again).length,
+        count => count > 0,
+      )
       await until(() => again.hook().error, Boolean, 2000)
       way.fact('after a reload', Boolean(again.hook().error))
       mounted.unmount()
@@ -323,12 +395,18 @@ export const hookChecks: readonly Check[] = [
       const note = (error: unknown) => void failed.push((error as Error).message)
       process.on('unhandledRejection', note)
       const mounted = await mount(way, 'talks', { threadId: '00000000-0000-4000-8000-000000000000' })
-      await until(() => mounted.errors.length + failed.length, count => count > 0, 5000)
-      way.fact('error', [...mounted.errors, ...failed].some(each => each.includes('404')))
+      await until(
+        () => mounted.errors.length + failed.length,
+        count => count > 0,
+        5000,
+      )
+      way.fact(
+        'error',
+        [...mounted.errors, ...failed].some(each => each.includes('404')),
+      )
       mounted.unmount()
       process.off('unhandledRejection', note)
     },
     { ...HOOKS, alone: true },
   ],
 ]
-

@@ -83,7 +83,10 @@ export function wayOf(server: Server, sdk: typeof Sdk) {
   const ask = (path: string, init: RequestInit & { readonly user?: User } = {}): Promise<Response> => {
     const { user = 'ann', ...rest } = init
     const type = rest.body === undefined ? {} : { 'content-type': 'application/json' }
-    return fetch(`${server.url}${path}`, { ...rest, headers: { 'x-api-key': user, ...type, ...rest.headers } })
+    return fetch(`${server.url}${path}`, {
+      ...rest,
+      headers: { 'x-api-key': user, ...type, ...rest.headers },
+    })
   }
   const post = (path: string, body: unknown, user: User = 'ann'): Promise<Response> =>
     ask(path, { method: 'POST', body: JSON.stringify(body), user })
@@ -203,3 +206,18 @@ export const isUuid = (id: unknown): boolean =>
 /** Whether each is above the one before it. */
 export const rises = (numbers: readonly number[]): boolean =>
   numbers.every((number, at) => at === 0 || number > (numbers[at - 1] ?? 0))
+
+/** The id of nothing. */
+export const NONE = '00000000-0000-4000-8000-000000000000'
+
+/** The text that the pieces of one message make. */
+export const joined = (frames: readonly Frame[], id?: string): string =>
+  of(frames, 'messages')
+    .map(({ data }) => data[0])
+    .filter(message => message.type !== 'tool' && (id === undefined || message.id === id))
+    .map(message => textOf(message.content))
+    .join('')
+
+/** What `slow` says. */
+export const counted = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `${at + 1} `).join('')

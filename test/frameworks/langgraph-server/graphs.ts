@@ -2,13 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager'
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
-import {
-  AIMessage,
-  AIMessageChunk,
-  type BaseMessage,
-  ToolMessage,
-} from '@langchain/core/messages'
-import { type ChatResult, ChatGenerationChunk } from '@langchain/core/outputs'
+import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
+import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
 import {
   END,
   interrupt,
@@ -122,8 +117,7 @@ export const talks = new StateGraph(MessagesAnnotation)
       const result = ofTool(messages)
       if (result !== undefined) return { text: words(`It is ${result}.`) }
       const text = lastHuman(messages)
-      if (text.includes('weather'))
-        return { call: { name: 'get_weather', args: { city: 'Paris' } } }
+      if (text.includes('weather')) return { call: { name: 'get_weather', args: { city: 'Paris' } } }
       return { text: words(`You said ${text}, message ${countOf(messages)}.`) }
     }),
   )
@@ -131,7 +125,9 @@ export const talks = new StateGraph(MessagesAnnotation)
     const { name, args, id } = callIn(state)
     config.writer?.({ progress: `asking ${args.city}` })
     return {
-      messages: [new ToolMessage({ id: `tool_${id}`, tool_call_id: id, name, content: `21C in ${args.city}` })],
+      messages: [
+        new ToolMessage({ id: `tool_${id}`, tool_call_id: id, name, content: `21C in ${args.city}` }),
+      ],
     }
   })
   .addEdge(START, 'agent')
@@ -194,7 +190,10 @@ export const asks = new StateGraph(MessagesAnnotation)
 
 /** Fails in the middle of its answer. */
 export const fails = new StateGraph(MessagesAnnotation)
-  .addNode('agent', agentOf(() => ({ text: ['Half '], error: 'model exploded' })))
+  .addNode(
+    'agent',
+    agentOf(() => ({ text: ['Half '], error: 'model exploded' })),
+  )
   .addEdge(START, 'agent')
   .addEdge('agent', END)
   .compile()
@@ -215,4 +214,3 @@ export const slow = new StateGraph(MessagesAnnotation)
   .addEdge(START, 'agent')
   .addEdge('agent', END)
   .compile()
-
