@@ -93,7 +93,7 @@ const handler = createHandler({
   state: memoryState(),
   middleware: [bearerAuth({ tokens: { ann: 'ann', bob: 'bob' } })],
   cors: true,
-  logger: globalThis.process.env.LOG ? undefined : false,
+  ...(!globalThis.process.env.LOG && { logger: false as const }),
   plugins: [sessions(), langGraph()],
 })
 

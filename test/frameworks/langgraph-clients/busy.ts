@@ -15,6 +15,7 @@ import {
   of,
   rises,
   said,
+  same,
   statusOf,
   textOf,
   until,
@@ -260,8 +261,10 @@ export const busyChecks: readonly Check[] = [
       )
       fact(
         'same as the whole',
-        again.map(({ id }) => Number(id)),
-        ids,
+        same(
+          again.map(({ id }) => Number(id)),
+          ids,
+        ),
       )
       fact('ended well', await way.runStatus(thread, run), 'success')
     },

@@ -21,5 +21,12 @@ export const REASONS: Readonly<Record<string, string>> = {
   '33 the newest checkpoint | and goes on':
     "LangGraph's server starts later runs at the checkpoint of an earlier one",
   '35 a copy | unknown': "LangGraph's server answers as if the new thread existed",
+  '38 useStream edits and has branches | goes on':
+    "LangGraph's server starts later runs at the checkpoint of an earlier one",
+  '38 useStream edits and has branches | and on':
+    "LangGraph's server starts later runs at the checkpoint of an earlier one",
+  '38 useStream stops | waits for nothing': 'A cancelled turn is over: nothing would go on with it',
+  '38 useStream stops, and could join | waits for nothing':
+    'A cancelled turn is over: nothing would go on with it',
   '40 threads of another user': "LangGraph's server has no users unless its graphs bring them",
 }

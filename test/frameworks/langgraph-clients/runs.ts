@@ -288,7 +288,7 @@ export const runChecks: readonly Check[] = [
       const frames = await way.say(null, 'talks', 'hi', { streamMode: ['values', 'messages-tuple'] })
       fact('stream', brief(lastValues(frames).messages), ['human hi', 'ai You said hi, message 1.'])
       fact('pieces', joined(frames), 'You said hi, message 1.')
-      const values = await client.runs.wait(null, 'talks', { input: said('hi') })
+      const values = await client.runs.wait(null as never, 'talks', { input: said('hi') })
       fact('wait', brief(messagesOf(values)), ['human hi', 'ai You said hi, message 1.'])
       await pause(500)
       fact('no thread is left', (await client.threads.search({ limit: 1000 })).length, before)

@@ -8,6 +8,7 @@ import {
   NONE,
   rises,
   said,
+  same,
   statusOf,
   until,
   type Way,
@@ -105,7 +106,7 @@ export const stateChecks: readonly Check[] = [
       const byId = await client.threads.getState(thread, then)
       fact('by id', brief(messagesOf(byId.values)), ['human one', 'ai You said one, message 1.'])
       const checkpoint = { checkpoint_id: then, checkpoint_ns: '', checkpoint_map: null }
-      fact('by object', await client.threads.getState(thread, checkpoint as never), byId)
+      fact('by object', same(await client.threads.getState(thread, checkpoint as never), byId))
       const head = await client.threads.getState(thread)
       const only = await way.post(`/threads/${thread}/state/checkpoint`, {
         checkpoint: { thread_id: thread },

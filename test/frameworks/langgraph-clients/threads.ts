@@ -1,5 +1,5 @@
 /** Checks of assistants and threads. */
-import { type Check, isUuid, NONE, statusOf } from './way.ts'
+import { type Check, isUuid, NONE, same, statusOf } from './way.ts'
 
 const AGENTS = ['asks', 'fails', 'pays', 'slow', 'talks']
 
@@ -22,7 +22,7 @@ export const threadChecks: readonly Check[] = [
     async ({ client, fact }) => {
       const byName = await client.assistants.get('talks')
       fact('id', isUuid(byName.assistant_id))
-      fact('same', await client.assistants.get(byName.assistant_id), byName)
+      fact('same', same(await client.assistants.get(byName.assistant_id), byName))
       fact('name', [byName.graph_id, byName.name, byName.version], ['talks', 'talks', 1])
     },
   ],
@@ -58,7 +58,7 @@ export const threadChecks: readonly Check[] = [
       fact('values', thread.values ?? null, null)
       fact('metadata', thread.metadata, { of: 'check 5' })
       fact('interrupts', Object.keys(thread.interrupts ?? {}), [])
-      fact('same when read', await client.threads.get(thread.thread_id), thread)
+      fact('same when read', same(await client.threads.get(thread.thread_id), thread))
     },
   ],
   [

@@ -76,7 +76,7 @@ export function wayOf(server: Server, sdk: typeof Sdk) {
 
   /** Adds a fact. Dates and ids are not the same on two servers, so they are none. */
   const fact = (name: string, got: unknown, want: unknown = true): void => {
-    facts.push({ name, got: plain(got), want: plain(want) })
+    facts.push({ name, ...plain({ got: got ?? null, want: want ?? null }) })
   }
 
   /** Asks without a client. */
@@ -130,15 +130,26 @@ export function wayOf(server: Server, sdk: typeof Sdk) {
   return { ...tools, facts, server, sdk, client, bob }
 }
 
-/** A fact as it is in a report. */
-function plain(value: unknown): unknown {
-  return value === undefined ? null : JSON.parse(JSON.stringify(value))
+const IDS = /(msg_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-\d+)?|[0-9a-f]{32}/g
+
+/** A fact as it is in a report: with numbers for ids, which no two servers have alike. */
+function plain(fact: Pick<Fact, 'got' | 'want'>): Pick<Fact, 'got' | 'want'> {
+  const ids = new Map<string, string>()
+  const numbered = (id: string) => {
+    if (!ids.has(id)) ids.set(id, `id ${ids.size + 1}`)
+    return ids.get(id) ?? ''
+  }
+  return JSON.parse(JSON.stringify(fact).replaceAll(IDS, numbered))
 }
 
 /** Whether a fact is what a client wants. */
 export const isWanted = ({ got, want }: Fact): boolean => isDeepStrictEqual(got, want)
 
-export const said = (text: string): object => ({ messages: [{ role: 'user', content: text }] })
+export const same: (one: unknown, other: unknown) => boolean = isDeepStrictEqual
+
+export const said = (text: string): Record<string, unknown> => ({
+  messages: [{ role: 'user', content: text }],
+})
 
 export function messagesOf(values: unknown): readonly Message[] {
   return (values as Partial<Values> | undefined)?.messages ?? []
