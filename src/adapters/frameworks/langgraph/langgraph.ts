@@ -10,16 +10,17 @@ import { toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../history.ts'
 import { type Before, lost } from '../waits.ts'
-import { Beginning, type Done, keepsThreads, threadStateOf } from './langgraph-checkpoint.ts'
+import { Beginning, type Done, keepsThreads, mayKeepThreads, threadStateOf } from './langgraph-checkpoint.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
+import { opened } from './langgraph-threads.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
 
 /**
- * `configurable.thread_id` is the session's thread, or the run's own id without a session. So a graph with a checkpointer
+ * A graph without a checkpointer keeps its threads in our state. `configurable.thread_id` is the session's thread, or the run's own id without a session. So a graph with a checkpointer
  * also runs without a session. If a thread waits at an interrupt, the input resumes it.
  */
 export const langGraph: Adapter = {
@@ -34,10 +35,12 @@ export const langGraph: Adapter = {
       tools: toolsOf(bound),
     }
   },
-  goesOn: keepsThreads,
-  async *run(graph, input, context, _, before) {
+  goesOn: mayKeepThreads,
+  async *run(given, input, context, _, before) {
     const { runId, signal, work } = context
     const thread = threadOf(context)
+    const own = opened(given, context, textIn(before?.state.checkpoint))
+    const graph = own?.graph ?? given
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
     const isKnown = before !== undefined || thread !== undefined || work.isCut
@@ -49,7 +52,7 @@ export const langGraph: Adapter = {
       await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     // What a node has done is stored before the next one begins, so that it is not done again.
-    const durability = work.isJournalled && ({ durability: 'sync' } as const)
+    const durability = (work.isJournalled || own !== undefined) && ({ durability: 'sync' } as const)
     const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
     if (!done?.hasEnded) {
       const { messageId: id } = beginning
@@ -64,7 +67,9 @@ export const langGraph: Adapter = {
     }
     yield* items.rest()
     const { interrupts, outcome } = items
-    return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
+    if (interrupts.length === 0) await own?.states.release()
+    const kept = () => ({ thread: threadId, interrupts, checkpoint: own?.saver.lastIn('') })
+    return { ...outcome, asked: interrupts.flatMap(asksOf), state: kept }
   },
 }
 
