@@ -32,7 +32,7 @@ import {
   thingOf,
 } from './session-record.ts'
 import { branchOf, entriesIn, isOf } from './session-tree.ts'
-import { lengthOfPart, pruned, type StateHead, type StoredState, walk } from './state-limits.ts'
+import { drop, lengthOfPart, pruned, type StateHead, type StoredState, walk } from './state-limits.ts'
 
 /** States per read. */
 const PAGE = 50
@@ -242,6 +242,59 @@ function spaceIdOf(key: SessionKey, space: string): string {
 
 function stateIdOf(key: SessionKey, space: string, id: string): string {
   return `${spaceIdOf(key, space)}/${id}`
+}
+
+/** Deletes the states of runs, whose turns are deleted. */
+export function forgetStatesOf(tx: Transaction, key: SessionKey, runIds: readonly string[]): void {
+  const id = idOf(key)
+  const head = tx.get<StateHead>(STATE_HEADS, id)
+  if (head === undefined) return
+  const runs = new Set<string | undefined>(runIds)
+  const all = tx.list<StoredState>(STATES, { partition: id, limit: 1_000_000 })
+  const leaving = all.filter(({ value }) => value.run !== undefined && runs.has(value.run))
+  putHead(tx, key, drop(tx, id, head.value, leaving), 0)
+}
+
+/** States to copy, with their parts. */
+export interface CopiedStates {
+  readonly states: readonly StoredState[]
+  readonly parts: StateParts
+}
+
+/** The newest state of a branch: of the session's own servable, and with `isWhole` of its members too. */
+export function copyStates(
+  tx: Reader,
+  key: SessionKey,
+  branch: readonly string[],
+  isWhole: boolean,
+): CopiedStates | undefined {
+  const id = idOf(key)
+  if (tx.get(STATE_HEADS, id) === undefined) return undefined
+  const all = tx.list<StoredState>(STATES, { partition: id, limit: 1_000_000 }).map(({ value }) => value)
+  const own = all.filter(each => each.space === '' && (isWhole || each.in === spaceOf(key, '')))
+  const states = [...new Set(own.map(each => each.in))].flatMap(name => {
+    const found = nearest(
+      own.filter(each => each.in === name),
+      branch,
+    )
+    return found === undefined ? [] : [{ ...found, parent: undefined }]
+  })
+  return { states, parts: partsOf(tx, id, states) }
+}
+
+/** Writes copied states into a new session. */
+export function pasteStates(tx: Transaction, key: SessionKey, { states, parts }: CopiedStates): void {
+  const id = idOf(key)
+  const eviction = { thing: thingOf(id) }
+  let length = putParts(tx, id, parts)
+  for (const [at, state] of states.entries()) {
+    const place = { partition: id, tags: {} }
+    tx.put(STATES, { ...place, id: `${id}/${state.in}/${state.id}`, at: at + 1, value: state }, eviction)
+    tx.put(SPACES, { ...place, id: `${id}/${state.in}`, at: tx.now, value: { last: state.id } }, eviction)
+    length += lengthOf(state)
+  }
+  const { length: count } = states
+  putHead(tx, key, { edition: tx.now, next: count + 1, count, length }, 0)
 }
 
 /** Lets the states of a run without a session expire soon. A worker that takes the run over meanwhile still finds them. */

@@ -11,27 +11,27 @@ import { mayBeOpened } from './langgraph-checkpoint.ts'
 import { Saver } from './langgraph-saver.ts'
 import { messageMaker } from './langgraph-values.ts'
 
-/** A graph of one run, with its checkpointer. */
+/** A graph of one run. */
 export interface OpenedGraph {
   readonly graph: unknown
-  readonly saver: Saver
-  readonly states: ConversationStates
+  /** Whether what it has done is stored. */
+  readonly isStored: boolean
+  /** Our checkpointer, and where it keeps threads. Undefined if the graph has one of its own, or none. */
+  readonly saver?: Saver
+  readonly states?: ConversationStates
 }
 
 /**
- * The graph with a checkpointer over the states of the run's session, or of the run itself if it is journalled. Undefined for a graph
- * that has a checkpointer or wants none, and for a run of which nothing is stored. `start` is the checkpoint at which it goes on.
+ * The graph with a checkpointer over the states of the run's session, or of the run itself if it is journalled. The graph as it is if it
+ * has a checkpointer or wants none, and if nothing is stored of the run. `start` is the checkpoint at which it goes on.
  */
-export function opened(
-  graph: unknown,
-  context: RunContext,
-  start: string | undefined,
-): OpenedGraph | undefined {
+export function opened(graph: unknown, context: RunContext, start: string | undefined): OpenedGraph {
   const { memory, runId, work, sessionId, history } = context
-  const isStored = work.isJournalled || (sessionId !== undefined && history === undefined)
-  if (!mayBeOpened(graph) || !isStored) return undefined
-  const states = memory?.states({ first: work.first ?? runId, runId, call: work.prefix })
-  return states && { ...openedOver(graph, states, { start, goesOn: work.isCut }), states }
+  const { isJournalled, isCut } = work
+  const mayBe = mayBeOpened(graph) && (isJournalled || (sessionId !== undefined && history === undefined))
+  const states = mayBe ? memory?.states({ first: work.first ?? runId, runId, call: work.prefix }) : undefined
+  if (states === undefined) return { graph, isStored: isJournalled }
+  return { ...openedOver(graph, states, { start, goesOn: isCut }), states, isStored: true }
 }
 
 /** The graph with a checkpointer over these states. */

@@ -4,13 +4,14 @@
  * @module
  */
 
+import type { RunInput } from '../../../agents/contract.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../history.ts'
 import { type Before, lost } from '../waits.ts'
-import { Beginning, type Done, keepsThreads, mayKeepThreads, threadStateOf } from './langgraph-checkpoint.ts'
+import { Beginning, type Done, mayKeepThreads, threadStateOf } from './langgraph-checkpoint.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
@@ -20,8 +21,8 @@ import { opened } from './langgraph-threads.ts'
 const UNNAMED = 'LangGraph'
 
 /**
- * A graph without a checkpointer keeps its threads in our state. `configurable.thread_id` is the session's thread, or the run's own id without a session. So a graph with a checkpointer
- * also runs without a session. If a thread waits at an interrupt, the input resumes it.
+ * A graph without a checkpointer keeps its threads in our state. `configurable.thread_id` is the session's thread, or the run's own id
+ * without a session. So a graph with a checkpointer also runs without a session. If a thread waits at an interrupt, the input resumes it.
  */
 export const langGraph: Adapter = {
   what: 'a compiled LangGraph graph',
@@ -40,11 +41,11 @@ export const langGraph: Adapter = {
     const { runId, signal, work } = context
     const thread = threadOf(context)
     const own = opened(given, context, textIn(before?.state.checkpoint))
-    const graph = own?.graph ?? given
+    const { graph, isStored } = own
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
-    const isKnown = before !== undefined || thread !== undefined || work.isCut
-    const state = isKnown ? await threadStateOf(graph, configurable) : {}
+    const mayBeKnown = [before, thread, work.isCut || undefined].some(each => each !== undefined)
+    const state = mayBeKnown ? await threadStateOf(graph, configurable) : {}
     const beginning = new Beginning(graph, context)
     const done = beginning.doneIn(state)
     const items = new LangGraphItems()
@@ -52,13 +53,11 @@ export const langGraph: Adapter = {
       await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     // What a node has done is stored before the next one begins, so that it is not done again.
-    const durability = (work.isJournalled || own !== undefined) && ({ durability: 'sync' } as const)
+    const durability = isStored && ({ durability: 'sync' } as const)
     const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
     if (!done?.hasEnded) {
-      const { messageId: id } = beginning
-      const message = { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
-      const stream = streamOf(graph, asked(message, context, before, state, done), settings)
-      for await (const item of stream) {
+      const asks = asked(messageOf(input, beginning), context, before, state, done)
+      for await (const item of streamOf(graph, asks, settings)) {
         for (const event of items.read(item)) {
           yield event
           await beginning.told(event)
@@ -67,10 +66,15 @@ export const langGraph: Adapter = {
     }
     yield* items.rest()
     const { interrupts, outcome } = items
-    if (interrupts.length === 0) await own?.states.release()
-    const kept = () => ({ thread: threadId, interrupts, checkpoint: own?.saver.lastIn('') })
+    if (interrupts.length === 0) await own.states?.release()
+    const kept = () => ({ thread: threadId, interrupts, checkpoint: own.saver?.lastIn('') })
     return { ...outcome, asked: interrupts.flatMap(asksOf), state: kept }
   },
+}
+
+/** The message of the run. It has an id where the run may go on. */
+function messageOf(input: RunInput, { messageId: id }: Beginning): LangChainMessage {
+  return { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
 }
 
 /** The items of a graph. Throws `not_resumable` for an interrupt without a checkpointer. */
