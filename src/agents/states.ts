@@ -50,8 +50,8 @@ export interface StateQuery {
   readonly id?: string | undefined
   /** A list of all states of the space instead, newest first. */
   readonly list?: { readonly before?: string | undefined; readonly limit: number } | undefined
-  /** Whether the newest state of this very call goes before the newest one of the branch. */
-  readonly isOwnFirst?: boolean | undefined
+  /** Whether the newest state of this very call goes before the newest one of the branch, or is the only one to read. */
+  readonly own?: 'first' | 'only' | undefined
 }
 
 /** States with all of their parts. */

@@ -41,22 +41,39 @@ it('tells what a graph inside the graph does', async () => {
   expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
 })
 
+it('keeps all of a graph without a checkpointer in the session, with the graphs inside of it', async () => {
+  const { run } = askerOf(served)
+  const session = { sessionId: 'kept' }
+  const first = await run('remembering', 'one', session)
+  expect(first.text).toBe('human call 1')
+  await served().restart()
+  const { text } = await run('remembering', 'two', session)
+  expect(text).toBe('human,ai,human call 1,call 2')
+  expect((await run('remembering', 'two', { sessionId: 'other' })).text).toBe('human call 1')
+  const beside = await run('remembering', 'beside', { ...session, branchFrom: first.runId })
+  expect(beside.text).toBe('human,ai,human call 1,call 2')
+  expect((await run('remembering', 'alone')).text).toBe('human call 1')
+})
+
 describe('interrupts', () => {
   const { post, run } = askerOf(served)
   const answer = answererOf(served)
 
-  it('are questions, each with its own answer, after a restart too', async () => {
-    const first = await run('questions', 'ask')
-    const { requests = [] } = first
-    expect(requests).toMatchObject([
-      { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
-      { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
-    ])
-    await served().restart()
-    const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
-    const [status, { text, finishReason }] = await answer(first.runId, ...answers)
-    expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
-  })
+  it.each(['questions', 'ours'])(
+    'of %s are questions, each with its own answer, after a restart too',
+    async agent => {
+      const first = await run(agent, 'ask')
+      const { requests = [] } = first
+      expect(requests).toMatchObject([
+        { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
+        { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
+      ])
+      await served().restart()
+      const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
+      const [status, { text, finishReason }] = await answer(first.runId, ...answers)
+      expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
+    },
+  )
 
   it('take no answer that was meant for another one of the same node', async () => {
     const session = { sessionId: 'payers' }
@@ -120,29 +137,32 @@ describe('a run whose process is killed', () => {
     return idOf(`agents/${agent}/run`, { input, ...more })
   }
 
-  it('goes on where its checkpointer is: no node that was done runs again, and nothing is told twice', async () => {
-    const { events, record } = await killedInLast(await started('steps', 'Oslo'))
-    expect(record).toMatchObject({
-      status: 'completed',
-      result: { text: 'One. Done.', toolCalls: [{ toolName: 'look_up', result: 'found Oslo' }] },
-    })
-    expect(done()).toEqual(['one', 'look_up Oslo', 'last', 'last'])
-    const told = (type: string) => events.split(`"type":"${type}"`).length - 1
-    expect([told('tool_call_start'), told('tool_call_end'), told('resumed')]).toEqual([1, 1, 1])
-  })
+  it.each(['steps', 'our-steps'])(
+    'goes on where the checkpointer of %s is: no node that was done runs again, and nothing is told twice',
+    async agent => {
+      const { events, record } = await killedInLast(await started(agent, 'Oslo'))
+      expect(record).toMatchObject({
+        status: 'completed',
+        result: { text: 'One. Done.', toolCalls: [{ toolName: 'look_up', result: 'found Oslo' }] },
+      })
+      expect(done()).toEqual(['one', 'look_up Oslo', 'last', 'last'])
+      const told = (type: string) => events.split(`"type":"${type}"`).length - 1
+      expect([told('tool_call_start'), told('tool_call_end'), told('resumed')]).toEqual([1, 1, 1])
+    },
+  )
 
-  it('goes on in a thread that had earlier runs', async () => {
+  it.each(['steps', 'our-steps'])('goes on in a thread of %s that had earlier runs', async agent => {
     const session = { sessionId: 'steady' }
     forget()
     writeFileSync(fileOf('go'), '')
-    expect((await post('steps/run', 'Rome', session)).status).toBe(200)
-    const { record } = await killedInLast(await started('steps', 'Paris', session))
+    expect((await post(`${agent}/run`, 'Rome', session)).status).toBe(200)
+    const { record } = await killedInLast(await started(agent, 'Paris', session))
     expect(record).toMatchObject({ result: { text: 'One. Done.', toolCalls: [{ result: 'found Paris' }] } })
     expect(done()).toEqual(['one', 'look_up Paris', 'last', 'last'])
   })
 
-  it('goes on after the answer that it got', async () => {
-    const id = await started('steps', 'ask Bern')
+  it.each(['steps', 'our-steps'])('of %s goes on after the answer that it got', async agent => {
+    const id = await started(agent, 'ask Bern')
     await (await fetch(`${served().url}/api/runs/${id}/stream`)).text()
     expect(done()).toEqual(['one', 'look_up ask Bern'])
     const answers = [{ id: `${id}/interrupt`, value: 'Yes' }]

@@ -90,7 +90,7 @@ function* statesIn(tx: Reader, key: SessionKey, space: string): Generator<Stored
 function newest(
   tx: Reader,
   key: SessionKey,
-  { space, isOwnFirst = false }: StateQuery,
+  { space, own }: StateQuery,
   { run, call }: StateSide,
 ): StoredState | undefined {
   const last = tx.get<{ last: string }>(SPACES, spaceIdOf(key, space))?.value.last
@@ -98,9 +98,10 @@ function newest(
   if (state === undefined) return undefined
   const isOwn = (each: KeptState) => run !== undefined && each.run === run && each.call === call
   if (isOwn(state)) return state
-  if (isOwnFirst) {
+  if (own !== undefined) {
     for (const each of statesIn(tx, key, space)) if (isOwn(each) && each.body !== undefined) return each
   }
+  if (own === 'only') return undefined
   const branch = runsBefore(tx, key, run)
   return branch === undefined ? state : nearest(statesIn(tx, key, space), branch)
 }

@@ -84,7 +84,6 @@ export class Saver {
   constructor(states: ConversationStates, options: SaverOptions) {
     this.#states = states
     this.#options = options
-    if (options.start !== undefined) this.#last.set('', options.start)
   }
 
   /** The id of the last checkpoint of a graph. */
@@ -108,18 +107,23 @@ export class Saver {
   async getTuple(config: unknown): Promise<CheckpointTuple | undefined> {
     const { thread, namespace, id } = placeIn(config)
     return this.#inTurn(async () => {
-      const own = id ?? this.#last.get(namespace)
-      const found = await this.#states.read({
-        space: namespace,
-        id: own,
-        isOwnFirst: this.#options.goesOn === true,
-      })
+      const found = await this.#read(namespace, id ?? this.#last.get(namespace))
       this.#learn(found)
       const [state] = found.states
       if (state === undefined) return undefined
-      if (own === undefined) this.#last.set(namespace, state.id)
+      if (id === undefined) this.#last.set(namespace, state.id)
       return this.#tupleOf(state, found, thread)
     })
+  }
+
+  /** Reads a state; without an id the one at which the call is, or else begins. */
+  async #read(space: string, id: string | undefined): Promise<FoundStates> {
+    const { start, goesOn = false } = this.#options
+    if (id !== undefined) return this.#states.read({ space, id })
+    if (space !== '' || start === undefined)
+      return this.#states.read({ space, own: goesOn ? 'first' : undefined })
+    const own = goesOn ? await this.#states.read({ space, own: 'only' }) : undefined
+    return own?.states.length ? own : this.#states.read({ space, id: start })
   }
 
   async *list(config: unknown, options: unknown): AsyncGenerator<CheckpointTuple> {
