@@ -9,7 +9,7 @@ import { ServableError } from '../../../base/errors.ts'
 import { createMutex } from '../../../base/mutex.ts'
 import { fieldsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { type KeptValue, namesIn, Parts, restored } from './langgraph-parts.ts'
-import { type ToMessage, toText, toValue } from './langgraph-values.ts'
+import { revived, type ToMessage, toText } from './langgraph-values.ts'
 
 /** A checkpoint with all that belongs to it, as LangGraph takes it. */
 interface CheckpointTuple {
@@ -25,8 +25,8 @@ type PendingWrite = readonly [task: string, channel: string, value: unknown]
 /** What is stored of a checkpoint. */
 interface Body {
   /** Without the values of its channels. */
-  readonly checkpoint: string
-  readonly metadata: string
+  readonly checkpoint: unknown
+  readonly metadata: unknown
   readonly values: Readonly<Record<string, KeptValue>>
 }
 
@@ -153,9 +153,9 @@ export class Saver {
     await this.#inTurn(async () => {
       const kept = await this.#write(namespace, async () => {
         const kept = await this.#keptOf(fieldsOf(values), versions, parent)
-        const body: Body = { checkpoint: toText(rest), metadata: toText(metadata), values: kept }
+        const body = `{"checkpoint":${toText(rest)},"metadata":${toText(metadata)},"values":${JSON.stringify(kept)}}`
         const parts = Object.values(kept).flatMap(namesIn)
-        return { kept, state: { id, parent, body: JSON.stringify(body), parts, writes: [] } }
+        return { kept, state: { id, parent, body, parts, writes: [] } }
       })
       this.#last.set(namespace, id)
       this.#know(id, { versions, values: kept })
@@ -274,14 +274,14 @@ export class Saver {
   #tupleOf(state: KeptState, { parts }: FoundStates, thread: unknown): CheckpointTuple {
     const { toMessage } = this.#options
     const { checkpoint, metadata, values } = JSON.parse(state.body ?? '{}') as Body
-    const rest = fieldsOf(toValue(checkpoint, toMessage))
+    const rest = fieldsOf(revived(checkpoint, toMessage))
     this.#know(state.id, { versions: fieldsOf(rest.channel_versions), values })
     const channels = Object.entries(values).map(([name, kept]) => [name, restored(kept, parts, toMessage)])
     const writes = state.writes.map(({ body }) => JSON.parse(body) as WriteBody).sort(byPlace)
     return {
       config: configOf(thread, state.space, state.id),
       checkpoint: { ...rest, channel_values: Object.fromEntries(channels) },
-      metadata: toValue(metadata, toMessage),
+      metadata: revived(metadata, toMessage),
       ...(state.parent !== undefined && { parentConfig: configOf(thread, state.space, state.parent) }),
       pendingWrites: writes.map(({ task, channel, value }) => [
         ...([task, channel] as const),

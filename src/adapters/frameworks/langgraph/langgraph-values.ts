@@ -45,7 +45,8 @@ export function toValue(text: string, toMessage: ToMessage): unknown {
   return revived(JSON.parse(text), toMessage)
 }
 
-function revived(json: unknown, toMessage: ToMessage): unknown {
+/** The value of a JSON value. */
+export function revived(json: unknown, toMessage: ToMessage): unknown {
   if (typeof json !== 'object' || json === null) return json
   if (Array.isArray(json)) return json.map(item => revived(item, toMessage))
   const value: Record<string, unknown> = {}
