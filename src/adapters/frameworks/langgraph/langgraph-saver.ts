@@ -223,12 +223,12 @@ export class Saver {
     parent: string | undefined,
   ): Promise<Body['values']> {
     const before = this.#known.get(parent ?? '')
-    const kept: Record<string, KeptValue> = {}
+    const kept: [string, KeptValue][] = []
     for (const [channel, value] of Object.entries(values)) {
       const isSame = before !== undefined && before.versions[channel] === versions[channel]
-      kept[channel] = (isSame ? before.values[channel] : undefined) ?? (await this.#parts.keep(value))
+      kept.push([channel, (isSame ? before.values[channel] : undefined) ?? (await this.#parts.keep(value))])
     }
-    return kept
+    return Object.fromEntries(kept)
   }
 
   /** Writes a state, again with all parts if some are missing. */
