@@ -385,3 +385,8 @@ export function ownerOf({ userId, identity }: Pick<RunCaller, 'userId' | 'identi
 export function escaped(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
+
+/** The id of a session in a framework's own memory. */
+export function threadIdOf(owner: string | null | undefined, sessionId: string): string {
+  return owner == null ? escaped(sessionId) : `${owner}/${escaped(sessionId)}`
+}

@@ -97,6 +97,8 @@ export interface StateSide {
   readonly call?: string | undefined
   /** Whether the run has a turn in this very session. Without the session nothing is stored of it then. */
   readonly hasTurn: boolean
+  /** Whether a caller asks, and no run. Without an owner it has only sessions with an id from the service. */
+  readonly isCaller?: boolean | undefined
 }
 
 /** The end of the place of runs without a session. Their id is that of the first run. */

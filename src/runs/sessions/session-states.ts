@@ -15,6 +15,7 @@ import {
   type StateSide,
   type StateUpdate,
 } from '../../agents/states.ts'
+import { ServableError } from '../../base/errors.ts'
 import type { Document, Position, Reader, Transaction } from '../../stores/store.ts'
 import {
   forgetSession,
@@ -42,11 +43,18 @@ const RELEASED_MS = 600_000
 
 /** Reads states, with all parts that they name. */
 export function readStates(tx: Reader, key: SessionKey, query: StateQuery, side: StateSide): FoundStates {
+  checkCaller(tx, key, side)
   const id = idOf(key)
   const head = tx.get<StateHead>(STATE_HEADS, id)
   if (head === undefined || isOver(tx, key, head)) return { edition: undefined, states: [], parts: {} }
   const states = head === undefined ? [] : found(tx, key, query, side)
   return { edition: head.value.edition, states, parts: partsOf(tx, id, states) }
+}
+
+/** Throws `session_not_found`. Without an owner, whoever guesses the id would read what others said. */
+function checkCaller(tx: Reader, key: SessionKey, { isCaller }: StateSide): void {
+  if (isCaller && key.owner === null && !sessionAt(tx, key).about?.isGiven)
+    throw new ServableError('session_not_found', 'There is no such session')
 }
 
 /** A session ends with its document, and a run without a session when its states expire. */
@@ -147,6 +155,7 @@ export function writeState(
   side: StateSide,
   settings: SessionSettings,
 ): number | undefined {
+  checkCaller(tx, key, side)
   const id = idOf(key)
   if (!isThere(tx, key, side, settings)) return edition ?? 0
   const stored = tx.get<StateHead>(STATE_HEADS, id)?.value

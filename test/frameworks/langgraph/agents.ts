@@ -17,8 +17,10 @@ import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { weatherIn } from '../weather.ts'
 import { FileSaver } from './file-saver.ts'
+import { threads } from './threads.ts'
 
 const modelFor = (apiKey: string) =>
   new ChatOpenAI({
@@ -168,3 +170,5 @@ export const agents = [
   toAgent(asking),
   toAgent(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
 ]
+
+export const plugins = [threads, sessions()]

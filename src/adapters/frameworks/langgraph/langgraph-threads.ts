@@ -4,10 +4,20 @@
  * @module
  */
 
+import type {
+  GraphConfig,
+  GraphHistoryQuery,
+  GraphPlace,
+  GraphSnapshot,
+  GraphThread,
+  GraphThreads,
+  OpenedThread,
+} from '../../../agents/graph.ts'
 import type { ConversationStates } from '../../../agents/states.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
-import { callMethod, fieldsOf } from '../fields.ts'
-import { mayBeOpened } from './langgraph-checkpoint.ts'
+import { messageOf, ServableError } from '../../../base/errors.ts'
+import { callMethod, fieldsOf, itemsOf } from '../fields.ts'
+import { mayBeOpened, mayKeepThreads } from './langgraph-checkpoint.ts'
 import { Saver } from './langgraph-saver.ts'
 import { messageMaker } from './langgraph-values.ts'
 
@@ -45,4 +55,62 @@ export function openedOver(
   const copy = callMethod(graph, 'withConfig', {})
   Object.assign(fieldsOf(copy), { checkpointer: saver })
   return { graph: copy, saver }
+}
+
+/** The threads of a graph, between its runs. Undefined if it keeps none. */
+export function threadsOf(graph: unknown): GraphThreads | undefined {
+  return mayKeepThreads(graph) ? { open: thread => new Thread(graph, thread) } : undefined
+}
+
+const HISTORY = 10
+const MAX_HISTORY = 1000
+
+class Thread implements GraphThread {
+  readonly #graph: unknown
+  readonly #id: string
+
+  constructor(graph: unknown, { sessionId, ownId, states }: OpenedThread) {
+    const isOurs = mayBeOpened(graph)
+    this.#graph = isOurs ? openedOver(graph, states).graph : graph
+    this.#id = isOurs ? sessionId : ownId
+  }
+
+  async getState(at?: GraphPlace, options?: { readonly subgraphs?: boolean }): Promise<GraphSnapshot> {
+    return callMethod(this.#graph, 'getState', this.#configOf(at), options) as Promise<GraphSnapshot>
+  }
+
+  async history({ limit = HISTORY, before, filter, at }: GraphHistoryQuery = {}): Promise<GraphSnapshot[]> {
+    const most = Math.max(1, Math.min(Math.trunc(limit) || HISTORY, MAX_HISTORY))
+    const query = {
+      ...{ limit: most, filter },
+      ...(before !== undefined && { before: this.#configOf({ ...at, checkpointId: before }) }),
+    }
+    const found: GraphSnapshot[] = []
+    const states = itemsOf(callMethod(this.#graph, 'getStateHistory', this.#configOf(at), query))
+    for await (const state of states) found.push(state as GraphSnapshot)
+    return found
+  }
+
+  async updateState(
+    values: unknown,
+    { at, asNode }: Parameters<GraphThread['updateState']>[1] = {},
+  ): Promise<GraphConfig> {
+    try {
+      const config = await callMethod(this.#graph, 'updateState', this.#configOf(at), values, asNode)
+      return config as GraphConfig
+    } catch (cause) {
+      if (fieldsOf(cause).name !== 'InvalidUpdateError') throw cause
+      throw new ServableError('invalid_input', messageOf(cause), { cause })
+    }
+  }
+
+  #configOf({ checkpointId, namespace }: GraphPlace = {}): object {
+    return {
+      configurable: {
+        thread_id: this.#id,
+        ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+        ...(namespace !== undefined && { checkpoint_ns: namespace }),
+      },
+    }
+  }
 }

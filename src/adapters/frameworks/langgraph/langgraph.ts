@@ -15,7 +15,7 @@ import { Beginning, type Done, mayKeepThreads, threadStateOf } from './langgraph
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
-import { opened } from './langgraph-threads.ts'
+import { opened, threadsOf } from './langgraph-threads.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
@@ -37,6 +37,7 @@ export const langGraph: Adapter = {
     }
   },
   goesOn: mayKeepThreads,
+  threadsOf,
   async *run(given, input, context, _, before) {
     const { runId, signal, work } = context
     const thread = threadOf(context)
