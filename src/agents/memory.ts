@@ -67,7 +67,7 @@ export interface RunMemory {
    * The states that the framework of the running servable keeps: of the session, or of the run if it has none. Undefined if no sessions
    * are stored.
    */
-  states(run: StateRun): ConversationStates | undefined
+  states?(run: StateRun): ConversationStates | undefined
 }
 
 /** Identifies a session. */

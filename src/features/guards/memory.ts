@@ -82,6 +82,6 @@ function memoryBy(memory: RunMemory, by: Appending, whose?: unknown): RunMemory 
     nameOf: servable => memory.nameOf(servable),
     inside: servable => memoryBy(memory.inside(servable), by, servable),
     // What a framework keeps of its own is no text of ours.
-    states: run => memory.states(run),
+    states: run => memory.states?.(run),
   }
 }

@@ -216,9 +216,10 @@ describe('the messages of a graph', () => {
   const json = { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessageChunk'] }
 
   class Message {
-    readonly id: string
-    constructor(readonly content: string) {
-      this.id = 'made'
+    readonly id = 'made'
+    readonly content: string
+    constructor(content: string) {
+      this.content = content
     }
     getType() {
       return 'ai'
@@ -227,7 +228,7 @@ describe('the messages of a graph', () => {
 
   it('are made by the reducer of the graph, or of one inside of it', () => {
     const messages = {
-      operator: (_: unknown, [{ kwargs }]: { kwargs: { content: string } }[]) => [
+      operator: (_: unknown, [{ kwargs }]: [{ kwargs: { content: string } }]) => [
         new Message(kwargs.content),
       ],
     }

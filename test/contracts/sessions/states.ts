@@ -88,6 +88,19 @@ export function statesCases(server: Server): void {
       expect(await textOf('two', id, ann)).toBe('one, told, ask, told, two')
     })
 
+    it('wait for an answer in a run without a session too', async () => {
+      const ann = as(own('ann'))
+      const ran = async (path: string, body: object) => {
+        const { status, text } = await post(server, path, body, ann)
+        expect(status, text).toBe(200)
+        return JSON.parse(text)
+      }
+      const { runId, requests } = await ran(`/api/${OF}/run`, { input: 'ask' })
+      const answers = [{ id: requests[0].id, value: 'sure' }]
+      expect((await ran(`/api/runs/${runId}/answers`, { answers })).text).toContain('sure')
+      expect((await ran(`/api/${OF}/run`, { input: 'two' })).text).toBe('two')
+    })
+
     it('may be large', async () => {
       const ann = as(own('ann'))
       const id = own('session')

@@ -97,7 +97,7 @@ export class Saver {
   }
 
   getNextVersion(current: unknown): number {
-    return typeof current === 'number' ? current + 1 : 1
+    return nextVersion(current)
   }
 
   async get(config: unknown): Promise<UnknownFields | undefined> {
@@ -296,8 +296,13 @@ interface DeltaQuery {
   readonly channels: readonly string[]
 }
 
+/** The version of a channel after this one. */
+export function nextVersion(current: unknown): number {
+  return typeof current === 'number' ? current + 1 : 1
+}
+
 /** The place in a thread that a configuration names. */
-function placeIn(config: unknown): { thread: unknown; namespace: string; id: string | undefined } {
+export function placeIn(config: unknown): { thread: unknown; namespace: string; id: string | undefined } {
   const { thread_id, checkpoint_ns, checkpoint_id, thread_ts } = fieldsOf(fieldsOf(config).configurable)
   return {
     thread: thread_id,
@@ -306,7 +311,7 @@ function placeIn(config: unknown): { thread: unknown; namespace: string; id: str
   }
 }
 
-function configOf(thread: unknown, namespace: string, id: string): object {
+export function configOf(thread: unknown, namespace: string, id: string | undefined): object {
   return { configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id } }
 }
 

@@ -18,43 +18,77 @@ import type { RunContext } from '../../../agents/work/perform.ts'
 import { messageOf, ServableError } from '../../../base/errors.ts'
 import { callMethod, fieldsOf, itemsOf } from '../fields.ts'
 import { mayBeOpened, mayKeepThreads } from './langgraph-checkpoint.ts'
+import { HeldSaver } from './langgraph-held.ts'
 import { Saver } from './langgraph-saver.ts'
 import { messageMaker } from './langgraph-values.ts'
 
 /** A graph of one run. */
 export interface OpenedGraph {
   readonly graph: unknown
-  /** Whether what it has done is stored. */
-  readonly isStored: boolean
-  /** Our checkpointer, and where it keeps threads. Undefined if the graph has one of its own, or none. */
-  readonly saver?: Saver
-  readonly states?: ConversationStates
+  /** When checkpoints are written. Undefined: as the graph does it by itself. */
+  readonly durability?: 'sync' | 'exit' | undefined
+  /** Called with whether the run waits, when the graph has stopped. Returns the checkpoint at which it did, if it is in our state. */
+  stopped(waits: boolean): Promise<string | undefined>
 }
 
 /**
- * The graph with a checkpointer over the states of the run's session, or of the run itself if it is journalled. The graph as it is if it
- * has a checkpointer or wants none, and if nothing is stored of the run. `start` is the checkpoint at which it goes on.
+ * The graph with a checkpointer over our state, unless it has one, or wants none: over the states of the run's session, or of the run
+ * itself if it is journalled. Of other runs the last checkpoint is stored if they wait. `start` is the checkpoint at which it goes on.
  */
 export function opened(graph: unknown, context: RunContext, start: string | undefined): OpenedGraph {
   const { memory, runId, work, sessionId, history } = context
-  const { isJournalled, isCut } = work
-  const mayBe = mayBeOpened(graph) && (isJournalled || (sessionId !== undefined && history === undefined))
-  const states = mayBe ? memory?.states({ first: work.first ?? runId, runId, call: work.prefix }) : undefined
-  if (states === undefined) return { graph, isStored: isJournalled }
-  return { ...openedOver(graph, states, { start, goesOn: isCut }), states, isStored: true }
+  const states = mayBeOpened(graph)
+    ? memory?.states?.({ first: work.first ?? runId, runId, call: work.prefix })
+    : undefined
+  if (states === undefined) {
+    // What a node has done is stored before the next one begins, so that it is not done again.
+    const durability = work.isJournalled ? ('sync' as const) : undefined
+    return { graph, durability, stopped: async () => undefined }
+  }
+  const isOfSession = sessionId !== undefined && history === undefined
+  const saver = saverOf(graph, states, { start, goesOn: work.isCut })
+  return work.isJournalled || isOfSession || start !== undefined
+    ? kept(graph, saver, states)
+    : held(graph, saver, work)
 }
 
-/** The graph with a checkpointer over these states. */
-export function openedOver(
+function kept(graph: unknown, saver: Saver, states: ConversationStates): OpenedGraph {
+  return {
+    graph: withSaver(graph, saver),
+    durability: 'sync',
+    async stopped(waits) {
+      if (!waits) await states.release()
+      return saver.lastIn('')
+    },
+  }
+}
+
+function held(graph: unknown, saver: Saver, work: RunContext['work']): OpenedGraph {
+  const own = new HeldSaver()
+  return {
+    graph: withSaver(graph, own),
+    durability: 'exit',
+    async stopped(waits) {
+      if (!waits) return undefined
+      work.checkKept()
+      await own.keep(saver)
+      return saver.lastIn('')
+    },
+  }
+}
+
+function saverOf(
   graph: unknown,
   states: ConversationStates,
   begins: { readonly start?: string | undefined; readonly goesOn?: boolean } = {},
-): { readonly graph: unknown; readonly saver: Saver } {
-  const saver = new Saver(states, { toMessage: messageMaker(graph), ...begins })
-  // A graph with another configuration is a copy. The given one is of all runs.
+): Saver {
+  return new Saver(states, { toMessage: messageMaker(graph), ...begins })
+}
+
+/** A graph with another configuration is a copy. The given one is of all runs. */
+function withSaver(graph: unknown, checkpointer: object): unknown {
   const copy = callMethod(graph, 'withConfig', {})
-  Object.assign(fieldsOf(copy), { checkpointer: saver })
-  return { graph: copy, saver }
+  return Object.assign(fieldsOf(copy), { checkpointer })
 }
 
 /** The threads of a graph, between its runs. Undefined if it keeps none. */
@@ -71,7 +105,7 @@ class Thread implements GraphThread {
 
   constructor(graph: unknown, { sessionId, ownId, states }: OpenedThread) {
     const isOurs = mayBeOpened(graph)
-    this.#graph = isOurs ? openedOver(graph, states).graph : graph
+    this.#graph = isOurs ? withSaver(graph, saverOf(graph, states)) : graph
     this.#id = isOurs ? sessionId : ownId
   }
 

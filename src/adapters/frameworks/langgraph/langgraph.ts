@@ -42,7 +42,7 @@ export const langGraph: Adapter = {
     const { runId, signal, work } = context
     const thread = threadOf(context)
     const own = opened(given, context, textIn(before?.state.checkpoint))
-    const { graph, isStored } = own
+    const { graph, durability } = own
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
     const mayBeKnown = [before, thread, work.isCut || undefined].some(each => each !== undefined)
@@ -53,9 +53,10 @@ export const langGraph: Adapter = {
     if (done === undefined)
       await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
-    // What a node has done is stored before the next one begins, so that it is not done again.
-    const durability = isStored && ({ durability: 'sync' } as const)
-    const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
+    const settings = {
+      ...{ configurable, streamMode: ['messages', 'updates'], signal },
+      ...(durability !== undefined && { durability }),
+    }
     if (!done?.hasEnded) {
       const asks = asked(messageOf(input, beginning), context, before, state, done)
       for await (const item of streamOf(graph, asks, settings)) {
@@ -67,8 +68,8 @@ export const langGraph: Adapter = {
     }
     yield* items.rest()
     const { interrupts, outcome } = items
-    if (interrupts.length === 0) await own.states?.release()
-    const kept = () => ({ thread: threadId, interrupts, checkpoint: own.saver?.lastIn('') })
+    const checkpoint = await own.stopped(interrupts.length > 0)
+    const kept = () => ({ thread: threadId, interrupts, checkpoint })
     return { ...outcome, asked: interrupts.flatMap(asksOf), state: kept }
   },
 }
