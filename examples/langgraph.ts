@@ -1,6 +1,6 @@
 /** A graph of LangGraph behind a handler: `npm install @langchain/langgraph @langchain/openai @langchain/core zod`. */
 import { tool } from '@langchain/core/tools'
-import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
+import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { z } from 'zod'
@@ -21,8 +21,8 @@ const weather = new StateGraph(MessagesAnnotation)
   .addEdge(START, 'model')
   .addConditionalEdges('model', toolsCondition)
   .addEdge('tools', 'model')
-  // A run's `sessionId` is a thread of this memory.
-  .compile({ checkpointer: new MemorySaver(), name: 'weather' })
+  // A run's `sessionId` is a thread of the graph, which is kept in the state of the handler.
+  .compile({ name: 'weather' })
 
 export const handler = createHandler({
   serve: [toAgent(weather, { description: 'Tells the weather' })],

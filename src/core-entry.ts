@@ -38,6 +38,7 @@ export type {
   CorrectionQuery,
   CorrectionStore,
 } from './agents/corrections.ts'
+export type { GraphSnapshot, GraphThread } from './agents/graph.ts'
 export { textOf } from './agents/input.ts'
 export { requestOf } from './agents/input-request.ts'
 export { selectKey } from './agents/provider-key.ts'

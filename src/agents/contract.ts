@@ -10,6 +10,7 @@
 
 import type { EventBus } from './bus.ts'
 import type { CorrectionStore } from './corrections.ts'
+import type { GraphThreads } from './graph.ts'
 import type { RunMemory, Steering } from './memory.ts'
 import type {
   Answer,
@@ -180,6 +181,8 @@ export interface ServableAgent extends Described {
   readonly answers?: 'message' | undefined
   /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
+  /** The threads of a graph: their states can be read and changed between runs. */
+  readonly graph?: GraphThreads | undefined
 }
 
 /** The contract of a team: agents behind one name. */

@@ -7,6 +7,16 @@
 import type { Correction } from './corrections.ts'
 import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
+import {
+  type ConversationStates,
+  type FoundStates,
+  OF_RUN,
+  type StateQuery,
+  type StateRun,
+  type StateSide,
+  type StateUpdate,
+  statesOf,
+} from './states.ts'
 import type { SteeredMessage, Turn, TurnEnd, TurnTree } from './turn.ts'
 
 /** The earlier conversation of a session, of one servable and one owner. */
@@ -53,6 +63,11 @@ export interface RunMemory {
   nameOf(servable: MemoryServable): string
   /** The memory of a servable that runs inside of this run. */
   inside(servable: MemoryServable): RunMemory
+  /**
+   * The states that the framework of the running servable keeps: of the session, or of the run if it has none. Undefined if no sessions
+   * are stored.
+   */
+  states?(run: StateRun): ConversationStates | undefined
 }
 
 /** Identifies a session. */
@@ -190,6 +205,10 @@ export interface SessionStorage {
   readonly beatMs: number
   /** Called with the error when the end of a turn could not be stored. */
   failed(error: unknown): void
+  readStates(key: SessionKey, query: StateQuery, side: StateSide): Promise<FoundStates>
+  writeState(key: SessionKey, update: StateUpdate, side: StateSide): Promise<number | undefined>
+  /** Says that a run without a session needs its states no longer. */
+  releaseStates(key: SessionKey): Promise<void>
   /** Called when the first turn of a session has begun and after each end of a turn, so that lists stored elsewhere follow. */
   changed?: ((key: SessionKey) => Promise<void>) | undefined
 }
@@ -328,6 +347,17 @@ function memoryAt(
     corrections: async (agent, limit) =>
       identity === undefined ? [] : storage.corrections(spotOf(agent).name, identity, limit),
     nameOf: servable => spotOf(servable).name,
+    states(run) {
+      const { place, member } = find()
+      const owner = ownerOf(options) ?? null
+      const isOfSession = sessionId !== undefined && history === undefined
+      // Calls of a run without a session know nothing of each other.
+      const inner = isOfSession || run.call === '' ? member : [...member, run.call]
+      const at = isOfSession ? { place, sessionId } : { place: [...place, OF_RUN], sessionId: run.first }
+      const key = { owner, ...at, ...(inner.length > 0 && { member: inner }) }
+      const hasTurn = isOfSession && own !== undefined && isSame(place, own.key.place)
+      return sessions && statesOf(sessions, key, { run: run.runId, call: run.call, hasTurn })
+    },
     inside(servable) {
       const spot = spotOf(servable)
       return memoryAt(() => spot, storage, options, own)
@@ -355,4 +385,9 @@ export function ownerOf({ userId, identity }: Pick<RunCaller, 'userId' | 'identi
 /** Escapes text as a part of an id, so that it has no slash. */
 export function escaped(text: string): string {
   return encodeURIComponent(text.toWellFormed())
+}
+
+/** The id of a session in a framework's own memory. */
+export function threadIdOf(owner: string | null | undefined, sessionId: string): string {
+  return owner == null ? escaped(sessionId) : `${owner}/${escaped(sessionId)}`
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Answer, InputRequest, RunInput } from '../agents/contract.ts'
+import type { GraphThread } from '../agents/graph.ts'
 import type { ClientTool, HistoryMessage, Metadata } from '../agents/run-types.ts'
 import type { Turn, TurnTree } from '../agents/turn.ts'
 import type { Encoder } from '../http/runs/encoded.ts'
@@ -134,8 +135,8 @@ export interface SessionOf {
 }
 
 /**
- * The caller's sessions. All but `turns`, `tree` and `write` need the plugin `sessions()`, and throw `unsupported_operation` without it. Methods
- * throw `session_not_found` for a session that does not exist, and `runs_not_stored` if nothing is stored.
+ * The caller's sessions. All but `turns`, `tree`, `write` and `graph` need the plugin `sessions()`, and throw `unsupported_operation`
+ * without it. Methods throw `session_not_found` for a session that does not exist, and `runs_not_stored` if nothing is stored.
  */
 export interface CallerSessions {
   /** A page of sessions, newest first. Throws `not_found` for a caller without an identity. */
@@ -153,6 +154,12 @@ export interface CallerSessions {
    * place that is not there.
    */
   write(session: SessionOf, turn: WrittenTurn): Promise<string>
+  /**
+   * The thread of a graph. Undefined if the agent is no graph, or keeps no threads. Its methods throw `session_not_found` for a caller
+   * without an identity whose session has no id from the service. `updateState` throws `session_busy` while a run of the session is at
+   * work, and `insufficient_scope` if the caller's key may not run the agent.
+   */
+  graph(session: SessionOf): GraphThread | undefined
   rename(session: SessionOf, title: string): Promise<SessionSummary>
   /** Copies a session, up to the turn of a run, into a new one. */
   fork(

@@ -4,7 +4,9 @@
  * @module
  */
 
-import { type SessionKey, type SessionStorage, sessionOf } from '../agents/memory.ts'
+import type { GraphThread } from '../agents/graph.ts'
+import { type SessionKey, type SessionStorage, sessionOf, threadIdOf } from '../agents/memory.ts'
+import { statesOf } from '../agents/states.ts'
 import { ServableError } from '../base/errors.ts'
 import type { Context, RequestState } from '../http/context.ts'
 import { after, type Encoder, encoded, encodedLogs } from '../http/runs/encoded.ts'
@@ -277,6 +279,30 @@ class RequestSessions implements CallerSessions {
     await storage.leave(key, { ...turn, status: 'completed', text, finishReason: 'stop', endedAt: at })
     await storage.changed?.(key)
     return messageId ?? runId
+  }
+
+  graph(session: SessionOf): GraphThread | undefined {
+    const { graph } = session.target.servable
+    if (graph === undefined) return undefined
+    const { key, storage } = this.#keyOf(session)
+    const { owner, sessionId } = key
+    const ownId = threadIdOf(owner, sessionId)
+    const states = statesOf(storage, key, { hasTurn: false, isCaller: true })
+    const thread = graph.open({ sessionId, ownId, states })
+    const check = async () => {
+      // A checkpointer of the graph's own knows no owners.
+      if (owner === null) await states.read({ space: '', id: '-' })
+    }
+    return {
+      getState: async (...args) => check().then(() => thread.getState(...args)),
+      history: async query => check().then(() => thread.history(query)),
+      updateState: async (...args) => {
+        await checkPermitOf(this.#core.runs.permit, this.#state, () => session.target)
+        await check()
+        if ((await storage.atWork(key, '')) === undefined) return thread.updateState(...args)
+        throw new ServableError('session_busy', 'A run of the session is at work')
+      },
+    }
   }
 
   async rename(session: SessionOf, title: string) {

@@ -8,6 +8,7 @@ import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
 import { listingCases } from './sessions/listing.ts'
 import { replacingCases } from './sessions/replacing.ts'
+import { statesCases } from './sessions/states.ts'
 import { steeringCases } from './sessions/steering.ts'
 
 export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
@@ -18,6 +19,7 @@ export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
     replacingCases(server)
     branchingCases(server)
     steeringCases(server)
+    statesCases(server)
     forgettingCases(server)
     feedbackCases(server)
   })

@@ -41,22 +41,120 @@ it('tells what a graph inside the graph does', async () => {
   expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
 })
 
+it('keeps all of a graph without a checkpointer in the session, with the graphs inside of it', async () => {
+  const { run } = askerOf(served)
+  const session = { sessionId: 'kept' }
+  const first = await run('remembering', 'one', session)
+  expect(first.text).toBe('human call 1')
+  await served().restart()
+  const { text } = await run('remembering', 'two', session)
+  expect(text).toBe('human,ai,human call 1,call 2')
+  expect((await run('remembering', 'two', { sessionId: 'other' })).text).toBe('human call 1')
+  const beside = await run('remembering', 'beside', { ...session, branchFrom: first.runId })
+  expect(beside.text).toBe('human,ai,human call 1,call 2')
+  expect((await run('remembering', 'alone')).text).toBe('human call 1')
+})
+
+describe('the thread of a graph', () => {
+  const { run } = askerOf(served)
+  const post = async (path: string, body: object) => {
+    const init = { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${served().url}/api/threads/${path}`, init)
+    const answer = await response.json()
+    if (response.status !== 200) throw new Error(`${response.status} ${JSON.stringify(answer)}`)
+    return answer
+  }
+  /** A session with an id from the service: others are shown to nobody without an identity. */
+  const made = async (name: string) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: 'agent', name }),
+    }
+    return (await (await fetch(`${served().url}/api/sessions`, init)).json()).id as string
+  }
+
+  it('has the state and the history that the graph tells, between its runs', async () => {
+    const id = await made('remembering')
+    const first = await run('remembering', 'one', { sessionId: id })
+    const { checkpoint_id: firstEnd } = (await post(`remembering/${id}/state`, {})).config.configurable
+    await run('remembering', 'two', { sessionId: id })
+    const state = await post(`remembering/${id}/state`, {})
+    expect(state).toMatchObject({
+      values: { messages: [{}, {}, {}, {}] },
+      next: [],
+      tasks: [],
+      metadata: { source: 'loop', thread_id: id },
+      config: { configurable: { thread_id: id, checkpoint_ns: '' } },
+    })
+    const history = await post(`remembering/${id}/history`, { query: { limit: 100 } })
+    expect(history).toHaveLength(8)
+    expect(history[0].config).toEqual(state.config)
+    expect(history[0].parentConfig).toEqual(history[1].config)
+    const older = { query: { limit: 100, before: history[4].config.configurable.checkpoint_id } }
+    expect(await post(`remembering/${id}/history`, older)).toEqual(history.slice(5))
+    expect(await post(`remembering/${id}/state`, { at: { checkpointId: firstEnd } })).toEqual(history[4])
+    await run('remembering', 'beside', { sessionId: id, branchFrom: first.runId })
+    const beside = await post(`remembering/${id}/state`, {})
+    expect(beside.values.messages).toHaveLength(4)
+    expect(beside.values.messages[2].kwargs.content).toBe('beside')
+  })
+
+  it('takes updates, and the next run goes on with them', async () => {
+    const id = await made('remembering')
+    await run('remembering', 'one', { sessionId: id })
+    const values = { messages: [{ role: 'user', content: 'by the way' }] }
+    const config = await post(`remembering/${id}/update`, { values, how: { asNode: 'say' } })
+    expect((await post(`remembering/${id}/state`, {})).config).toEqual(config)
+    expect((await run('remembering', 'two', { sessionId: id })).text).toBe(
+      'human,ai,human,human call 1,call 2',
+    )
+    const wrong = post(`remembering/${id}/update`, { values, how: { asNode: 'nobody' } })
+    await expect(wrong).rejects.toThrow(/invalid_input/)
+  })
+
+  it('tells the interrupt at which it waits, and the states of graphs inside', async () => {
+    const id = await made('ours')
+    await run('ours', 'ask', { sessionId: id })
+    const { next, tasks } = await post(`ours/${id}/state`, {})
+    expect(next.toSorted()).toEqual(['one', 'two'])
+    expect(tasks.flatMap((task: { interrupts: unknown[] }) => task.interrupts)).toMatchObject([
+      { value: 'one?' },
+      { value: { message: 'two?' } },
+    ])
+    const inner = await made('remembering')
+    await run('remembering', 'one', { sessionId: inner })
+    const at = { namespace: 'counting' }
+    expect(await post(`remembering/${inner}/state`, { at })).toMatchObject({ values: { calls: 1 } })
+  })
+
+  it('is not for those who know only its id', async () => {
+    await run('remembering', 'one', { sessionId: 'guessed' })
+    await expect(post('remembering/guessed/state', {})).rejects.toThrow(/session_not_found/)
+    await expect(post('main/guessed/state', {})).rejects.toThrow(/session_not_found/)
+    expect(await post('unkept/guessed/state', {})).toBeNull()
+  })
+})
+
 describe('interrupts', () => {
   const { post, run } = askerOf(served)
   const answer = answererOf(served)
 
-  it('are questions, each with its own answer, after a restart too', async () => {
-    const first = await run('questions', 'ask')
-    const { requests = [] } = first
-    expect(requests).toMatchObject([
-      { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
-      { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
-    ])
-    await served().restart()
-    const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
-    const [status, { text, finishReason }] = await answer(first.runId, ...answers)
-    expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
-  })
+  it.each(['questions', 'ours'])(
+    'of %s are questions, each with its own answer, after a restart too',
+    async agent => {
+      const first = await run(agent, 'ask')
+      const { requests = [] } = first
+      expect(requests).toMatchObject([
+        { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
+        { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
+      ])
+      await served().restart()
+      const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
+      const [status, { text, finishReason }] = await answer(first.runId, ...answers)
+      expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
+    },
+  )
 
   it('take no answer that was meant for another one of the same node', async () => {
     const session = { sessionId: 'payers' }
@@ -120,29 +218,32 @@ describe('a run whose process is killed', () => {
     return idOf(`agents/${agent}/run`, { input, ...more })
   }
 
-  it('goes on where its checkpointer is: no node that was done runs again, and nothing is told twice', async () => {
-    const { events, record } = await killedInLast(await started('steps', 'Oslo'))
-    expect(record).toMatchObject({
-      status: 'completed',
-      result: { text: 'One. Done.', toolCalls: [{ toolName: 'look_up', result: 'found Oslo' }] },
-    })
-    expect(done()).toEqual(['one', 'look_up Oslo', 'last', 'last'])
-    const told = (type: string) => events.split(`"type":"${type}"`).length - 1
-    expect([told('tool_call_start'), told('tool_call_end'), told('resumed')]).toEqual([1, 1, 1])
-  })
+  it.each(['steps', 'our-steps'])(
+    'goes on where the checkpointer of %s is: no node that was done runs again, and nothing is told twice',
+    async agent => {
+      const { events, record } = await killedInLast(await started(agent, 'Oslo'))
+      expect(record).toMatchObject({
+        status: 'completed',
+        result: { text: 'One. Done.', toolCalls: [{ toolName: 'look_up', result: 'found Oslo' }] },
+      })
+      expect(done()).toEqual(['one', 'look_up Oslo', 'last', 'last'])
+      const told = (type: string) => events.split(`"type":"${type}"`).length - 1
+      expect([told('tool_call_start'), told('tool_call_end'), told('resumed')]).toEqual([1, 1, 1])
+    },
+  )
 
-  it('goes on in a thread that had earlier runs', async () => {
+  it.each(['steps', 'our-steps'])('goes on in a thread of %s that had earlier runs', async agent => {
     const session = { sessionId: 'steady' }
     forget()
     writeFileSync(fileOf('go'), '')
-    expect((await post('steps/run', 'Rome', session)).status).toBe(200)
-    const { record } = await killedInLast(await started('steps', 'Paris', session))
+    expect((await post(`${agent}/run`, 'Rome', session)).status).toBe(200)
+    const { record } = await killedInLast(await started(agent, 'Paris', session))
     expect(record).toMatchObject({ result: { text: 'One. Done.', toolCalls: [{ result: 'found Paris' }] } })
     expect(done()).toEqual(['one', 'look_up Paris', 'last', 'last'])
   })
 
-  it('goes on after the answer that it got', async () => {
-    const id = await started('steps', 'ask Bern')
+  it.each(['steps', 'our-steps'])('of %s goes on after the answer that it got', async agent => {
+    const id = await started(agent, 'ask Bern')
     await (await fetch(`${served().url}/api/runs/${id}/stream`)).text()
     expect(done()).toEqual(['one', 'look_up ask Bern'])
     const answers = [{ id: `${id}/interrupt`, value: 'Yes' }]

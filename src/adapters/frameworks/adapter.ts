@@ -5,6 +5,7 @@
  */
 
 import type { RunInput, RunResult } from '../../agents/contract.ts'
+import type { GraphThreads } from '../../agents/graph.ts'
 import type { Tool } from '../../agents/tool.ts'
 import type { RunContext, Yielded } from '../../agents/work/perform.ts'
 import type { AgentRequest, Before } from './waits.ts'
@@ -42,6 +43,8 @@ export interface Adapter {
   forAgent?(): Adapter
   /** Whether a run whose process died can go on with what the framework has kept of it. Default: it cannot. */
   goesOn?(agent: unknown): boolean
+  /** The threads of a graph; undefined if it keeps none. */
+  threadsOf?(agent: unknown): GraphThreads | undefined
   /** Whether a run takes messages while it is at work. Default: it does not, and each message waits for a run of its own. */
   readonly steers?: boolean
   /**

@@ -5,7 +5,7 @@
  */
 
 import type { HistoryMessage } from '../../agents/contract.ts'
-import { escaped, ownerOf } from '../../agents/memory.ts'
+import { ownerOf, threadIdOf } from '../../agents/memory.ts'
 import type { RunContext } from '../../agents/work/perform.ts'
 import { fieldsOf, listIn, textIn } from './fields.ts'
 
@@ -83,8 +83,7 @@ export function assistantText({
 export function threadOf(context: RunContext): string | undefined {
   const { sessionId, history } = context
   if (sessionId === undefined || history !== undefined) return undefined
-  const owner = ownerOf(context)
-  return owner === undefined ? escaped(sessionId) : `${owner}/${escaped(sessionId)}`
+  return threadIdOf(ownerOf(context), sessionId)
 }
 
 /** A message of an earlier turn. */

@@ -111,7 +111,15 @@ function adapted(agent: unknown, adapter: Adapter, options: ToAgentOptions): Ser
   const config = configOf(adapter.factsOf(agent), options)
   const resume = adapter.goesOn?.(agent) ?? false
   const { steers: steering = false } = adapter
-  return new Agent({ ...config, resume, steering, run: bodyOf(agent, adapter, options), register: false })
+  const made = new Agent({
+    ...config,
+    resume,
+    steering,
+    run: bodyOf(agent, adapter, options),
+    register: false,
+  })
+  const graph = adapter.threadsOf?.(agent)
+  return graph === undefined ? made : Object.assign(made, { graph })
 }
 
 /** The body of a framework's agent. A provider's failure becomes `provider_failed`. */

@@ -81,5 +81,7 @@ function memoryBy(memory: RunMemory, by: Appending, whose?: unknown): RunMemory 
     corrections: (agent, limit) => memory.corrections(agent, limit),
     nameOf: servable => memory.nameOf(servable),
     inside: servable => memoryBy(memory.inside(servable), by, servable),
+    // What a framework keeps of its own is no text of ours.
+    states: run => memory.states?.(run),
   }
 }

@@ -17,6 +17,7 @@ import {
   thingOf,
   without,
 } from '../../runs/sessions/session-record.ts'
+import { forgetStatesOf } from '../../runs/sessions/session-states.ts'
 import { busy } from '../../runs/sessions/session-steering.ts'
 import { branchOf, checkHead, entriesIn, summaryAt } from '../../runs/sessions/session-tree.ts'
 import { lastWordsOf } from '../../runs/sessions/session-turns.ts'
@@ -168,6 +169,11 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
     const gone = { id: turn.runId, partition, at: tx.now, tags: {}, value: null }
     tx.put(GONE, gone, { thing: thingOf(partition) })
   }
+  forgetStatesOf(
+    tx,
+    key,
+    leaving.flatMap(({ turn }) => turn?.runId ?? []),
+  )
   const left = all.filter(({ seq }) => !isLeaving.has(seq))
   const last = head !== undefined && isLeaving.has(head.seq) ? before : head
   putSession(tx, { ...document, value: withHead(after, left, last) })

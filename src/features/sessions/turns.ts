@@ -24,6 +24,7 @@ import {
   TURNS,
   thingOf,
 } from '../../runs/sessions/session-record.ts'
+import { type CopiedStates, copyStates, pasteStates } from '../../runs/sessions/session-states.ts'
 import { branchOf, close, entriesIn, isOf, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
 import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
@@ -133,6 +134,8 @@ export interface CopiedTurns {
   readonly summary?: Session['summary']
   /** The memory of members: their paths and values. */
   readonly members: readonly (readonly [path: unknown, value: unknown])[]
+  /** What frameworks keep of it. */
+  readonly states?: CopiedStates | undefined
 }
 
 /**
@@ -157,6 +160,12 @@ export function copyTurns(tx: Reader, key: SessionKey, runId: string | undefined
     title: session.about?.title,
     ...(summary !== undefined && { summary }),
     members: members.map(({ id, value }) => [JSON.parse(id)[1], value]),
+    states: copyStates(
+      tx,
+      key,
+      entries.toReversed().flatMap(({ turn }) => turn?.runId ?? []),
+      isWhole,
+    ),
   }
 }
 
@@ -166,7 +175,7 @@ const AT_WORK = 'The turn of this run is at work: fork the session when it has e
 export function pasteTurns(
   tx: Transaction,
   key: SessionKey,
-  { entries, title, summary, members }: CopiedTurns,
+  { entries, title, summary, members, states }: CopiedTurns,
   settings: SessionSettings,
 ): void {
   const id = idOf(key)
@@ -181,6 +190,7 @@ export function pasteTurns(
     const member = JSON.stringify([key.owner, path, key.sessionId])
     tx.put(MEMBERS, { id: member, partition: id, at: tx.now, tags: {}, value }, { thing: thingOf(id) })
   }
+  if (states !== undefined) pasteStates(tx, key, states)
 }
 
 /** The list data of a new session. */

@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { Encoder, RunEvent } from '../../core-entry.ts'
+import type { Encoder, FinishEvent, RunEvent } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
+import type { GraphEnd } from './graph-states.ts'
 import { type Interrupt, interruptsOf } from './interrupts.ts'
 import type { ThreadMessage } from './messages.ts'
 import {
@@ -50,6 +51,8 @@ export interface Framed {
   readonly modes: ReadonlySet<string>
   /** Reads what was before it, once the run has begun. */
   readonly before: () => Promise<Before> | Before
+  /** Reads what the run has left in its graph, once it is over. Then the values are those of the graph. */
+  readonly end?: (() => Promise<GraphEnd>) | undefined
   /** The number of the last frame that the client has. Default: none. */
   readonly known?: number | undefined
   /** Whether names of frames with messages tell the agent: `messages|agent:…`. */
@@ -70,6 +73,7 @@ export class RunFrames implements Encoder {
   #before: Before | undefined
   /** The messages before it as JSON, without brackets. */
   #beforeJson = ''
+  #end: GraphEnd | undefined
   #position = 0
   #number = 0
   #out = ''
@@ -82,21 +86,24 @@ export class RunFrames implements Encoder {
     this.#messages = new RunMessages(run.runId)
   }
 
-  prepare(): Promise<void> | undefined {
-    if (this.#before !== undefined) return undefined
-    const before = this.#run.before()
-    if (before instanceof Promise) return before.then(read => this.#start(read))
-    this.#start(before)
-    return undefined
+  prepare(event: RunEvent): Promise<void> | undefined {
+    const { before, end } = this.#run
+    const isOver = event.type === 'finish' || event.type === 'error'
+    const reads = [
+      ...(this.#before === undefined ? [readNow(before(), read => this.#start(read))] : []),
+      ...(isOver && end !== undefined ? [readNow(end(), read => this.#leave(read))] : []),
+    ].filter(each => each !== undefined)
+    return reads.length === 0 ? undefined : Promise.all(reads).then(() => undefined)
+  }
+
+  #leave(end: GraphEnd): void {
+    this.#end = end
   }
 
   encode(event: RunEvent, position: number): string {
     this.#out = ''
-    if (this.#before === undefined) {
-      // A run that is not stored has no thread to read.
-      const before = this.#run.before()
-      this.#start(before instanceof Promise ? { messages: [], own: 0 } : before)
-    }
+    // A run that is not stored has nothing to wait for.
+    if (this.#before === undefined) void this.prepare(event)
     if (this.#position === 0) this.#begin()
     // An error that is in no log comes last.
     this.#position = position > 0 ? position : this.#position + 1
@@ -144,7 +151,7 @@ export class RunFrames implements Encoder {
         return this.#frame('custom', 'custom', () => custom)
       }
       case 'finish':
-        return this.#finish(interruptsOf(this.#run.runId, event.requests))
+        return this.#finish(this.interruptsIn(event))
       case 'error':
         this.#frame('tasks', 'tasks', () => ({
           id: this.#run.runId,
@@ -155,6 +162,11 @@ export class RunFrames implements Encoder {
         return this.#frame('', 'error', () => ({ error: event.code, message: event.error }))
       default:
     }
+  }
+
+  /** What a run waits for. */
+  interruptsIn({ requests }: FinishEvent): readonly Interrupt[] {
+    return this.#end?.interrupts ?? interruptsOf(this.#run.runId, requests)
   }
 
   #finish(interrupts: readonly Interrupt[]): void {
@@ -250,11 +262,14 @@ export class RunFrames implements Encoder {
   }
 
   #values(): void {
-    this.#frame('values', 'values', undefined, () => this.values)
+    // A graph's own messages have other ids than ours, so its values come once they are known.
+    const isKnown = this.#run.end === undefined || this.#end !== undefined
+    this.#frame(isKnown ? 'values' : undefined, 'values', undefined, () => this.values)
   }
 
   /** The whole state. */
   get values(): string {
+    if (this.#end !== undefined) return this.#end.values
     const { messages, edited, structured } = this.#messages
     const before =
       edited.size === 0 ? this.#beforeJson : jsonOf(withEdits(this.#before?.messages ?? [], edited))
@@ -298,15 +313,13 @@ function openCallsIn(messages: readonly ThreadMessage[]): ReadonlyMap<string, st
 /** The whole answer of a run as one JSON text, for clients that wait for it. */
 export class RunValues implements Encoder {
   readonly #frames: RunFrames
-  readonly #runId: string
 
-  constructor({ runId, before }: Pick<Framed, 'runId' | 'before'>) {
-    this.#runId = runId
-    this.#frames = new RunFrames({ runId, before, modes: new Set(), known: Number.POSITIVE_INFINITY })
+  constructor(run: Omit<Framed, 'modes' | 'known'>) {
+    this.#frames = new RunFrames({ ...run, modes: new Set(), known: Number.POSITIVE_INFINITY })
   }
 
-  prepare(): Promise<void> | undefined {
-    return this.#frames.prepare()
+  prepare(event: RunEvent): Promise<void> | undefined {
+    return this.#frames.prepare(event)
   }
 
   encode(event: RunEvent, position: number): string {
@@ -314,10 +327,18 @@ export class RunValues implements Encoder {
     if (event.type === 'error')
       return JSON.stringify({ __error__: { error: event.code, message: event.error } })
     if (event.type !== 'finish') return ''
-    const interrupts = interruptsOf(this.#runId, event.requests)
-    const values = this.#frames.values
+    const interrupts = this.#frames.interruptsIn(event)
+    const { values } = this.#frames
+    const more = values === '{}' ? '' : ','
     return interrupts.length === 0
       ? values
-      : `${values.slice(0, -1)},"__interrupt__":${JSON.stringify(interrupts)}}`
+      : `${values.slice(0, -1)}${more}"__interrupt__":${JSON.stringify(interrupts)}}`
   }
+}
+
+/** Passes on what is read, at once if it is there. */
+function readNow<T>(read: T | Promise<T>, take: (read: T) => void): Promise<void> | undefined {
+  if (read instanceof Promise) return read.then(take)
+  take(read)
+  return undefined
 }

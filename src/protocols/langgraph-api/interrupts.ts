@@ -16,7 +16,7 @@ export interface Interrupt {
 
 /** The interrupts of a run that waits. Calls of the client's tools are none: their results come as messages. */
 export function interruptsOf(runId: string, requests: readonly InputRequest[] = []): readonly Interrupt[] {
-  const approvals = requests.filter(({ kind }) => kind === 'approval')
+  const approvals = requests.filter(isApproval)
   const questions = requests.filter(({ kind }) => kind === 'question')
   const asked =
     approvals.length > 0 ? [{ id: runId.replaceAll('-', ''), value: approvalValue(approvals) }] : []
@@ -24,6 +24,10 @@ export function interruptsOf(runId: string, requests: readonly InputRequest[] = 
     ...asked,
     ...questions.map(({ id, message, schema }) => ({ id, value: questionValue(message, schema) })),
   ]
+}
+
+function isApproval({ kind }: InputRequest): boolean {
+  return kind === 'approval'
 }
 
 function approvalValue(approvals: readonly InputRequest[]): object {
@@ -47,6 +51,24 @@ function questionValue(question: string | undefined, schema: unknown): object {
   return { question, ...(Array.isArray(options) && { options }), ...(schema !== undefined && { schema }) }
 }
 
+/** The requests behind each interrupt: of a graph in their order, as the graph has named its own interrupts. */
+function askedBy(
+  interrupts: readonly Interrupt[],
+  requests: readonly InputRequest[],
+): ReadonlyMap<string, readonly InputRequest[]> {
+  const waiting = [...requests]
+  return new Map(
+    interrupts.map(({ id, value }) => {
+      const { action_requests: snake, actionRequests: calls = snake } = Object(value) as Record<
+        string,
+        unknown
+      >
+      const isDecided = Array.isArray(calls) && waiting[0] !== undefined && isApproval(waiting[0])
+      return [id, waiting.splice(0, isDecided ? calls.length : 1)]
+    }),
+  )
+}
+
 /**
  * The answers in `command.resume`: a value for the only interrupt, or values by the ids of interrupts. Throws `already_answered` if
  * nothing waits, and `invalid_body`.
@@ -54,24 +76,26 @@ function questionValue(question: string | undefined, schema: unknown): object {
 export function answersIn(
   resume: unknown,
   { id, requests = [] }: Pick<RunRecord, 'id' | 'requests'>,
+  ofGraph?: readonly Interrupt[],
 ): readonly Answer[] {
-  const interrupts = interruptsOf(id, requests)
-  const ids = interrupts.map(each => each.id)
+  const [approvals, others] = [requests.filter(isApproval), requests.filter(each => !isApproval(each))]
+  const asked =
+    ofGraph === undefined
+      ? askedBy(interruptsOf(id, requests), [...approvals, ...others])
+      : askedBy(ofGraph, requests)
+  const ids = [...asked.keys()]
   if (ids.length === 0) throw new ServableError('already_answered', 'The thread waits for nothing')
   const isById =
-    isObject(resume) && Object.keys(resume).length > 0 && Object.keys(resume).every(key => ids.includes(key))
+    isObject(resume) && Object.keys(resume).length > 0 && Object.keys(resume).every(key => asked.has(key))
   if (!isById && ids.length > 1)
     throw misfit('command.resume', `must have a value for each of: ${ids.join(', ')}`)
   const values: readonly (readonly [string, unknown])[] = isById
     ? Object.entries(resume)
     : [[ids[0] ?? '', resume]]
   const answers = values.flatMap(([key, value]) => {
-    const question = requests.find(each => each.id === key)
-    if (question !== undefined) return [{ id: key, value }]
-    return decisionsIn(
-      value,
-      requests.filter(({ kind }) => kind === 'approval'),
-    )
+    const behind = asked.get(key) ?? []
+    const [first] = behind
+    return first?.kind === 'question' ? [{ id: first.id, value }] : decisionsIn(value, behind)
   })
   return validate(AnswersSchema, answers, 'invalid_body', 'command.resume')
 }

@@ -13,7 +13,7 @@ import { modesIn, RunFrames, RunValues } from './frames.ts'
 import { checkUuid } from './ids.ts'
 import { humanMessage } from './messages.ts'
 import { type RunAbout, type RunBody, readRunBody } from './run-body.ts'
-import { type Begun, startAlone, startInThread, stopRun } from './start.ts'
+import { type Begun, readsOf, startAlone, startInThread, stopRun } from './start.ts'
 import { ThreadTree } from './thread-tree.ts'
 import { atWork, type FoundThread, findThread } from './threads.ts'
 
@@ -39,14 +39,14 @@ export async function streamRun(asked: Asked): Promise<unknown> {
   const body = readRunBody(await asked.body())
   const begun = await begin(asked, body, true)
   const { modes, namesAgents } = body
-  const frames = new RunFrames({ runId: begun.started.id, modes, before: begun.before, namesAgents })
+  const frames = new RunFrames({ runId: begun.started.id, modes, ...begun.reads, namesAgents })
   return replyWith(asked, begun, frames)
 }
 
 /** `POST …/runs/wait`. */
 export async function waitForRun(asked: Asked): Promise<unknown> {
   const begun = await begin(asked, readRunBody(await asked.body()), true)
-  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, before: begun.before }))
+  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, ...begun.reads }))
 }
 
 /** The address of a run, by which clients learn its id. */
@@ -77,8 +77,9 @@ async function replyWith(
     return await caller.stream(begun.started, encoder, { headers, keepAlive })
   } catch (error) {
     const { code, message } = reportError(error, api.core.production, 'internal_error')
-    await encoder.prepare()
-    return new Reply(encoder.encode({ type: 'error', code, error: message }, 0), { headers })
+    const failed = { type: 'error', code, error: message } as const
+    await encoder.prepare(failed)
+    return new Reply(encoder.encode(failed, 0), { headers })
   }
 }
 
@@ -225,7 +226,7 @@ export async function listRuns(asked: Asked): Promise<unknown> {
 /** `GET …/runs/:run/join`: the values at its end. */
 export async function joinRun(asked: Asked): Promise<unknown> {
   const begun = await reopened(asked)
-  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, before: begun.before }))
+  return replyWith(asked, begun, new RunValues({ runId: begun.started.id, ...begun.reads }))
 }
 
 /** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
@@ -239,26 +240,24 @@ export async function joinStream(asked: Asked): Promise<unknown> {
   const last = Number(request.headers.get('last-event-id') ?? -1)
   const known = Number.isSafeInteger(last) ? last : -1
   const begun = await reopened(asked)
-  return replyWith(
-    asked,
-    begun,
-    new RunFrames({ runId: begun.started.id, modes, before: begun.before, known }),
-  )
+  return replyWith(asked, begun, new RunFrames({ runId: begun.started.id, modes, ...begun.reads, known }))
 }
 
 /** The modes of a client that names none when it comes back. */
 const ALL = ['values', 'messages-tuple', 'updates', 'custom']
 
-async function reopened(asked: Asked): Promise<Pick<Begun, 'started' | 'threadId' | 'before'>> {
+async function reopened(asked: Asked): Promise<Pick<Begun, 'started' | 'threadId' | 'reads'>> {
   const { record, thread } = await findRun(asked)
   const { caller } = asked
-  const session = thread?.session
+  const started = await caller.runs.open(record.id)
+  if (thread?.session !== undefined) {
+    return { started, threadId: thread.id, reads: readsOf(caller, thread.session, record.id) }
+  }
   const before = async () => {
-    if (session !== undefined) return (await ThreadTree.read(caller, session)).before(record.id)
     const { input } = await caller.runs.input(record.id)
     return { messages: [humanMessage(`${record.id}:user`, input)], own: 1 }
   }
-  return { started: await caller.runs.open(record.id), threadId: thread?.id, before }
+  return { started, threadId: undefined, reads: { before } }
 }
 
 /** `POST …/runs/:run/cancel`. */

@@ -23,12 +23,13 @@ import {
 } from '../encoders/index.ts'
 import type { Asked } from './asked.ts'
 import type { Assistant } from './assistants.ts'
-import type { Before } from './frames.ts'
+import type { Framed } from './frames.ts'
+import { graphOf } from './graph-states.ts'
 import { checkUuid } from './ids.ts'
 import { answersIn } from './interrupts.ts'
 import { clientToolsIn, historyOf, humanMessage, inputIn, joinedInput, type SentMessage } from './messages.ts'
 import type { RunBody } from './run-body.ts'
-import { checkpointIn, placeAfter } from './states.ts'
+import { checkpointIn, checkpointOf, placeAfter } from './states.ts'
 import { messageIdOf, ThreadTree } from './thread-tree.ts'
 import { atWork, checkIdle, type FoundThread, findThread } from './threads.ts'
 
@@ -38,7 +39,17 @@ export interface Begun {
   readonly assistant: Assistant
   /** Undefined for a run without a thread. */
   readonly threadId: string | undefined
-  readonly before: () => Promise<Before> | Before
+  /** How its messages and values are read. */
+  readonly reads: Pick<Framed, 'before' | 'end'>
+}
+
+/** How the messages and the values of a run of a thread are read. */
+export function readsOf(caller: Caller, session: SessionOf, runId: string): Begun['reads'] {
+  const graph = graphOf(caller, session)
+  return {
+    before: async () => (await ThreadTree.read(caller, session)).before(runId),
+    ...(graph && { end: () => graph.end(runId) }),
+  }
 }
 
 /** The most turns that one request brings from elsewhere. */
@@ -52,12 +63,7 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
   const session = { target: assistant.target, id: thread.id }
   await makeRoom(asked, thread, body)
   const started = await startIn(asked, session, body)
-  return {
-    started,
-    assistant,
-    threadId: thread.id,
-    before: async () => (await ThreadTree.read(asked.caller, session)).before(started.id),
-  }
+  return { started, assistant, threadId: thread.id, reads: readsOf(asked.caller, session, started.id) }
 }
 
 /** The thread, which belongs to the assistant from now on. Throws `session_not_found`, and `session_changed` for one of another. */
@@ -113,11 +119,14 @@ export async function stopRun(
 async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise<StartedRun> {
   const { caller } = asked
   const tree = await ThreadTree.read(caller, session)
-  const at = checkpointIn(body.fields, tree) ?? tree.head
+  const graph = graphOf(caller, session)
+  const named = checkpointIn(body.fields)
+  const at = graph && named !== undefined ? await graph.placeIn(tree, named) : checkpointOf(named, tree)
   const waiting = at?.kind === 'answered' && at.turn ? at.turn.runId : undefined
   if (body.isResuming) {
     const record = waiting === undefined ? undefined : await tree.record(waiting)
-    return answer(caller, record, body, given => answersIn(body.resume, given))
+    const interrupts = (await graph?.end(waiting))?.interrupts
+    return answer(caller, record, body, given => answersIn(body.resume, given, interrupts))
   }
   const { sent } = body
   if (sent.at(-1)?.role === 'tool' && at?.turn?.finishReason === 'input_required' && waiting !== undefined) {
@@ -252,10 +261,6 @@ export async function startAlone(asked: Asked, body: RunBody, isAwaited: boolean
   const isKept = body.isKept || !isAwaited || body.fields.stream_resumable === true
   const how = isKept ? { isBackground: !body.stopsWithReader, keepsInput: true } : { leavesNothing: true }
   const started = await asked.caller.start({ ...run, metadata: { langgraph: body.about }, ...how })
-  return {
-    started,
-    assistant,
-    threadId: undefined,
-    before: () => ({ messages: [humanMessage(messageId, input)], own: 1 }),
-  }
+  const before = () => ({ messages: [humanMessage(messageId, input)], own: 1 })
+  return { started, assistant, threadId: undefined, reads: { before } }
 }

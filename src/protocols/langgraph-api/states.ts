@@ -7,53 +7,47 @@
 import { ServableError, type WrittenTurn } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
 import { type Asked, contains, type Fields, numberIn, objectIn } from './asked.ts'
+import { graphOf } from './graph-states.ts'
 import { inputIn, messagesIn, type SentMessage, type ThreadMessage, textIn } from './messages.ts'
 import { type Checkpoint, NO_STATE, ThreadTree } from './thread-tree.ts'
-import { checkIdle, type FoundThread, findThread } from './threads.ts'
+import { checkIdle, findThread } from './threads.ts'
 
-/**
- * The checkpoint that a body names: `checkpoint_id`, or `checkpoint` with it. What else is in there does not count: the thread is that of
- * the path. Undefined: the newest one. Throws `session_not_found`.
- */
-export function checkpointIn(
-  { checkpoint, checkpoint_id: own }: Fields,
-  tree: ThreadTree,
-): Checkpoint | undefined {
-  const { checkpoint_id: inside } = objectIn(checkpoint, 'checkpoint')
-  const id = own ?? inside
-  return id === undefined || id === null ? undefined : checkpointOf(String(id), tree)
+/** The id of the checkpoint that a body names: `checkpoint_id`, or `checkpoint` with it. The thread is that of the path. */
+export function checkpointIn({ checkpoint, checkpoint_id: own }: Fields): string | undefined {
+  const id = own ?? objectIn(checkpoint, 'checkpoint').checkpoint_id
+  return id === undefined || id === null ? undefined : String(id)
 }
 
-function checkpointOf(id: string, tree: ThreadTree): Checkpoint {
-  const found = tree.get(id)
-  if (found !== undefined) return found
+/** The checkpoint of an id, or the newest one. Throws `session_not_found`. */
+export function checkpointOf(id: string | undefined, tree: ThreadTree): Checkpoint | undefined {
+  const found = id === undefined ? tree.head : tree.get(id)
+  if (found !== undefined || id === undefined) return found
   throw new ServableError('session_not_found', `The thread has no checkpoint ${id.slice(0, 100)}`)
 }
 
 /** `GET /threads/:thread/state`. */
-export async function getState(asked: Asked): Promise<unknown> {
-  return stateReply(asked, await findThread(asked), {})
+export async function getState(asked: Asked): Promise<object> {
+  return stateOf(asked, undefined)
 }
 
 /** `GET /threads/:thread/state/:checkpoint`. */
-export async function getStateAt(asked: Asked): Promise<unknown> {
-  return stateReply(asked, await findThread(asked), { checkpoint_id: asked.param('checkpoint') })
+export async function getStateAt(asked: Asked): Promise<object> {
+  return stateOf(asked, asked.param('checkpoint'))
 }
 
 /** `POST /threads/:thread/state/checkpoint`. */
-export async function postStateAt(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
-  return stateReply(asked, await findThread(asked), body)
+export async function postStateAt(asked: Asked): Promise<object> {
+  return stateOf(asked, checkpointIn(await asked.body()))
 }
 
-async function stateReply(asked: Asked, { session, assistant }: FoundThread, body: Fields) {
-  const tree = session && (await ThreadTree.read(asked.caller, session))
-  const wanted = tree && checkpointIn(body, tree)
-  const checkpoint = wanted ?? tree?.head
-  if (tree === undefined || checkpoint === undefined || assistant === undefined) {
-    return NO_STATE
-  }
-  return await tree.stateAt(checkpoint, assistant)
+async function stateOf(asked: Asked, id: string | undefined): Promise<object> {
+  const { session, assistant } = await findThread(asked)
+  if (session === undefined || assistant === undefined) return NO_STATE
+  const graph = graphOf(asked.caller, session)
+  if (graph !== undefined) return graph.stateAt(id)
+  const tree = await ThreadTree.read(asked.caller, session)
+  const checkpoint = checkpointOf(id, tree)
+  return checkpoint === undefined ? NO_STATE : tree.stateAt(checkpoint, assistant)
 }
 
 /** `POST /threads/:thread/history`. */
@@ -61,14 +55,16 @@ export async function getHistory(asked: Asked): Promise<unknown> {
   const body = await asked.body()
   const limit = numberIn(body.limit, 'limit', 10, 1000)
   const metadata = objectIn(body.metadata, 'metadata')
+  const before = beforeIn(body)
   const { session, assistant } = await findThread(asked)
   if (session === undefined || assistant === undefined) return []
+  const graph = graphOf(asked.caller, session)
+  if (graph !== undefined) return graph.history(limit, before, metadata)
   const tree = await ThreadTree.read(asked.caller, session)
   const all = tree.list()
-  const before = beforeIn(body, tree)
-  const after = before === undefined ? all : all.slice(all.indexOf(before) + 1)
+  const from = before === undefined ? undefined : checkpointOf(before, tree)
   const states: object[] = []
-  for (const checkpoint of after) {
+  for (const checkpoint of from === undefined ? all : all.slice(all.indexOf(from) + 1)) {
     if (states.length >= limit) break
     const state = await tree.stateAt(checkpoint, assistant)
     if (contains((state as { readonly metadata: Fields }).metadata, metadata)) states.push(state)
@@ -77,11 +73,10 @@ export async function getHistory(asked: Asked): Promise<unknown> {
 }
 
 /** The checkpoint before which to begin: an id, or an object with one. */
-function beforeIn({ before }: Fields, tree: ThreadTree): Checkpoint | undefined {
-  if (before === undefined || before === null) return undefined
-  if (typeof before === 'string') return checkpointOf(before, tree)
+function beforeIn({ before }: Fields): string | undefined {
+  if (typeof before === 'string') return before
   const { configurable, checkpoint = configurable ?? before } = objectIn(before, 'before')
-  return checkpointIn({ checkpoint }, tree)
+  return checkpointIn({ checkpoint })
 }
 
 /**
@@ -95,8 +90,14 @@ export async function updateState(asked: Asked): Promise<unknown> {
   if (session === undefined)
     throw misfit('metadata.graph_id', `is missing: thread ${id} has no agent before its first run`)
   await checkIdle(asked, thread)
+  const named = checkpointIn(body)
+  const graph = graphOf(asked.caller, session)
+  if (graph !== undefined) {
+    const asNode = typeof body.as_node === 'string' ? body.as_node : undefined
+    return { checkpoint: await graph.update(body.values, named, asNode) }
+  }
   const tree = await ThreadTree.read(asked.caller, session)
-  const at = checkpointIn(body, tree) ?? tree.head
+  const at = checkpointOf(named, tree)
   const current = await tree.messagesAt(at)
   const wanted = merged(current, messagesIn(body.values, 'values'))
   const first = wanted.findIndex((message, index) => message !== current[index])

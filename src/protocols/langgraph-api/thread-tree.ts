@@ -104,6 +104,11 @@ export class ThreadTree {
     return this.#answered.get(runId) ?? this.#asked.get(runId)
   }
 
+  /** The checkpoint with the message that a run answers. */
+  askedBy(runId: string): Checkpoint | undefined {
+    return this.#asked.get(runId)
+  }
+
   /** All checkpoints: that of the branch that counts, then the others, newest first. */
   list(): readonly Checkpoint[] {
     const others = [...this.#byId.values()].filter(each => each !== this.head)

@@ -18,6 +18,7 @@ import {
   selected,
 } from './asked.ts'
 import type { Assistant } from './assistants.ts'
+import { graphOf } from './graph-states.ts'
 import { checkUuid } from './ids.ts'
 import type { Interrupt } from './interrupts.ts'
 import type { KeptThread, Listed } from './kept.ts'
@@ -127,12 +128,15 @@ async function threadJson(
     ...{ metadata: kept.metadata, status, config: {} },
   }
   if (session === undefined || !(isSelected('values') || isSelected('interrupts'))) return common
+  const end = await graphOf(asked.caller, session)?.end()
   const tree = await ThreadTree.read(asked.caller, session)
   if (tree.head === undefined) return common
-  const interrupts = status === 'interrupted' ? await tree.interruptsAt(tree.head) : []
+  const interrupts = status === 'interrupted' ? (end?.interrupts ?? (await tree.interruptsAt(tree.head))) : []
   return {
     ...common,
-    ...(isSelected('values') && { values: { messages: await tree.messagesAt(tree.head) } }),
+    ...(isSelected('values') && {
+      values: end ? JSON.parse(end.values) : { messages: await tree.messagesAt(tree.head) },
+    }),
     interrupts: byTask(tree.head.turn?.runId ?? id, interrupts),
   }
 }

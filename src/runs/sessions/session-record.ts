@@ -16,6 +16,11 @@ export const TURNS = 'turn'
 export const MEMBERS = 'session-member'
 /** Runs that were thought dead when their session, or their turn, was deleted. */
 export const GONE = 'session-gone'
+/** The states that frameworks keep: what all of a session take, the spaces in which they are, the states, and their parts. */
+export const STATE_HEADS = 'states'
+export const SPACES = 'state-space'
+export const STATES = 'state'
+export const PARTS = 'state-part'
 
 /** What a run does while another run has its session. */
 export type SessionConcurrency = 'queue' | 'reject' | 'interrupt' | 'steer'
@@ -138,6 +143,9 @@ export function idOf({ owner, place, sessionId }: SessionKey): string {
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
   for (const collection of [TURNS, MEMBERS, FEEDBACK, GONE]) forgetAll(tx, collection, id)
+  if (tx.get(STATE_HEADS, id) === undefined) return
+  tx.delete(STATE_HEADS, id)
+  for (const collection of [SPACES, STATES, PARTS]) forgetAll(tx, collection, id)
 }
 
 export function forgetAll(tx: Transaction, collection: string, partition: string): void {

@@ -16,7 +16,15 @@ import type { Reader, Transaction } from '../../stores/store.ts'
 import { RunTurn } from './run-turn.ts'
 import { appendSession, readSession, type SessionWindow, summarizeSession } from './session-memory.ts'
 import type { SessionParts } from './session-options.ts'
-import { forgetSession, idOf, LEAVE_AT_ONCE, SESSIONS, type SessionSettings } from './session-record.ts'
+import {
+  forgetSession,
+  idOf,
+  LEAVE_AT_ONCE,
+  SESSIONS,
+  type SessionSettings,
+  STATE_HEADS,
+} from './session-record.ts'
+import { readStates, releaseStates, writeState } from './session-states.ts'
 import { isTooLong, runAtWork, steersFor, takeSteers } from './session-steering.ts'
 import { enterSession, keepSession, leaveSession, treeOf, turnsOf, turnUntil } from './session-turns.ts'
 
@@ -29,8 +37,11 @@ export interface SessionTransactions {
     readonly until: typeof turnUntil
     readonly atWork: typeof runAtWork
     readonly steers: typeof steersFor
+    readonly states: typeof readStates
   }
   readonly writes: {
+    readonly state: typeof writeState
+    readonly releaseStates: typeof releaseStates
     readonly enter: (tx: Transaction, key: SessionKey, turn: string, settings: SessionSettings) => Entered
     readonly beat: typeof keepSession
     readonly take: (...args: Parameters<typeof takeSteers>) => string
@@ -80,8 +91,11 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
     until: turnUntil,
     atWork: runAtWork,
     steers: steersFor,
+    states: readStates,
   },
   writes: {
+    state: writeState,
+    releaseStates,
     enter: (tx, key, turn, settings) => enterSession(tx, key, JSON.parse(turn), settings),
     beat: keepSession,
     take: (...args) => JSON.stringify(takeSteers(...args)),
@@ -90,7 +104,7 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
     append: (tx, key, note, settings) => appendSession(tx, key, JSON.parse(note), settings),
     summarize: summarizeSession,
   },
-  expiring: [SESSIONS],
+  expiring: [SESSIONS, STATE_HEADS],
   forget: (tx, _, id) => forgetSession(tx, id),
   // Each may have many turns.
   atOnce: LEAVE_AT_ONCE,
@@ -144,6 +158,10 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
     take: async (key, runId, told) =>
       JSON.parse(await held(calls.take(sessionAddressOf(key), key, runId, told, settingsFor(key)))),
     steering: STEERING[settings.concurrency],
+    readStates: (key, query, side) => calls.states(sessionAddressOf(key), key, query, side),
+    writeState: (key, update, side) =>
+      held(calls.state(sessionAddressOf(key), key, update, side, settingsFor(key))),
+    releaseStates: key => held(calls.releaseStates(sessionAddressOf(key), key)),
     beat: (key, runId) => calls.beat(sessionAddressOf(key), key, runId, settingsFor(key)),
     async leave(key, end, note) {
       await held(

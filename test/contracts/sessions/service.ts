@@ -1,4 +1,5 @@
 /** The service of the contract of sessions. Every runtime serves it with the state of its own. `/probe` opens gates. */
+import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { files } from '../../../src/features/files/plugin.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../../src/index.ts'
 import { sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
+import { Graph } from './graph.ts'
 
 const gates = new Set<string>()
 
@@ -69,7 +71,7 @@ export function sessionsOptions(state: State, settings = 'usual'): HandlerOption
   return {
     production: true,
     // One name has what a path must escape.
-    agents: { talks, steered, 'a/b %': other },
+    agents: { talks, steered, graph: toAgent(new Graph()), 'a/b %': other },
     teams: {
       counting: new Team({ name: 'counting', members: [counts], strategy: sequence, register: false }),
     },

@@ -17,8 +17,10 @@ import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { weatherIn } from '../weather.ts'
 import { FileSaver } from './file-saver.ts'
+import { threads } from './threads.ts'
 
 const modelFor = (apiKey: string) =>
   new ChatOpenAI({
@@ -95,7 +97,9 @@ const twice = new StateGraph(MessagesAnnotation)
   }))
   .addEdge(START, 'ask')
   .compile({ checkpointer, name: 'twice' })
-const unkept = questions.compile({ name: 'unkept' })
+/** Their threads are in our state. */
+const ours = questions.compile({ name: 'ours' })
+const unkept = questions.compile({ checkpointer: false, name: 'unkept' })
 const forgetful = questions.compile({ checkpointer: new MemorySaver(), name: 'forgetful' })
 
 /** What nodes did, one line each, in a file that outlives the process. */
@@ -130,6 +134,24 @@ const steps = new StateGraph(MessagesAnnotation)
   .addEdge('tools', 'asks')
   .addEdge('asks', 'last')
 
+/** A state with more than messages, and a graph inside that remembers how often it was called. */
+const Counted = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  seen: Annotation<Set<string>>({ reducer: (a, b) => new Set([...a, ...b]), default: () => new Set() }),
+})
+const counting = new StateGraph(Annotation.Root({ ...Counted.spec, calls: Annotation<number> }))
+  .addNode('count', ({ calls = 0 }) => ({ calls: calls + 1, seen: new Set([`call ${calls + 1}`]) }))
+  .addEdge(START, 'count')
+  .compile({ checkpointer: true, name: 'counting' })
+const remembering = new StateGraph(Counted)
+  .addNode('counting', counting)
+  .addNode('say', ({ messages, seen }) => ({
+    messages: [new AIMessage(`${messages.map(message => message.getType()).join()} ${[...seen].join()}`)],
+  }))
+  .addEdge(START, 'counting')
+  .addEdge('counting', 'say')
+  .compile({ name: 'remembering' })
+
 export const agents = [
   toAgent(steps.compile({ checkpointer, name: 'steps' })),
   toAgent(steps.compile({ checkpointer: new MemorySaver(), name: 'steps-forgotten' })),
@@ -138,6 +160,9 @@ export const agents = [
   toAgent(questions.compile({ checkpointer, name: 'questions' })),
   toAgent(twice),
   toAgent(unkept),
+  toAgent(ours),
+  toAgent(steps.compile({ name: 'our-steps' })),
+  toAgent(remembering),
   toAgent(forgetful),
   toAgent(nested),
   toAgent(graphFor('given'), { description: 'Tells the weather' }),
@@ -145,3 +170,5 @@ export const agents = [
   toAgent(asking),
   toAgent(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
 ]
+
+export const plugins = [threads, sessions()]

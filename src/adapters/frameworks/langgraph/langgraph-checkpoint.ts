@@ -16,6 +16,16 @@ export function keepsThreads(graph: unknown): boolean {
   return objectIn(fieldsOf(graph).checkpointer) !== undefined && hasMethods(graph, 'getState')
 }
 
+/** Whether a graph keeps threads by itself, or may keep them in our state. */
+export function mayKeepThreads(graph: unknown): boolean {
+  return keepsThreads(graph) || mayBeOpened(graph)
+}
+
+/** Whether a graph takes our checkpointer: it has none, and none is refused with `checkpointer: false`. */
+export function mayBeOpened(graph: unknown): boolean {
+  return fieldsOf(graph).checkpointer == null && hasMethods(graph, 'getState', 'withConfig')
+}
+
 /** The state of a thread; empty without a checkpointer. */
 export async function threadStateOf(graph: unknown, configurable: object): Promise<UnknownFields> {
   return keepsThreads(graph) ? fieldsOf(await callMethod(graph, 'getState', { configurable })) : {}

@@ -4,23 +4,25 @@
  * @module
  */
 
+import type { RunInput } from '../../../agents/contract.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { threadOf } from '../history.ts'
 import { type Before, lost } from '../waits.ts'
-import { Beginning, type Done, keepsThreads, threadStateOf } from './langgraph-checkpoint.ts'
+import { Beginning, type Done, mayKeepThreads, threadStateOf } from './langgraph-checkpoint.ts'
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
+import { opened, threadsOf } from './langgraph-threads.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
 
 /**
- * `configurable.thread_id` is the session's thread, or the run's own id without a session. So a graph with a checkpointer
- * also runs without a session. If a thread waits at an interrupt, the input resumes it.
+ * A graph without a checkpointer keeps its threads in our state. `configurable.thread_id` is the session's thread, or the run's own id
+ * without a session. So a graph with a checkpointer also runs without a session. If a thread waits at an interrupt, the input resumes it.
  */
 export const langGraph: Adapter = {
   what: 'a compiled LangGraph graph',
@@ -34,28 +36,30 @@ export const langGraph: Adapter = {
       tools: toolsOf(bound),
     }
   },
-  goesOn: keepsThreads,
-  async *run(graph, input, context, _, before) {
+  goesOn: mayKeepThreads,
+  threadsOf,
+  async *run(given, input, context, _, before) {
     const { runId, signal, work } = context
     const thread = threadOf(context)
+    const own = opened(given, context, textIn(before?.state.checkpoint))
+    const { graph, durability } = own
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
-    const isKnown = before !== undefined || thread !== undefined || work.isCut
-    const state = isKnown ? await threadStateOf(graph, configurable) : {}
+    const mayBeKnown = [before, thread, work.isCut || undefined].some(each => each !== undefined)
+    const state = mayBeKnown ? await threadStateOf(graph, configurable) : {}
     const beginning = new Beginning(graph, context)
     const done = beginning.doneIn(state)
     const items = new LangGraphItems()
     if (done === undefined)
       await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
-    // What a node has done is stored before the next one begins, so that it is not done again.
-    const durability = work.isJournalled && ({ durability: 'sync' } as const)
-    const settings = { configurable, streamMode: ['messages', 'updates'], signal, ...durability }
+    const settings = {
+      ...{ configurable, streamMode: ['messages', 'updates'], signal },
+      ...(durability !== undefined && { durability }),
+    }
     if (!done?.hasEnded) {
-      const { messageId: id } = beginning
-      const message = { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
-      const stream = streamOf(graph, asked(message, context, before, state, done), settings)
-      for await (const item of stream) {
+      const asks = asked(messageOf(input, beginning), context, before, state, done)
+      for await (const item of streamOf(graph, asks, settings)) {
         for (const event of items.read(item)) {
           yield event
           await beginning.told(event)
@@ -64,8 +68,15 @@ export const langGraph: Adapter = {
     }
     yield* items.rest()
     const { interrupts, outcome } = items
-    return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
+    const checkpoint = await own.stopped(interrupts.length > 0)
+    const kept = () => ({ thread: threadId, interrupts, checkpoint })
+    return { ...outcome, asked: interrupts.flatMap(asksOf), state: kept }
   },
+}
+
+/** The message of the run. It has an id where the run may go on. */
+function messageOf(input: RunInput, { messageId: id }: Beginning): LangChainMessage {
+  return { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
 }
 
 /** The items of a graph. Throws `not_resumable` for an interrupt without a checkpointer. */
