@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { REASONS } from '../frameworks/langgraph-clients/reasons.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
@@ -97,12 +97,13 @@ function compare(ours: Report, theirs: Report): readonly Difference[] {
     new Map(report.flatMap(({ check, facts: all }) => all.map(fact => [`${check} | ${fact.name}`, fact])))
   const [mine, other] = [facts(ours), facts(theirs)]
   return [...new Set([...mine.keys(), ...other.keys()])].flatMap(key => {
-    const [servableHas, referenceHas] = [mine.get(key), other.get(key)].map(fact => shownOf(fact?.got))
-    const wanted = shownOf((mine.get(key) ?? other.get(key))?.want)
-    // A check that throws has one more fact, and none of those after it.
-    if (servableHas === referenceHas && servableHas === wanted) return []
+    const [servableHas, referenceHas] = [mine.get(key), other.get(key)]
+    // A check that throws has one more fact, which tells enough, and none of those after it.
+    if (servableHas === undefined && mine.has(key.replace(/\|.*/, '| no error'))) return []
+    const isAsWanted = servableHas !== undefined && isDeepStrictEqual(servableHas.got, servableHas.want)
+    if (isAsWanted && isDeepStrictEqual(servableHas.got, referenceHas?.got)) return []
     const why = REASONS[key] ?? REASONS[key.replace(/ \|.*/, '')]
-    return [{ key, reference: referenceHas ?? '', servable: servableHas ?? '', why }]
+    return [{ key, reference: shownOf(referenceHas?.got), servable: shownOf(servableHas?.got), why }]
   })
 }
 
@@ -116,7 +117,7 @@ const cell = (text: string) => (text.length > 120 ? `${text.slice(0, 117)}…` :
 function tableOf(all: readonly Difference[]): string {
   const rows = all.map(({ key, reference: theirs, servable: ours, why }) => {
     const code = (text: string) => (text === '' ? '' : `\`${cell(text)}\``)
-    return `| ${key.replace(' | ', ': ')} | ${code(theirs)} | ${code(ours)} | ${why} |`
+    return `| ${key.replace(/^\d+ /, '').replace(' | ', ': ')} | ${code(theirs)} | ${code(ours)} | ${why} |`
   })
   return ['| check | LangGraph | servable | why |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }

@@ -84,8 +84,8 @@ const slow = new Agent({
   },
 })
 
-/** Longer than a silence after which a stream has a comment. */
-const QUIET_MS = 17_000
+/** Longer than two silences after which a stream has a comment. */
+const QUIET_MS = 12_000
 
 const handler = createHandler({
   serve: [talks, pays, asks, fails, slow],

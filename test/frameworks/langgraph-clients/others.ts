@@ -119,7 +119,7 @@ export const otherChecks: readonly Check[] = [
       const texts: number[] = []
       for await (const each of graph.getStateHistory(config)) texts.push(messagesOf(each.values).length)
       fact('history', [texts[0], texts.includes(2), texts.at(-1)], [6, true, 0])
-      const last = flat(state.values).at(-1)
+      const last = flat(await graph.invoke(said('three'), config)).at(-1)
       const changed = { messages: [{ type: 'ai', id: last?.id, content: 'changed' }] }
       const { configurable } = await graph.updateState(config, changed)
       fact('update', isUuid(configurable?.checkpoint_id))

@@ -20,6 +20,12 @@ const [url = '', line = 'sdk-1.15', ...words] = process.argv.slice(2)
 const sdk = await import(line)
 const server = { url, line: line as Line }
 
+/** The message of an error, without the body of an answer. */
+const briefly = (error: unknown) => {
+  const message = error instanceof Error ? error.message : String(error)
+  return process.env.SHORT ? message : message.replace(/^(HTTP \d+).*/s, '$1')
+}
+
 async function runCheck([check, run]: Check): Promise<Found> {
   const way = wayOf(server, sdk)
   const limit = pause(LIMIT_MS).then(() => {
@@ -27,7 +33,7 @@ async function runCheck([check, run]: Check): Promise<Found> {
   })
   limit.catch(() => {})
   const begun = Date.now()
-  await Promise.race([run(way), limit]).catch(error => way.fact('no error', String(error?.message ?? error)))
+  await Promise.race([run(way), limit]).catch(error => way.fact('no error', briefly(error), null))
   if (process.env.TIMES) console.error(check, Date.now() - begun)
   return { check, facts: way.facts }
 }

@@ -50,21 +50,13 @@ export const stateChecks: readonly Check[] = [
       fact('newest first', brief(messagesOf(history[0]?.values)).at(-1), 'ai You said two, message 2.')
       const ids = history.map(({ checkpoint }) => String(checkpoint?.checkpoint_id))
       fact('ids', ids.every(isUuid))
-      fact('sort as texts', ids.toSorted().toReversed(), ids)
-      fact(
-        'parents',
-        history.slice(0, -1).map(({ parent_checkpoint: parent }) => parent?.checkpoint_id),
-        ids.slice(1),
-      )
+      fact('sort as texts', same(ids.toSorted().toReversed(), ids))
+      const parents = history.slice(0, -1).map(({ parent_checkpoint: parent }) => parent?.checkpoint_id)
+      fact('parents', same(parents, ids.slice(1)))
       fact('the first has none', history.at(-1)?.parent_checkpoint ?? null, null)
       fact(
         'grows',
-        rises(
-          history
-            .map(({ values }) => -messagesOf(values).length - 1)
-            .toReversed()
-            .map((each, at) => each * -1000 + at),
-        ),
+        rises(history.toReversed().map(({ values }, at) => messagesOf(values).length * 1000 + at)),
       )
       fact('ends of turns', history.filter(({ next }) => next.length === 0).length, 2)
       fact(
@@ -205,11 +197,8 @@ export const stateChecks: readonly Check[] = [
       }
       fact('checkpoint', [isUuid(checkpoint.checkpoint_id), checkpoint.checkpoint_id > head], [true, true])
       fact('replaced', brief(await way.messages(thread)), ['human one', 'ai changed'])
-      fact(
-        'same ids',
-        (await way.messages(thread)).map(({ id }) => id),
-        [human?.id, ai?.id],
-      )
+      const ids = (await way.messages(thread)).map(({ id }) => id)
+      fact('same ids', same(ids, [human?.id, ai?.id]))
       await way.say(thread, 'talks', 'two')
       fact('goes on', brief(await way.messages(thread)), [
         'human one',
@@ -235,6 +224,19 @@ export const stateChecks: readonly Check[] = [
       )
       fact('busy', await statusOf(client.threads.updateState(busy, { values: said('x') as never })), 409)
       await client.runs.join(busy, run_id)
+    },
+  ],
+  [
+    '34 a changed answer after a call of a tool',
+    async way => {
+      const thread = await way.told('talks', 'weather')
+      const { id } = (await way.messages(thread)).at(-1) ?? {}
+      await way.client.threads.updateState(thread, {
+        values: { messages: [{ type: 'ai', id, content: 'changed' }] },
+      })
+      way.fact('messages', brief(await way.messages(thread)), [
+        ...['human weather', 'ai', 'tool 21C in Paris', 'ai changed'],
+      ])
     },
   ],
   [

@@ -198,8 +198,8 @@ export const fails = new StateGraph(MessagesAnnotation)
   .addEdge('agent', END)
   .compile()
 
-/** Longer than a silence after which a stream has a comment. */
-const QUIET_MS = 17_000
+/** Longer than two silences after which a stream has a comment. */
+const QUIET_MS = 12_000
 
 /** Counts to the number in the message, 20 numbers a second. After `quiet` it says nothing for a while. */
 export const slow = new StateGraph(MessagesAnnotation)
