@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pageCases } from '../contracts/langgraph-clients/pages.ts'
 import { REASONS } from '../frameworks/langgraph-clients/reasons.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
 import { listening } from '../listening.ts'
@@ -151,4 +152,11 @@ describe("clients of LangGraph's server", () => {
   })
 
   it('have types that fit', () => clients.check())
+})
+
+describe.each([
+  ['LangGraph', 'reference', false],
+  ['servable', 'servable', true],
+] as const)('pages on %s', (_, server, keepsForks) => {
+  pageCases(() => ({ url: urls[server], folder: clients.folder }), { keepsForks })
 })

@@ -6,7 +6,7 @@ import { brief, type Check, type How, type Message, textOf, until, type Way } fr
 const HOOKS: How = { lines: ['sdk-1.12', 'sdk-1.15'] }
 
 /** What the checks use of the hook's result. */
-interface Hook {
+export interface Hook {
   readonly values: object
   readonly messages: readonly Message[]
   readonly isLoading: boolean
@@ -19,7 +19,7 @@ interface Hook {
   getMessagesMetadata(message: Message, index?: number): Metadata | undefined
 }
 
-interface Metadata {
+export interface Metadata {
   readonly firstSeenState?: { readonly parent_checkpoint?: object | null }
   readonly branch?: string
   readonly branchOptions?: readonly string[]
