@@ -14,7 +14,7 @@ import {
   ServableError,
 } from '../../core-entry.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
-import { isObject, queryOf, readJson, requireJson, validate } from '../encoders/index.ts'
+import { isObject, list, queryOf, readJson, requireJson, validate } from '../encoders/index.ts'
 import type { Assistants } from './assistants.ts'
 import type { THREADS_KEPT } from './kept.ts'
 
@@ -47,13 +47,21 @@ export class Asked {
     return this.context.params[name] ?? ''
   }
 
-  /** The body. A request without one has an empty object. Throws `invalid_body`. */
+  /** The body: an object. A request without one has an empty one. Throws `invalid_body`. */
   async body<T>(schema: v.GenericSchema<unknown, T>): Promise<T> {
-    const { request, api } = this
-    if (request.body === null || request.headers.get('content-length') === '0')
-      return validate(schema, {}, 'invalid_body', 'body')
-    requireJson(request)
-    return validate(schema, await readJson(request, api.core.maxBodyBytes), 'invalid_body', 'body')
+    const { body, headers } = this.request
+    const given = body === null || headers.get('content-length') === '0' ? {} : await this.#json()
+    return validate(schema, validate(fields, given, 'invalid_body', 'body'), 'invalid_body', 'body')
+  }
+
+  /** A body that is a list. Throws `invalid_body`. */
+  async bodies<T>(schema: v.GenericSchema<unknown, T>, max: number): Promise<readonly T[]> {
+    return validate(list(schema, max), await this.#json(), 'invalid_body', 'body')
+  }
+
+  #json(): Promise<unknown> {
+    requireJson(this.request)
+    return readJson(this.request, this.api.core.maxBodyBytes)
   }
 
   /** The query. A parameter that is given several times is an array. Throws `invalid_query`. */

@@ -59,10 +59,10 @@ const BodySchema = v.object({
     v.string('must be the id or the name of an assistant'),
     v.nonEmpty('must not be empty'),
   ),
-  input: v.unknown(),
+  input: v.optional(v.unknown()),
   command: v.nullish(
     v.object({
-      resume: v.unknown(),
+      resume: v.optional(v.unknown()),
       update: v.nullish(fields),
       goto: never('is not supported: an agent has no nodes to go to'),
     }),
@@ -70,8 +70,8 @@ const BodySchema = v.object({
   config: v.nullish(v.object({ configurable: metadata })),
   context: metadata,
   metadata,
-  stream_mode: v.unknown(),
-  stream_resumable: v.unknown(),
+  stream_mode: v.optional(v.unknown()),
+  stream_resumable: v.optional(v.unknown()),
   ...checkpointFields,
   multitask_strategy: choice(['enqueue', 'reject', 'interrupt', 'rollback'], 'enqueue'),
   on_disconnect: choice(['continue', 'cancel'], 'continue'),

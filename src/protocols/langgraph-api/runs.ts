@@ -105,7 +105,7 @@ async function begunJson(
 
 /** `POST /runs/batch`: runs without threads. */
 export async function createBatch(asked: Asked): Promise<unknown> {
-  const bodies = await asked.body(list(RunBodySchema, MAX_BATCH))
+  const bodies = await asked.bodies(RunBodySchema, MAX_BATCH)
   const runs: Fields[] = []
   for (const body of bodies) {
     const begun = await startAlone(asked, { ...body, stopsWithReader: false }, false)

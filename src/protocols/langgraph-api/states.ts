@@ -79,7 +79,7 @@ function beforeIn(before: string | Fields | null | undefined): string | undefine
 }
 
 const UpdateSchema = v.object({
-  values: v.unknown(),
+  values: v.optional(v.unknown()),
   as_node: v.nullish(v.string('must be text')),
   ...checkpointFields,
 })
