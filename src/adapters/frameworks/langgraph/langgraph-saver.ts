@@ -6,7 +6,6 @@
 
 import type { ConversationStates, FoundStates, KeptState, StateWrite } from '../../../agents/states.ts'
 import { ServableError } from '../../../base/errors.ts'
-import { createMutex } from '../../../base/mutex.ts'
 import { fieldsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { type KeptValue, namesIn, Parts, restored } from './langgraph-parts.ts'
 import { revived, type ToMessage, toText } from './langgraph-values.ts'
@@ -76,10 +75,11 @@ export class Saver {
   readonly #states: ConversationStates
   readonly #options: SaverOptions
   readonly #parts = new Parts()
-  readonly #inTurn = createMutex()
   readonly #last = new Map<string, string>()
   readonly #known = new Map<string, Known>()
   #edition: number | undefined
+  /** What is written last. Each call waits for the one before it. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(states: ConversationStates, options: SaverOptions) {
     this.#states = states
@@ -214,6 +214,12 @@ export class Saver {
       { writes, ...(seed && { seed: seed[0] }) },
     ])
     return Object.fromEntries(entries)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
   }
 
   /** The values of a checkpoint. Those of unchanged channels are the ones of its parent. */
