@@ -53,6 +53,7 @@ export type {
   AnsweredBy,
   Artifact,
   ArtifactEvent,
+  CheckpointEvent,
   ClientTool,
   ContentPart,
   ErrorEvent,

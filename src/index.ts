@@ -52,6 +52,7 @@ export type {
   AnsweredBy,
   Artifact,
   ArtifactEvent,
+  CheckpointEvent,
   ClientTool,
   ContentPart,
   ErrorEvent,
