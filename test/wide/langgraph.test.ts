@@ -39,7 +39,7 @@ it('asks what an interrupt asks, and goes on with the next input of the session'
 it('tells what a graph inside the graph does', async () => {
   const { text, toolCalls } = await askerOf(served).run('nested', 'weather in Oslo')
   expect(text).toMatch(/^The tool said: .*Oslo/)
-  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
+  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' }, agent: 'inner' }])
 })
 
 it('keeps all of a graph without a checkpointer in the session, with the graphs inside of it', async () => {
