@@ -45,13 +45,20 @@ export interface GraphSnapshot {
   readonly next: readonly string[]
   readonly tasks: readonly unknown[]
   readonly metadata?: unknown
-  readonly config: unknown
+  readonly config: GraphConfig
   readonly createdAt?: string | undefined
-  readonly parentConfig?: unknown
+  readonly parentConfig?: GraphConfig | undefined
 }
 
-/** The configuration of a checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`. */
-export type GraphConfig = Readonly<Record<string, unknown>>
+/** The configuration of a checkpoint. */
+export interface GraphConfig {
+  readonly configurable?: {
+    readonly thread_id?: string | undefined
+    readonly checkpoint_ns?: string | undefined
+    readonly checkpoint_id?: string | undefined
+    readonly [name: string]: unknown
+  }
+}
 
 /** The thread of a session. `thread_id` in what it gives is the session's id, unless the graph has a checkpointer of its own. */
 export interface GraphThread {
