@@ -108,6 +108,8 @@ export interface StateStorage<Key> {
   writeState(key: Key, update: StateUpdate, side: StateSide): Promise<number | undefined>
   /** Says that a run without a session needs its states no longer. */
   releaseStates(key: Key): Promise<void>
+  /** Deletes the states of a run without a session. */
+  forgetStates(key: Key): Promise<void>
 }
 
 /** The states at a key, as one side sees them. */

@@ -239,6 +239,21 @@ describe('the thread of a graph', () => {
     })
   })
 
+  it('of a run without a session is deleted with it', async () => {
+    const state = memoryState()
+    const { as } = working([sessions()], { state })
+    const count = () => state.store.read(tx => tx.count('state'))
+    const id = await as('ann', async (caller, core) => {
+      const target = core.catalog.resolve('agent', 'graph')
+      const run = await caller.start({ target, input: 'ask', isBackground: true })
+      await run.result()
+      return run.id
+    })
+    expect(count()).toBe(1)
+    await as('ann', ({ runs }) => runs.delete(id))
+    expect([count(), state.store.read(tx => tx.count('states'))]).toEqual([0, 0])
+  })
+
   it('takes no update while a run is at work', async () => {
     const { as } = working()
     const update: Work = async (caller, core) => threadOf(caller, core)?.updateState({})
