@@ -58,6 +58,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   'Remote agents': [/^a2a-client$/, / > remote agents\b/],
   'OpenAI’s interface': [/^openai$/, / > OpenAI’s interface\b/],
   'Anthropic’s interface': [/^anthropic$/, / > Anthropic’s interface\b/],
+  'LangGraph’s interface': [/^langgraph-api$/, / > LangGraph’s interface\b/],
   'AG-UI': [/^ag-ui$/, / > AG-UI\b/],
   'Chats of the AI SDK': [/^ai-sdk-ui$/, / > chats\b/],
   'MCP server': [/^mcp$/, /^MCP | > MCP\b/],

@@ -124,7 +124,7 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export { contextOf, type TellsContext } from './agents/transport-context.ts'
-export type { SteeredMessage, Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
+export type { SteeredMessage, TreeTurn, Turn, TurnStatus, TurnToolCall, TurnTree } from './agents/turn.ts'
 export type { BodyResult, RunContext } from './agents/work/perform.ts'
 export type { StepOptions } from './agents/work/step.ts'
 export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/work/waits.ts'
@@ -164,6 +164,7 @@ export type { HostedState, ObjectAddress } from './core/hosted.ts'
 export { type LocalState, memoryState } from './core/local-state.ts'
 export type { CoreOptions, LimitOptions, State } from './core/options.ts'
 export type {
+  Forgetting,
   Mounted,
   Plugin,
   PluginCore,

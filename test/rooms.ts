@@ -28,6 +28,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   'model-agent': ['ai'],
   openai: ['openai'],
   anthropic: ['anthropic'],
+  'langgraph-api': ['langgraph-api'],
   otel: ['otel'],
   schedules: ['schedules', 'schedules-interrupted'],
   sessions: ['sessions'],

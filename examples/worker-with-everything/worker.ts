@@ -10,6 +10,7 @@ import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
 import { guards } from 'servable/guards'
 import { callerKeys, keysAuth } from 'servable/keys'
+import { langGraph } from 'servable/langgraph-api'
 import { auditLog, runLog } from 'servable/logs'
 import { directTools, mcp, mcpTasks } from 'servable/mcp'
 import { openai } from 'servable/openai'
@@ -63,6 +64,7 @@ const handler = createHandler({
     agUi(),
     openai(),
     anthropic(),
+    langGraph(),
     webConsole({ authenticate: (_, identity) => identity }),
     mcp({
       tools: ['counter', 'pair', 'initials'],

@@ -44,6 +44,7 @@ export interface GraphSnapshot {
   readonly values: unknown
   readonly next: readonly string[]
   readonly tasks: readonly unknown[]
+  /** With the `run_id` of the run that made it, if the graph has no checkpointer of its own. An update has that of the run before it. */
   readonly metadata?: unknown
   readonly config: GraphConfig
   readonly createdAt?: string | undefined

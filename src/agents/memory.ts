@@ -8,7 +8,7 @@ import type { Correction } from './corrections.ts'
 import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
 import { type ConversationStates, OF_RUN, type StateRun, type StateStorage, statesOf } from './states.ts'
-import type { SteeredMessage, Turn, TurnEnd } from './turn.ts'
+import type { SteeredMessage, Turn, TurnEnd, TurnTree } from './turn.ts'
 
 /** The earlier conversation of a session, of one servable and one owner. */
 export interface SessionMemory {
@@ -170,6 +170,7 @@ export interface SessionStorage extends StateStorage<SessionKey> {
   read(key: SessionKey, reader?: SessionReader, signal?: AbortSignal): Promise<readonly unknown[]>
   append(key: SessionKey, note: SessionNote): Promise<void>
   turns(key: SessionKey, runId?: string): Promise<readonly Turn[]>
+  tree(key: SessionKey): Promise<TurnTree>
   /** When the turn of a run may be deleted; undefined if there is none and the run does not wait for the session. */
   turnUntil(key: SessionKey, runId: string): Promise<number | undefined>
   /**

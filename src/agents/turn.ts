@@ -59,3 +59,17 @@ export interface TurnToolCall {
 
 /** The members of a turn that are known once it has ended. */
 export type TurnEnd = Pick<Turn, 'text' | 'toolCalls' | 'finishReason' | 'error' | 'status' | 'endedAt'>
+
+/** A turn among the branches of its session. */
+export interface TreeTurn extends Turn {
+  /** The run of the turn before it. Absent for the first one, and where that one is deleted. */
+  readonly after?: string | undefined
+}
+
+/** All turns of a session. */
+export interface TurnTree {
+  /** In the order in which they began. */
+  readonly turns: readonly TreeTurn[]
+  /** The run of the last turn of the branch that counts. Absent without turns. */
+  readonly head?: string | undefined
+}

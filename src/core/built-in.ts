@@ -109,11 +109,6 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   readonly links?: Readonly<Record<string, string>>
   /** Returns what the plugin stores for a run or task by a reference out of the log. For administrators. */
   findWork?(ref: string): Promise<readonly object[]>
-  /**
-   * Deletes what the plugin stores for an owner or a session. Returns whether there was anything. The caller repeats the call if
-   * it throws.
-   */
-  forget?(what: Forgetting): Promise<boolean>
   /** Some of the owners of a tenant of whom it stores something. It is asked again once they are deleted. */
   ownersOf?(tenant: string): Promise<readonly string[]>
   /** Lists and changes sessions. Only one plugin may have it. */
@@ -143,19 +138,12 @@ export interface SessionActs {
     session: { readonly kind: Kind; readonly name: string; readonly id: string },
     cancels: boolean,
   ): Promise<boolean>
-}
-
-/** Whose data to delete: all of an owner, or that of one session. */
-export interface Forgetting {
-  /** The identity. Null for a session without an owner. */
-  readonly owner: string | null
-  /**
-   * The caller has ensured that no run of the session that began before this call is running, and that new runs wait until the
-   * deletion is complete. A waiting run is left alone, unless it continues an earlier run.
-   */
-  readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
-  /** Cancels running and queued runs. Without it, a running or queued run makes the call throw `session_busy`. */
-  readonly cancels?: boolean
+  /** Deletes the turn of a run and all after it. */
+  forgetBranch(
+    owner: string | null,
+    session: { readonly kind: Kind; readonly name: string; readonly id: string },
+    runId: string,
+  ): Promise<void>
 }
 
 /** Casts a plugin of this package to the public type. */

@@ -7,7 +7,7 @@
 import type { Answer, InputRequest, RunInput } from '../agents/contract.ts'
 import type { GraphThread } from '../agents/graph.ts'
 import type { ClientTool, HistoryMessage, Metadata } from '../agents/run-types.ts'
-import type { Turn } from '../agents/turn.ts'
+import type { Turn, TurnTree } from '../agents/turn.ts'
 import type { Encoder } from '../http/runs/encoded.ts'
 import type { AskedRun, StartedRun } from '../http/runs/start-run.ts'
 import type { Right } from '../http/security/rights.ts'
@@ -23,6 +23,8 @@ import type { Reply, ReplyHeaders } from '../web/reply.ts'
  * for (`x-servable-owner`), if its role allows that.
  */
 export interface Caller {
+  /** Whose things its calls are about. Null for a caller without an identity. */
+  readonly owner: string | null
   /** Why its runs cannot be stored here, as text; undefined if they can. */
   readonly whyUnstored: string | undefined
   readonly runs: CallerRuns
@@ -48,7 +50,10 @@ export interface Caller {
 export interface StreamOptions {
   /** Sent before the first event. */
   readonly head?: string
-  /** Sent each five seconds in which the run says nothing. Default: a comment, which clients pass over. */
+  /**
+   * Sent each five seconds in which the run says nothing. Default: a comment, which clients pass over. With blank space alone, no comment
+   * is sent at all: for an encoder whose text is no server-sent event.
+   */
   readonly keepAlive?: string
   /**
    * The position in the first run after which to begin, for stored runs. An encoder that keeps a state gets no event before it. Default:
@@ -130,8 +135,8 @@ export interface SessionOf {
 }
 
 /**
- * The caller's sessions. All but `turns`, `write` and `graph` need the plugin `sessions()`, and throw `unsupported_operation` without it. Methods
- * throw `session_not_found` for a session that does not exist, and `runs_not_stored` if nothing is stored.
+ * The caller's sessions. All but `turns`, `tree`, `write` and `graph` need the plugin `sessions()`, and throw `unsupported_operation`
+ * without it. Methods throw `session_not_found` for a session that does not exist, and `runs_not_stored` if nothing is stored.
  */
 export interface CallerSessions {
   /** A page of sessions, newest first. Throws `not_found` for a caller without an identity. */
@@ -141,9 +146,12 @@ export interface CallerSessions {
    * `session_not_found`.
    */
   turns(session: SessionOf): Promise<readonly Turn[]>
+  /** The stored turns of all branches. As `turns` for a session that does not exist, and without an identity. */
+  tree(session: SessionOf): Promise<TurnTree>
   /**
-   * Adds a turn that no run made, such as a conversation from elsewhere. The agent remembers it. Returns the id of its message. Throws
-   * `session_busy` while a run of the session is at work.
+   * Adds a turn that no run made, such as a conversation from elsewhere. The agent remembers it. Returns the id of its message, which is
+   * that of its run if it has none of its own. Throws `session_busy` while a run of the session is at work, and `session_changed` for a
+   * place that is not there.
    */
   write(session: SessionOf, turn: WrittenTurn): Promise<string>
   /**
@@ -158,6 +166,8 @@ export interface CallerSessions {
     session: SessionOf,
     how?: { readonly runId?: string; readonly title?: string },
   ): Promise<SessionSummary>
+  /** Deletes the turn of a run and all after it, with their runs. Throws `run_not_found`, and `session_busy` if one is at work. */
+  deleteBranch(session: SessionOf, runId: string): Promise<void>
   /** Deletes a session with its runs. Throws `session_busy` while a run of it is at work, unless `cancels` is set. */
   delete(session: SessionOf, how?: { readonly cancels?: boolean }): Promise<void>
 }
@@ -169,4 +179,7 @@ export interface WrittenTurn {
   readonly text: string
   /** The client's own id of the message: 1 to 500 characters. */
   readonly messageId?: string
+  /** Its place, as of a run. Default: after the last turn of the branch that counts. */
+  readonly replaces?: string | undefined
+  readonly branchFrom?: string | undefined
 }

@@ -61,6 +61,10 @@ class RequestCaller implements Caller {
     this.#asker = new RequestAsker(request, state, core.readKeys)
   }
 
+  get owner(): string | null {
+    return this.#state.owner
+  }
+
   get whyUnstored(): string | undefined {
     return this.#core.whyUnstored(this.#state)
   }
@@ -250,20 +254,24 @@ class RequestSessions implements CallerSessions {
   }
 
   async turns(session: SessionOf) {
-    // Without an identity, whoever guesses the id would read what others said.
-    if (this.#state.owner === null) throw new ServableError('session_not_found', 'There is no such session')
-    const { key, storage } = this.#keyOf(session)
+    const { key, storage } = this.#readable(session)
     return storage.turns(key)
   }
 
-  async write(session: SessionOf, { input, text, messageId }: Parameters<CallerSessions['write']>[1]) {
+  async tree(session: SessionOf) {
+    const { key, storage } = this.#readable(session)
+    return storage.tree(key)
+  }
+
+  async write(session: SessionOf, written: Parameters<CallerSessions['write']>[1]) {
+    const { input, text, messageId, replaces, branchFrom } = written
     const { key, storage } = this.#keyOf(session)
     const { kind, name } = session.target
     await checkPermitOf(this.#core.runs.permit, this.#state, () => session.target)
     const runId = crypto.randomUUID()
     const at = Date.now()
     const turn = { runId, kind, name, input, messageId, status: 'running' as const, at }
-    const { place } = await storage.enter(key, turn)
+    const { place } = await storage.enter(key, { ...turn, replaces, branchFrom })
     if (place > 0) {
       await storage.leave(key, { runId, status: 'failed' })
       throw new ServableError('session_busy', 'A run of the session is at work')
@@ -306,6 +314,10 @@ class RequestSessions implements CallerSessions {
     return this.#acts.fork(this.#keyOf(session).key, this.#state.owner, how)
   }
 
+  async deleteBranch({ target: { kind, name }, id }: SessionOf, runId: string) {
+    await this.#acts.forgetBranch(this.#state.owner, { kind, name, id }, runId)
+  }
+
   async delete({ target: { kind, name }, id }: SessionOf, { cancels = false } = {}) {
     if (await this.#acts.forget(this.#state.owner, { kind, name, id }, cancels)) return
     throw new ServableError('session_not_found', 'There is no such session')
@@ -318,6 +330,12 @@ class RequestSessions implements CallerSessions {
       'unsupported_operation',
       'Sessions are not shown here: add the plugin `sessions()`',
     )
+  }
+
+  /** Without an identity, whoever guesses the id would read what others said. */
+  #readable(session: SessionOf) {
+    if (this.#state.owner === null) throw new ServableError('session_not_found', 'There is no such session')
+    return this.#keyOf(session)
   }
 
   #keyOf({ target, id }: SessionOf): { readonly key: SessionKey; readonly storage: SessionStorage } {

@@ -49,8 +49,26 @@ export interface Mounted {
    * `core.prefix`, or another if a proxy changes it. If it throws, `plugin.failed` is logged and the document goes without this part.
    */
   describe?(build: Builders): Description
+  /**
+   * Deletes what the plugin stores for an owner or a session. Returns whether there was anything. The caller repeats the call if
+   * it throws.
+   */
+  forget?(what: Forgetting): Promise<boolean>
   /** Called when the last server that serves the handler has ended its runs. An error that it throws goes to the log. */
   close?(): void | Promise<void>
+}
+
+/** Whose data to delete: all of an owner, or that of one session. */
+export interface Forgetting {
+  /** The identity. Null for a session without an owner. */
+  readonly owner: string | null
+  /**
+   * The caller has ensured that no run of the session that began before this call is running, and that new runs wait until the
+   * deletion is complete. A waiting run is left alone, unless it continues an earlier run.
+   */
+  readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
+  /** Cancels running and queued runs. Without it, a running or queued run makes the call throw `session_busy`. */
+  readonly cancels?: boolean
 }
 
 /** A path that belongs to a plugin. */

@@ -44,6 +44,7 @@ const ALLOWED = [
   'x-a2a-extensions',
   'x-request-id',
   'x-service-key',
+  'x-api-key',
   'traceparent',
 ]
 
@@ -55,6 +56,9 @@ const EXPOSED = [
   'ratelimit',
   'ratelimit-policy',
   'content-disposition',
+  'content-location',
+  'x-pagination-total',
+  'x-pagination-next',
   'x-error-code',
   'a2a-extensions',
   'x-a2a-extensions',

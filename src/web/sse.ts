@@ -255,7 +255,8 @@ function createKeepAlive(sink: SseSink, maxSilenceMs: number, text: string = KEE
   }
   const open = () => {
     hasOpened = true
-    if (!hasSpoken) sink.write(OPEN)
+    // Blank space is for bodies that are no server-sent events.
+    if (!hasSpoken) sink.write(text.trim() === '' ? text : OPEN)
     if (isWaiting) watch()
   }
   return {

@@ -199,7 +199,7 @@ describe('the thread of a graph', () => {
   it('is read and changed between runs, by its owner', async () => {
     const { as } = working()
     await as('ann', async (caller, core) => {
-      await say(caller, core, 'one')
+      const run = await say(caller, core, 'one')
       const thread = threadOf(caller, core)!
       const state = await thread.getState()
       expect(textsIn(state)).toEqual(['one', 'told'])
@@ -208,6 +208,9 @@ describe('the thread of a graph', () => {
       const { thread_id, checkpoint_id: before } = state.config.configurable ?? {}
       expect(thread_id).toBe('s')
       expect((await thread.history({ before, limit: 1 })).map(textsIn)).toEqual([['one']])
+      const found = await thread.history({ filter: { run_id: run.id } })
+      expect(found).toHaveLength(2)
+      expect(await thread.history({ filter: { run_id: 'other' } })).toEqual([])
       await thread.updateState({ messages: [{ content: 'by the way' }] })
       expect(textsIn(await thread.getState())).toEqual(['one', 'told', 'by the way'])
       expect(textsIn(await thread.getState({ checkpointId: before }))).toEqual(['one', 'told'])

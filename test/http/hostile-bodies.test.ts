@@ -19,6 +19,7 @@ import {
 import { agUi } from '../../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../src/protocols/ai-sdk-ui/plugin.ts'
 import { anthropic } from '../../src/protocols/anthropic/plugin.ts'
+import { langGraph } from '../../src/protocols/langgraph-api/plugin.ts'
 import { directTools, mcp, mcpTasks } from '../../src/protocols/mcp/plugin.ts'
 import { openai } from '../../src/protocols/openai/plugin.ts'
 import { MAX_JSON_VALUES } from '../../src/web/json.ts'
@@ -80,6 +81,7 @@ const options: HandlerOptions = {
     agUi(),
     openai({ path: '/openai/v1' }),
     anthropic(),
+    langGraph(),
     tools,
     callerKeys({ authenticate: () => ({ id: 'ada' }) }),
     webhooks({ clients: true }),

@@ -41,6 +41,7 @@ const ROOMS = {
   'src/protocols/ag-ui/plugin.ts': ['agUi'],
   'src/protocols/openai/plugin.ts': ['openai'],
   'src/protocols/anthropic/plugin.ts': ['anthropic'],
+  'src/protocols/langgraph-api/plugin.ts': ['langGraph'],
   'src/protocols/mcp/plugin.ts': ['mcp', 'mcpAuth', 'mcpTasks', 'directTools', 'toJsonSchema'],
   'src/features/otel/plugin.ts': ['otel'],
   'src/features/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
@@ -66,7 +67,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 
 const ALL = [
   'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), queue(), guards({}),',
-  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(), anthropic(),',
+  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(), anthropic(), langGraph(),',
   'mcp({ tools: true, tasks: mcpTasks(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
   'otel({ tracer: {} }), metrics(new MetricsExporter()), admin(), a2a(), eventSocket(), webConsole(), runLog(), auditLog()',
 ].join(' ')
@@ -103,6 +104,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 45.6),
   withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 49.7),
   withPlugin('`anthropic()`', 'src/protocols/anthropic/plugin.ts', 'anthropic()', 47.5),
+  withPlugin('`langGraph()`', 'src/protocols/langgraph-api/plugin.ts', 'langGraph()', 56),
   withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 47.15),
   withPlugin('`guards()`', 'src/features/guards/plugin.ts', 'guards({})', 47.8),
   withPlugin(

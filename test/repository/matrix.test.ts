@@ -21,6 +21,7 @@ const suites = [
   'a2a-client',
   'openai',
   'anthropic',
+  'langgraph-api',
   'ag-ui',
   'ai-sdk-ui',
   'mcp',
@@ -54,7 +55,7 @@ const ofNext = [
   'files',
 ]
 const kept = ['stored runs', 'A2A', 'the event socket', 'metrics', 'admin', 'schedules', ...ofNext]
-const models = ['OpenAI’s interface', 'Anthropic’s interface']
+const models = ['OpenAI’s interface', 'Anthropic’s interface', 'LangGraph’s interface']
 const protocols = ['model-backed agents', ...models, 'AG-UI', 'chats', 'MCP', 'remote agents']
 const shared = ['stored runs', 'sessions go on', 'keys that', 'budgets are', 'the queue lets', 'webhooks are']
 
@@ -100,6 +101,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './openai': 'OpenAI’s interface',
   './openai/chat-completions': 'OpenAI’s interface',
   './anthropic': 'Anthropic’s interface',
+  './langgraph-api': 'LangGraph’s interface',
   './ag-ui': 'AG-UI',
   './ag-ui-client': 'AG-UI',
   './encoders': 'AG-UI',

@@ -164,6 +164,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'protocols/ai-sdk-ui': PUBLIC,
   'protocols/openai': `protocols/models ${PUBLIC}`,
   'protocols/anthropic': `protocols/models ${PUBLIC}`,
+  'protocols/langgraph-api': PUBLIC,
   'protocols/models': PUBLIC,
   'protocols/encoders': `core-entry ${DEEP} web base/errors base/canonical-json base/schemas base/validation`,
   'protocols/event-socket/gateway': `protocols/event-socket/socket ${DEEP} stores web base/errors base/counter base/defaults base/schemas base/validation base/wake`,
@@ -175,7 +176,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   client: 'features/approvals features/metrics features/sessions http runs agents web base/errors',
   runtimes: `adapters/mcp-client features/files features/logs protocols/openapi ${DEEP} stores web base/errors base/environment base/wake`,
   command:
-    'handler options runtimes protocols/ag-ui protocols/ai-sdk-ui protocols/anthropic protocols/mcp protocols/openai client features/approvals features/console ' +
+    'handler options runtimes protocols/ag-ui protocols/ai-sdk-ui protocols/anthropic protocols/langgraph-api protocols/mcp protocols/openai client features/approvals features/console ' +
     'features/files features/logs features/metrics features/queue features/sessions features/small features/webhooks core ' +
     'adapters/frameworks http runs agents stores web base/errors base/validation base/wake',
   testing: `client handler options ${DEEP} stores base/errors`,

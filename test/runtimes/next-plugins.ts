@@ -8,6 +8,7 @@ import { CONNECTIONS } from '../contracts/connections.ts'
 import { keepingCases as fileCases } from '../contracts/files/keeping.ts'
 import { guardingCases } from '../contracts/guards/guarding.ts'
 import { WAYS } from '../contracts/guards/ways.ts'
+import { langGraphCases } from '../contracts/langgraph-api.ts'
 import { leavingCases } from '../contracts/openai/leaving.ts'
 import { tellingCases } from '../contracts/openai/telling.ts'
 import { otelContract } from '../contracts/otel.ts'
@@ -33,6 +34,7 @@ export function pluginCases(deploy: (name: string) => Deploy): void {
     leavingCases(server)
   })
   describe('Anthropic’s interface', () => anthropicCases(usual('anthropic')))
+  describe('LangGraph’s interface', () => langGraphCases(usual('langgraph-api')))
   describe('remote agents', () => {
     const settings = others()
     const server = served(() => deploy('a2a-client')(settings()))

@@ -10,6 +10,7 @@ import { interruptCases } from '../contracts/ag-ui.ts'
 import { CLIENTS } from '../contracts/ai-sdk-ui/clients.ts'
 import { resumingCases } from '../contracts/ai-sdk-ui/leaving.ts'
 import { anthropicCases } from '../contracts/anthropic.ts'
+import { langGraphCases } from '../contracts/langgraph-api.ts'
 import { workingCases } from '../contracts/mcp/working.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { keepingCases } from '../contracts/openai/keeping.ts'
@@ -35,6 +36,7 @@ const usual = (name: string) => served(() => deploy(name)('usual'))
 describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('model-backed agents', () => aiContract(deploy('ai')))
   describe('Anthropic’s interface', () => anthropicCases(usual('anthropic')))
+  describe('LangGraph’s interface', () => langGraphCases(usual('langgraph-api')))
   describe('OpenAI’s interface', () => {
     const server = usual('openai')
     keepingCases(server, 5)

@@ -9,6 +9,7 @@ import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
 import { guards } from 'servable/guards'
 import { callerKeys, keysAuth } from 'servable/keys'
+import { langGraph } from 'servable/langgraph-api'
 import { auditLog } from 'servable/logs'
 import { directTools, mcp, mcpTasks, toJsonSchema } from 'servable/mcp'
 import { openai } from 'servable/openai'
@@ -86,6 +87,7 @@ export const handler = createHandler({
     agUi(),
     openai({ path: '/api/v1' }),
     anthropic({ path: '/api/anthropic' }),
+    langGraph({ path: '/api/langgraph' }),
     mcp({
       path: '/api/mcp',
       tools: true,

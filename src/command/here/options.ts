@@ -22,6 +22,7 @@ import type { HandlerOptions } from '../../options.ts'
 import { agUi } from '../../protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../protocols/ai-sdk-ui/plugin.ts'
 import { anthropic } from '../../protocols/anthropic/plugin.ts'
+import { langGraph } from '../../protocols/langgraph-api/plugin.ts'
 import { mcp } from '../../protocols/mcp/plugin.ts'
 import { openai } from '../../protocols/openai/plugin.ts'
 import { sqliteState } from '../../runtimes/sqlite.ts'
@@ -93,6 +94,7 @@ function partsOf({ production }: HereOptions): HandlerOptions {
       agUi(),
       openai(),
       anthropic(),
+      langGraph(),
       mcp({ tools: true, toJsonSchema }),
     ],
   }

@@ -90,6 +90,16 @@ const ACTS: Readonly<Partial<Record<string, Acts>>> = {
   openai: OPENAI,
   'chat-completions': OPENAI,
   anthropic: [['POST', /\/messages$/, RUN_STARTED]],
+  'langgraph-api': [
+    ['POST', /\/runs(\/stream|\/wait|\/batch)?$/, RUN_STARTED],
+    ['POST', /\/cancel$/, 'run.cancelled'],
+    ['DELETE', /\/runs\/[^/]+$/, 'run.deleted'],
+    ['POST', /\/threads$/, 'session.created'],
+    ['PATCH', /\/threads\/[^/]+$/, 'session.changed'],
+    ['POST', /\/threads\/[^/]+\/state$/, 'session.changed'],
+    ['POST', /\/threads\/[^/]+\/copy$/, 'session.forked'],
+    ['DELETE', /\/threads\/[^/]+$/, 'session.deleted'],
+  ],
   'ag-ui': [['POST', /\/ag-ui$/, RUN_STARTED]],
   'ai-sdk-ui': [
     ['POST', /\/chat$/, RUN_STARTED],
@@ -120,8 +130,11 @@ const RPC_ACTS: ReadonlyMap<string, string> = new Map([
   ['notifications/cancelled', 'run.cancelled'],
 ])
 
-/** `POST` requests that change nothing: they follow a task. */
-const READS: Acts = [['POST', /:subscribe$/, '']]
+/** `POST` requests that change nothing: they look for something, or follow a task. */
+const READS: Readonly<Partial<Record<string, RegExp>>> = {
+  a2a: /:subscribe$/,
+  'langgraph-api': /\/(search|count|history|state\/checkpoint)$/,
+}
 
 /** The act of a request. Undefined if it changes nothing. A route of an unknown part is `route.called`. */
 export function actOf({ method, path, part, rpc }: AuditedRequest): string | undefined {
@@ -129,7 +142,7 @@ export function actOf({ method, path, part, rpc }: AuditedRequest): string | und
   const known = find(ACTS[part] ?? [], method, path)
   if (known !== undefined) return known
   const isRead = /^(GET|HEAD|OPTIONS)$/.test(method) || part === 'socket'
-  return isRead || (part === 'a2a' && find(READS, method, path) !== undefined) ? undefined : CALLED
+  return isRead || (method === 'POST' && READS[part]?.test(path)) ? undefined : CALLED
 }
 
 function find(acts: Acts, method: string, path: string): string | undefined {

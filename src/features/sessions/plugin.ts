@@ -60,6 +60,7 @@ export function sessions(): Plugin {
           list: (identity, query) => shown.list(identity, query),
           rename: (key, title) => shown.update(key, { title }),
           fork: (key, identity, how) => shown.fork(key, identity, how),
+          forgetBranch: (owner, session, runId) => forgetter.branch(owner, session, runId),
           forget: (owner, session, cancels) => forgetter.session(owner, session, cancels),
         },
         describe: describeSessions,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Forgetting } from '../../core/built-in.ts'
+import type { Forgetting } from '../../core/plugin.ts'
 import type { Permitted } from '../../runs/permit.ts'
 import type { Eviction, Transaction } from '../../stores/store.ts'
 import { putQueued, type Queue, type QueueEntry } from './delivery/queue.ts'

@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../../base/errors.ts'
-import type { Forgetting } from '../../core/built-in.ts'
+import type { Forgetting } from '../../core/plugin.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import type { Permitted } from '../../runs/permit.ts'
 import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'

@@ -22,6 +22,8 @@ export interface Encoder {
    * that of the event in its run, from 1; 0 for an error that is in no log.
    */
   encode(event: RunEvent, position: number): string
+  /** Reads what the encoder needs for an event of a stored run. It is called before each one; the event waits for its promise. */
+  prepare?(event: RunEvent): Promise<void> | undefined
   /** Returns the server-sent events of the end of a run that another run continues. */
   continued?(event: FinishEvent): string
 }
@@ -65,13 +67,23 @@ export async function encodedLogs(
     event.type === 'finish' && at < ids.length - 1
       ? encoder.continued?.(event)
       : encoder.encode(event, position)
+  const joined = async (entries: readonly { readonly seq: number; readonly data: string }[]) => {
+    let text = ''
+    for (const { seq, data } of entries) {
+      const event: RunEvent = JSON.parse(data)
+      const prepared = encoder.prepare?.(event)
+      if (prepared !== undefined) await prepared
+      text += encode(event, seq) ?? ''
+    }
+    return text
+  }
   const cancel = () => {
     isOver = true
     follower.leave()
   }
   const read = async () => {
     const entries = await follower.next()
-    if (entries !== undefined) return entries.map(({ seq, data }) => encode(JSON.parse(data), seq)).join('')
+    if (entries !== undefined) return joined(entries)
     if (++at >= ids.length || isOver) return undefined
     follower = await follow(ids[at])
     if (isOver) follower.leave()

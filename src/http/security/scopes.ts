@@ -35,6 +35,7 @@ export const SCOPES: Readonly<Record<string, ByMethod>> = {
   openai: CHANGES,
   'chat-completions': RUNS,
   anthropic: RUNS,
+  'langgraph-api': CHANGES,
   'ag-ui': RUNS,
   'ai-sdk-ui': RUNS,
   // Protocols whose callers cancel and unsubscribe with methods other than `POST`.

@@ -26,13 +26,14 @@ import {
 } from './session-record.ts'
 import { forgetStates, readStates, releaseStates, writeState } from './session-states.ts'
 import { isTooLong, runAtWork, steersFor, takeSteers } from './session-steering.ts'
-import { enterSession, keepSession, leaveSession, turnsOf, turnUntil } from './session-turns.ts'
+import { enterSession, keepSession, leaveSession, treeOf, turnsOf, turnUntil } from './session-turns.ts'
 
 /** The transactions of sessions. */
 export interface SessionTransactions {
   readonly reads: {
     readonly window: (tx: Reader, key: SessionKey, reader: SessionReader, settings: SessionSettings) => string
     readonly turns: (tx: Reader, key: SessionKey, runId?: string) => string
+    readonly tree: (tx: Reader, key: SessionKey) => string
     readonly until: typeof turnUntil
     readonly atWork: typeof runAtWork
     readonly steers: typeof steersFor
@@ -87,6 +88,7 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
   reads: {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
     turns: (tx, key, runId) => JSON.stringify(turnsOf(tx, key, runId)),
+    tree: (tx, key) => JSON.stringify(treeOf(tx, key)),
     until: turnUntil,
     atWork: runAtWork,
     steers: steersFor,
@@ -142,6 +144,7 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
       return summary === undefined ? window.messages : [summaryMessage(summary), ...window.messages]
     },
     turns: async (key, runId) => JSON.parse(await calls.turns(sessionAddressOf(key), key, runId)),
+    tree: async key => JSON.parse(await calls.tree(sessionAddressOf(key), key)),
     turnUntil: (key, runId) => calls.until(sessionAddressOf(key), key, runId),
     append: async (key, note) =>
       calls.append(sessionAddressOf(key), key, JSON.stringify(note), settingsFor(key)),

@@ -6,7 +6,7 @@
  */
 
 import type { BegunTurn, SessionKey } from '../../agents/memory.ts'
-import type { Turn } from '../../agents/turn.ts'
+import type { TreeTurn, Turn, TurnTree } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
@@ -86,6 +86,21 @@ export function transcriptOf(session: Session, newestFirst: readonly SessionEntr
   return [...branchOf(session, newestFirst, own?.seq ?? session.head)]
     .reverse()
     .flatMap(({ turn }) => turn ?? [])
+}
+
+/** The turns with those before them, and the last one of the branch that counts. */
+export function turnTree(session: Session, newestFirst: readonly SessionEntry[]): TurnTree {
+  const turns: TreeTurn[] = []
+  /** The turn at or before an entry, by its number. */
+  const lasts = new Map<number, string | undefined>([[NONE, undefined]])
+  let previous = NONE
+  for (const { seq, turn } of newestFirst.toReversed()) {
+    const after = lasts.get(session.branches?.[seq]?.after ?? previous)
+    if (turn !== undefined) turns.push({ ...turn, ...(after !== undefined && { after }) })
+    lasts.set(seq, turn?.runId ?? after)
+    previous = seq
+  }
+  return { turns, head: lasts.get(session.head ?? previous) }
 }
 
 /** An entry that begins. */

@@ -6,7 +6,7 @@
 
 import { textOf } from '../../agents/input.ts'
 import type { BegunTurn, EndedTurn, Entered, SessionKey, SessionNote } from '../../agents/memory.ts'
-import type { Turn } from '../../agents/turn.ts'
+import type { Turn, TurnTree } from '../../agents/turn.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import {
   asOf,
@@ -29,7 +29,7 @@ import {
   without,
 } from './session-record.ts'
 import { busy, joinedBy, MAX_WAITING, steerOf, withRest } from './session-steering.ts'
-import { changed, close, entriesIn, placed, transcriptOf } from './session-tree.ts'
+import { changed, close, entriesIn, placed, transcriptOf, turnTree } from './session-tree.ts'
 
 /** A claim is renewed when fewer milliseconds than this are left of it. */
 const RENEW_AT_MS = 11_000
@@ -205,6 +205,14 @@ export function turnsOf(tx: Reader, key: SessionKey, runId?: string): readonly T
   const here = new Set(liveClaims(session, tx.now).map(({ runId }) => runId))
   const open = session.open.map(entry => asOf(entry, here))
   return transcriptOf(session, entriesIn(tx, key, { ...session, open }), runId)
+}
+
+/** Every turn, with its place among the branches, in the order in which they began. */
+export function treeOf(tx: Reader, key: SessionKey): TurnTree {
+  const session = sessionAt(tx, key)
+  const here = new Set(liveClaims(session, tx.now).map(({ runId }) => runId))
+  const open = session.open.map(entry => asOf(entry, here))
+  return turnTree(session, entriesIn(tx, key, { ...session, open }))
 }
 
 /** When the turn of a run, or its position in line, may be deleted; undefined if there is neither. */

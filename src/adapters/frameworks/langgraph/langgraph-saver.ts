@@ -287,7 +287,11 @@ export class Saver {
     return {
       config: configOf(thread, state.space, state.id),
       checkpoint: { ...rest, channel_values: Object.fromEntries(channels) },
-      metadata: revived(metadata, toMessage),
+      // The metadata of LangGraph's own server has it too.
+      metadata: {
+        ...fieldsOf(revived(metadata, toMessage)),
+        ...(state.run !== undefined && { run_id: state.run }),
+      },
       ...(state.parent !== undefined && { parentConfig: configOf(thread, state.space, state.parent) }),
       pendingWrites: writes.map(({ task, channel, value }) => [
         ...([task, channel] as const),

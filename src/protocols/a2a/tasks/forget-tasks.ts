@@ -1,5 +1,5 @@
 import { isServableError } from '../../../base/errors.ts'
-import type { Forgetting } from '../../../core/built-in.ts'
+import type { Forgetting } from '../../../core/plugin.ts'
 import { contextsOf } from '../tenants.ts'
 import type { ListedTask, TaskHost, TaskViewer } from './task-host.ts'
 

@@ -19,12 +19,12 @@ import {
   path,
   record,
 } from '../../../base/schemas.ts'
-import { asPlugin, type Core, type Forgetting } from '../../../core/built-in.ts'
+import { asPlugin, type Core } from '../../../core/built-in.ts'
 import { SHARED } from '../../../core/core.ts'
 import type { SocketObjectContext, SocketService } from '../../../core/hosted.ts'
 import { runsInObject } from '../../../core/in-object.ts'
 import { stateFor } from '../../../core/no-state.ts'
-import type { Plugin } from '../../../core/plugin.ts'
+import type { Forgetting, Plugin } from '../../../core/plugin.ts'
 import { type Catalog, createCatalog } from '../../../http/catalog.ts'
 import { refusing } from '../../../http/context.ts'
 import { logThrown } from '../../../http/failure-log.ts'

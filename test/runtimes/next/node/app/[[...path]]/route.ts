@@ -44,6 +44,7 @@ const contracts: Readonly<
   approvals: () => import('../../../../../contracts/approvals/service.ts'),
   files: () => import('../../../../../contracts/files/service.ts'),
   openai: () => import('../../../../../contracts/openai/service.ts'),
+  'langgraph-api': () => import('../../../../../contracts/langgraph-api/service.ts'),
   anthropic: () => import('../../../../../contracts/anthropic/service.ts'),
   'a2a-client': () => import('../../../../../contracts/a2a-client/service.ts'),
   gateway: () => import('../../../../../contracts/gateway/service.ts'),

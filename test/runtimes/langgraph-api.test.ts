@@ -1,0 +1,4 @@
+import { langGraphContract } from '../contracts/langgraph-api.ts'
+import { deploymentsOf, everywhere } from './deployments.ts'
+
+everywhere(deploymentsOf('langgraph-api'), langGraphContract)
