@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import { type RunRecord, type RunSummary, ServableError } from '../../core-entry.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
-import { ignoring, list, reportError, validate } from '../encoders/index.ts'
+import { ignoring, list, parsed, reportError, validate } from '../encoders/index.ts'
 import { type Asked, choice, empty, type Fields, NO_STORE, page, selected } from './asked.ts'
 import { modesIn, RunFrames, RunValues } from './frames.ts'
 import { uuid } from './ids.ts'
@@ -221,7 +221,10 @@ const ALL = ['values', 'messages-tuple', 'updates', 'custom']
 /** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
 export async function joinStream(asked: Asked): Promise<unknown> {
   const { stream_mode: named = ALL } = asked.query(JoinSchema)
-  const modes = modesIn([named].flat().flatMap(each => each.split(',')))
+  // Some lines of the SDK send a list as JSON.
+  const modes = modesIn(
+    [named].flat().flatMap(each => (each.startsWith('[') ? parsed(each) : each.split(','))),
+  )
   const last = Number(asked.request.headers.get('last-event-id') ?? -1)
   const known = Number.isSafeInteger(last) ? last : -1
   const begun = await reopened(asked)
