@@ -37,6 +37,13 @@ export type {
   CorrectionQuery,
   CorrectionStore,
 } from './agents/corrections.ts'
+export type {
+  GraphConfig,
+  GraphHistoryQuery,
+  GraphPlace,
+  GraphSnapshot,
+  GraphThread,
+} from './agents/graph.ts'
 export { textOf } from './agents/input.ts'
 export { requestOf } from './agents/input-request.ts'
 export { selectKey } from './agents/provider-key.ts'
@@ -52,6 +59,7 @@ export type {
   AnsweredBy,
   Artifact,
   ArtifactEvent,
+  CheckpointEvent,
   ClientTool,
   ContentPart,
   ErrorEvent,

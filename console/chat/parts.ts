@@ -176,6 +176,7 @@ class Folding {
       case 'error':
         return this.#end(event)
       case 'model_call':
+      case 'checkpoint':
         return
       case 'steered':
         this.#answer = { ...this.#answer, steered: [...(this.#answer.steered ?? []), event.messageId] }

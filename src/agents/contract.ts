@@ -34,6 +34,7 @@ export type {
   AnsweredBy,
   Artifact,
   ArtifactEvent,
+  CheckpointEvent,
   ClientTool,
   ContentPart,
   ErrorEvent,

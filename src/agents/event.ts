@@ -119,6 +119,7 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
     event => typeof event.runId === 'string' && typeof event.messageId === 'string' && isParts(event.parts),
   ],
   ['resumed', () => true],
+  ['checkpoint', event => typeof event.id === 'string' && isOptionalText(event.namespace)],
   [
     'finish',
     event =>
@@ -164,6 +165,7 @@ const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { typ
   message: { parts: 1, metadata: 1, extensions: 1 },
   steered: { runId: 1, messageId: 1, parts: 1 },
   resumed: {},
+  checkpoint: { id: 1, namespace: 1 },
   finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1, steeredInto: 1 },
   error: { error: 1, code: 1, details: 1 },
 }

@@ -107,6 +107,7 @@ export class Fold {
         return
       case 'thinking':
       case 'steered':
+      case 'checkpoint':
       case 'error':
     }
   }

@@ -44,14 +44,22 @@ export interface GraphSnapshot {
   readonly values: unknown
   readonly next: readonly string[]
   readonly tasks: readonly unknown[]
+  /** With the `run_id` of the run that made it, if the graph has no checkpointer of its own. An update has that of the run before it. */
   readonly metadata?: unknown
-  readonly config: unknown
+  readonly config: GraphConfig
   readonly createdAt?: string | undefined
-  readonly parentConfig?: unknown
+  readonly parentConfig?: GraphConfig | undefined
 }
 
-/** The configuration of a checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`. */
-export type GraphConfig = Readonly<Record<string, unknown>>
+/** The configuration of a checkpoint. */
+export interface GraphConfig {
+  readonly configurable?: {
+    readonly thread_id?: string | undefined
+    readonly checkpoint_ns?: string | undefined
+    readonly checkpoint_id?: string | undefined
+    readonly [name: string]: unknown
+  }
+}
 
 /** The thread of a session. `thread_id` in what it gives is the session's id, unless the graph has a checkpointer of its own. */
 export interface GraphThread {

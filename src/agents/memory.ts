@@ -7,16 +7,7 @@
 import type { Correction } from './corrections.ts'
 import { withoutKeys } from './redacted.ts'
 import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
-import {
-  type ConversationStates,
-  type FoundStates,
-  OF_RUN,
-  type StateQuery,
-  type StateRun,
-  type StateSide,
-  type StateUpdate,
-  statesOf,
-} from './states.ts'
+import { type ConversationStates, OF_RUN, type StateRun, type StateStorage, statesOf } from './states.ts'
 import type { SteeredMessage, Turn, TurnEnd, TurnTree } from './turn.ts'
 
 /** The earlier conversation of a session, of one servable and one owner. */
@@ -172,7 +163,7 @@ export interface Steering {
 }
 
 /** Where sessions are stored. */
-export interface SessionStorage {
+export interface SessionStorage extends StateStorage<SessionKey> {
   /** Makes the turn of a run. */
   turnOf(key: SessionKey, target: MemoryServable, run: TurnRun): OpenTurn
   /** Returns the messages for a model. */
@@ -205,10 +196,6 @@ export interface SessionStorage {
   readonly beatMs: number
   /** Called with the error when the end of a turn could not be stored. */
   failed(error: unknown): void
-  readStates(key: SessionKey, query: StateQuery, side: StateSide): Promise<FoundStates>
-  writeState(key: SessionKey, update: StateUpdate, side: StateSide): Promise<number | undefined>
-  /** Says that a run without a session needs its states no longer. */
-  releaseStates(key: SessionKey): Promise<void>
   /** Called when the first turn of a session has begun and after each end of a turn, so that lists stored elsewhere follow. */
   changed?: ((key: SessionKey) => Promise<void>) | undefined
 }

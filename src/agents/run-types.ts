@@ -260,6 +260,7 @@ type RunEventBody =
   | MessageEvent
   | SteeredEvent
   | ResumedEvent
+  | CheckpointEvent
   | FinishEvent
   | ErrorEvent
 
@@ -329,6 +330,18 @@ export interface SteeredEvent {
  */
 export interface ResumedEvent {
   readonly type: 'resumed'
+}
+
+/**
+ * The graph has stored a checkpoint. It comes only in runs with the metadata `checkpoints: true`. The state itself is read with `sessions.graph`
+ * of a caller.
+ */
+export interface CheckpointEvent {
+  readonly type: 'checkpoint'
+  /** The id of the checkpoint. */
+  readonly id: string
+  /** Where the graph is inside of another one, as LangGraph names it. Absent for the graph itself. */
+  readonly namespace?: string | undefined
 }
 
 /** The end of a run that did not fail. */

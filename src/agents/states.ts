@@ -5,8 +5,6 @@
  * @module
  */
 
-import type { SessionKey, SessionStorage } from './memory.ts'
-
 /** Parts of states by their names. The name of a list of other parts begins with `p`, and its text is their names as JSON. */
 export type StateParts = Readonly<Record<string, string>>
 
@@ -104,8 +102,22 @@ export interface StateSide {
 /** The end of the place of runs without a session. Their id is that of the first run. */
 export const OF_RUN = 'run'
 
+/** Where states are stored, by the keys of sessions. */
+export interface StateStorage<Key> {
+  readStates(key: Key, query: StateQuery, side: StateSide): Promise<FoundStates>
+  writeState(key: Key, update: StateUpdate, side: StateSide): Promise<number | undefined>
+  /** Says that a run without a session needs its states no longer. */
+  releaseStates(key: Key): Promise<void>
+  /** Deletes the states of a run without a session. */
+  forgetStates(key: Key): Promise<void>
+}
+
 /** The states at a key, as one side sees them. */
-export function statesOf(sessions: SessionStorage, key: SessionKey, side: StateSide): ConversationStates {
+export function statesOf<Key extends { readonly place: readonly string[] }>(
+  sessions: StateStorage<Key>,
+  key: Key,
+  side: StateSide,
+): ConversationStates {
   return {
     read: query => sessions.readStates(key, query, side),
     write: update => sessions.writeState(key, update, side),

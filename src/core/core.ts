@@ -34,6 +34,7 @@ import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
+import { deletingStates } from './run-states.ts'
 import { type CallTransactions, callTransactionsIn } from './transaction-calls.ts'
 
 /** The error of a request for a stored run if `runs.store` is `none`. */
@@ -59,6 +60,7 @@ export function createCore(options: CoreOptions): Core {
   const observer = observeBy(observersOf(plugins), tellObserver(log))
   const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
   const brake = plugins.find(plugin => plugin.brake)?.brake?.(settings, callTransactions, catalog)
+  const memory = memoryIn(settings, { catalog, callTransactions, plugins, files })
   const runs: HostSettings = {
     ...settings.runs,
     production,
@@ -67,7 +69,7 @@ export function createCore(options: CoreOptions): Core {
     working,
     runMiddleware: runMiddlewareOf(plugins.flatMap(({ runMiddleware }) => runMiddleware?.(settings) ?? [])),
     inputFilter: filterInputBy(plugins.flatMap(({ inputFilter }) => inputFilter?.(settings) ?? [])),
-    memory: memoryIn(settings, { catalog, callTransactions, plugins, files }),
+    memory,
     files,
     costOf: plugins.findLast(plugin => plugin.costOf)?.costOf,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
@@ -83,7 +85,7 @@ export function createCore(options: CoreOptions): Core {
   const mounted: MountedPlugin[] = []
   const host = plugins.reduce<RunHost>(
     (inner, plugin) => plugin.host?.(inner, { runs, settings, callTransactions }) ?? inner,
-    state.createHost(runs),
+    deletingStates(state.createHost(runs), catalog, memory),
   )
   const whyUnstored = storeCheck(settings)
   const parts = { runs, host, whyUnstored, catalogOf }

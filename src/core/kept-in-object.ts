@@ -5,9 +5,9 @@
  */
 
 import type { ServableError } from '../base/errors.ts'
-import { createMutex } from '../base/mutex.ts'
 import type { Document, Reader, Transaction } from '../stores/store.ts'
 import type { ObjectContext } from './hosted.ts'
+import { createMutex } from './mutex.ts'
 
 /** Milliseconds between checks of a running run or task. An evicted one counts as running for at most this long. */
 export const WATCH_MS = 30_000

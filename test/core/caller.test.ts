@@ -1,5 +1,6 @@
 /** What a plugin does for the sender of a request. */
 import { describe, expect, it } from 'vitest'
+import { toAgent } from '../../src/adapters/frameworks/index.ts'
 import {
   Agent,
   bearerAuth,
@@ -18,6 +19,7 @@ import {
 import { callerKeys, keysAuth } from '../../src/features/keys/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
 import { identify } from '../contracts/identify.ts'
+import { Graph } from '../contracts/sessions/graph.ts'
 import { eventually } from '../eventually.ts'
 import { speaker, untyped } from '../support.ts'
 import { served } from './kit.ts'
@@ -61,7 +63,7 @@ function working(plugins: readonly Plugin[] = [sessions()], options: CoreOptions
     }),
   }
   const asked = served([...plugins, plugin], {
-    agents: { echo: speaker('echo', 'one', 'two'), asking, silent },
+    agents: { echo: speaker('echo', 'one', 'two'), asking, silent, graph: toAgent(new Graph()) },
     state: memoryState(),
     runs: { keepInput: true },
     middleware: [identify],
@@ -180,6 +182,91 @@ describe('the sessions of a caller', () => {
     const none = working([], untyped<CoreOptions>({ state: undefined, runs: {} }))
     expect(await none.as('ann', write)).toBe('runs_not_stored')
     expect(await none.as('ann', async ({ whyUnstored }) => typeof whyUnstored)).toBe('string')
+  })
+})
+
+describe('the thread of a graph', () => {
+  const threadOf = (caller: Caller, core: PluginCore, name = 'graph') =>
+    caller.sessions.graph({ target: core.catalog.resolve('agent', name), id: 's' })
+  const say = async (caller: Caller, core: PluginCore, input: string, more: object = {}) => {
+    const target = core.catalog.resolve('agent', 'graph')
+    const run = await caller.start({ target, input, sessionId: 's', ...more })
+    return { id: run.id, text: (await run.result()).text }
+  }
+  const textsIn = ({ values }: { readonly values: unknown }) =>
+    (values as { messages: { content: string }[] }).messages.map(({ content }) => content)
+
+  it('is read and changed between runs, by its owner', async () => {
+    const { as } = working()
+    await as('ann', async (caller, core) => {
+      const run = await say(caller, core, 'one')
+      const thread = threadOf(caller, core)!
+      const state = await thread.getState()
+      expect(textsIn(state)).toEqual(['one', 'told'])
+      const history = await thread.history()
+      expect(history.map(textsIn)).toEqual([['one', 'told'], ['one']])
+      const { thread_id, checkpoint_id: before } = state.config.configurable ?? {}
+      expect(thread_id).toBe('s')
+      expect((await thread.history({ before, limit: 1 })).map(textsIn)).toEqual([['one']])
+      const found = await thread.history({ filter: { run_id: run.id } })
+      expect(found).toHaveLength(2)
+      expect(await thread.history({ filter: { run_id: 'other' } })).toEqual([])
+      await thread.updateState({ messages: [{ content: 'by the way' }] })
+      expect(textsIn(await thread.getState())).toEqual(['one', 'told', 'by the way'])
+      expect(textsIn(await thread.getState({ checkpointId: before }))).toEqual(['one', 'told'])
+      expect((await say(caller, core, 'two')).text).toBe('one, told, by the way, two')
+      const wrong = thread.updateState({}, { asNode: 'nobody' })
+      await expect(wrong).rejects.toMatchObject({ code: 'invalid_input', message: 'No such node' })
+      expect(threadOf(caller, core, 'echo')).toBeUndefined()
+    })
+    await as('bob', async (caller, core) =>
+      expect(await threadOf(caller, core)?.getState()).toMatchObject({ values: {} }),
+    )
+    expect(await as(undefined, async (caller, core) => threadOf(caller, core)?.getState())).toBe(
+      'session_not_found',
+    )
+    const update: Work = async (caller, core) => threadOf(caller, core)?.updateState({})
+    expect(await as(undefined, update)).toBe('session_not_found')
+  })
+
+  it('belongs to the last turn before it: an update of an earlier one is for branches from there', async () => {
+    const { as } = working()
+    await as('ann', async (caller, core) => {
+      const one = await say(caller, core, 'one')
+      const thread = threadOf(caller, core)!
+      const [first] = await thread.history()
+      await say(caller, core, 'two')
+      const at = { checkpointId: first?.config.configurable?.checkpoint_id }
+      await thread.updateState({ messages: [{ content: 'late' }] }, { at })
+      expect((await say(caller, core, 'beside', { branchFrom: one.id })).text).toBe('one, told, late, beside')
+    })
+  })
+
+  it('of a run without a session is deleted with it', async () => {
+    const state = memoryState()
+    const { as } = working([sessions()], { state })
+    const count = () => state.store.read(tx => tx.count('state'))
+    const id = await as('ann', async (caller, core) => {
+      const target = core.catalog.resolve('agent', 'graph')
+      const run = await caller.start({ target, input: 'ask', isBackground: true })
+      await run.result()
+      return run.id
+    })
+    expect(count()).toBe(1)
+    await as('ann', ({ runs }) => runs.delete(id))
+    expect([count(), state.store.read(tx => tx.count('states'))]).toEqual([0, 0])
+  })
+
+  it('takes no update while a run is at work', async () => {
+    const { as } = working()
+    const update: Work = async (caller, core) => threadOf(caller, core)?.updateState({})
+    const id = await as('ann', async (caller, core) => {
+      const target = core.catalog.resolve('agent', 'graph')
+      return (await caller.start({ target, input: 'waits', sessionId: 's', isBackground: true })).id
+    })
+    await eventually(async () => expect(await as('ann', update)).toBe('session_busy'))
+    await as('ann', ({ runs }) => runs.cancel(id))
+    await eventually(async () => expect(await as('ann', update)).not.toBe('session_busy'))
   })
 })
 

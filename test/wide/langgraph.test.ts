@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../src/index.ts'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
 
@@ -38,7 +39,7 @@ it('asks what an interrupt asks, and goes on with the next input of the session'
 it('tells what a graph inside the graph does', async () => {
   const { text, toolCalls } = await askerOf(served).run('nested', 'weather in Oslo')
   expect(text).toMatch(/^The tool said: .*Oslo/)
-  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
+  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' }, agent: 'inner' }])
 })
 
 it('keeps all of a graph without a checkpointer in the session, with the graphs inside of it', async () => {
@@ -54,6 +55,10 @@ it('keeps all of a graph without a checkpointer in the session, with the graphs 
   expect(beside.text).toBe('human,ai,human call 1,call 2')
   expect((await run('remembering', 'alone')).text).toBe('human call 1')
 })
+
+interface Snapshot {
+  readonly config: { readonly configurable: { readonly checkpoint_id: string } }
+}
 
 describe('the thread of a graph', () => {
   const { run } = askerOf(served)
@@ -98,6 +103,24 @@ describe('the thread of a graph', () => {
     const beside = await post(`remembering/${id}/state`, {})
     expect(beside.values.messages).toHaveLength(4)
     expect(beside.values.messages[2].kwargs.content).toBe('beside')
+  })
+
+  it.each(['remembering', 'main'])('tells in a run of %s which checkpoints are stored', async name => {
+    const id = await made(name)
+    const events: RunEvent[] = await post(`${name}/${id}/run`, { input: 'weather in Oslo' })
+    const told = events.filter(event => event.type === 'checkpoint')
+    const history: Snapshot[] = await post(`${name}/${id}/history`, { query: { limit: 100 } })
+    const ids = history.map(state => state.config.configurable.checkpoint_id)
+    const own = told.filter(({ namespace }) => namespace === undefined)
+    expect(own.map(each => each.id)).toEqual(ids.toReversed())
+    expect(told.filter(({ namespace }) => namespace === 'counting')).toHaveLength(name === 'main' ? 0 : 3)
+    const text = events.findLastIndex(({ type }) => type === 'text')
+    expect(events.slice(text).map(({ type }) => type)).toContain('checkpoint')
+    // Other runs tell nothing of them.
+    const init = { method: 'POST', body: JSON.stringify({ input: 'two', sessionId: id }) }
+    const headers = { 'content-type': 'application/json' }
+    const plain = await fetch(`${served().url}/api/agents/${name}/stream`, { ...init, headers })
+    expect(await plain.text()).not.toContain('"checkpoint"')
   })
 
   it('takes updates, and the next run goes on with them', async () => {

@@ -74,6 +74,7 @@ export class MaskedEvents implements OutputStage {
       case 'model_call':
       case 'resumed':
       case 'steered':
+      case 'checkpoint':
         return [this.#rest(event)]
       case 'message':
         return [...this.#breakAt(event), this.#message(event)]

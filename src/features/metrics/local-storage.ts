@@ -1,4 +1,4 @@
-import { createMutex } from '../../base/mutex.ts'
+import { createMutex } from '../../core/mutex.ts'
 import type { Store } from '../../stores/store.ts'
 import { addBatch, type Batch, noteBatch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsStorage } from './core.ts'

@@ -21,10 +21,10 @@ import {
   withEdits,
 } from './run-messages.ts'
 
-/** The modes of a stream. `debug`, `checkpoints` and `events` are accepted, and give no frames of their own. */
+/** The modes of a stream. `tools`, `debug`, `checkpoints` and `events` are accepted, and give no frames of their own. */
 const MODES = [
-  ...['values', 'messages', 'messages-tuple', 'updates', 'custom', 'tasks', 'tools'],
-  ...['debug', 'checkpoints', 'events'],
+  ...['values', 'messages', 'messages-tuple', 'updates', 'custom', 'tasks'],
+  ...['tools', 'debug', 'checkpoints', 'events'],
 ] as const
 
 type Mode = (typeof MODES)[number]
@@ -55,8 +55,6 @@ export interface Framed {
   readonly end?: (() => Promise<GraphEnd>) | undefined
   /** The number of the last frame that the client has. Default: none. */
   readonly known?: number | undefined
-  /** Whether names of frames with messages tell the agent: `messages|agent:…`. */
-  readonly namesAgents?: boolean | undefined
 }
 
 /** The numbers that one event of a run may use for its frames. */
@@ -140,11 +138,6 @@ export class RunFrames implements Encoder {
 
   #event(event: RunEvent): void {
     switch (event.type) {
-      case 'tool_call_ready':
-        return this.#frame('tools', 'tools', () => ({
-          ...{ event: 'on_tool_start', toolCallId: event.toolCallId, input: event.args },
-          name: this.#messages.nameOf(event.toolCallId),
-        }))
       case 'step':
       case 'artifact': {
         const { at: _, until: __, ...custom } = event
@@ -205,21 +198,13 @@ export class RunFrames implements Encoder {
 
   #chunk({ id, name }: AiDraft, fields: object): void {
     const chunk = { type: 'AIMessageChunk', id, ...(name !== undefined && { name }), ...fields }
-    this.#tuple(chunk, 'agent', name)
+    this.#tuple(chunk, 'agent')
   }
 
-  #tuple(message: object, node: string, agent: string | undefined): void {
-    const name = this.#run.namesAgents ? `messages|${agent ?? 'agent'}:${this.#run.runId}` : 'messages'
-    this.#frame(
-      'messages-tuple',
-      name,
-      undefined,
-      () => `[${JSON.stringify(message)},${this.#aboutNode(node)}]`,
-    )
-  }
-
-  #aboutNode(node: string): string {
-    return `{"langgraph_node":"${node}","run_id":"${this.#run.runId}"}`
+  #tuple(message: object, node: string): void {
+    const { runId } = this.#run
+    const about = `{"langgraph_node":"${node}","run_id":"${runId}"}`
+    this.#frame('messages-tuple', 'messages', undefined, () => `[${JSON.stringify(message)},${about}]`)
   }
 
   #partially(message: AiDraft): void {
@@ -230,7 +215,7 @@ export class RunFrames implements Encoder {
     const isFirst = this.#partial === 0
     if (isFirst) {
       this.#frame('messages', 'messages/metadata', () => ({
-        [message.id]: { metadata: JSON.parse(this.#aboutNode('agent')) },
+        [message.id]: { metadata: { langgraph_node: 'agent', run_id: this.#run.runId } },
       }))
     }
     const isDue = isFirst || length - this.#partial > this.#partial / GROWTH
@@ -252,13 +237,9 @@ export class RunFrames implements Encoder {
   #whole(message: ThreadMessage): void {
     this.#frame('messages', 'messages/complete', () => [message])
     if (message.type === 'tool') {
-      this.#tuple(message, 'tools', undefined)
+      this.#tuple(message, 'tools')
       this.#frame('updates', 'updates', () => ({ tools: { messages: [message] } }))
-      this.#frame('tools', 'tools', () => ({
-        ...{ event: message.status === 'error' ? 'on_tool_error' : 'on_tool_end', output: message },
-        ...{ toolCallId: message.tool_call_id, name: message.name },
-      }))
-    } else this.#tuple(message, 'agent', undefined)
+    } else this.#tuple(message, 'agent')
   }
 
   #values(): void {

@@ -133,6 +133,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         runEvent('message', { parts: list(ref('ContentPart')), ...facts }),
         runEvent('steered', { runId: text, messageId: text, parts: list(ref('ContentPart')) }),
         runEvent('resumed', {}),
+        runEvent('checkpoint', { id: text, 'namespace?': text }),
         runEvent('finish', {
           finishReason,
           'requests?': list(ref('InputRequest')),

@@ -313,6 +313,11 @@ export function releaseStates(tx: Transaction, key: SessionKey): void {
   if (isOfRun(key) && head !== undefined) putHead(tx, key, head.value, RELEASED_MS)
 }
 
+/** Deletes the states of a run without a session. */
+export function forgetStates(tx: Transaction, key: SessionKey): void {
+  if (isOfRun(key)) forgetSession(tx, idOf(key))
+}
+
 function putHead(tx: Transaction, key: SessionKey, value: StateHead, keptMs: number): void {
   const id = idOf(key)
   const isRun = isOfRun(key)

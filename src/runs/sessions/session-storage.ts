@@ -24,7 +24,7 @@ import {
   type SessionSettings,
   STATE_HEADS,
 } from './session-record.ts'
-import { readStates, releaseStates, writeState } from './session-states.ts'
+import { forgetStates, readStates, releaseStates, writeState } from './session-states.ts'
 import { isTooLong, runAtWork, steersFor, takeSteers } from './session-steering.ts'
 import { enterSession, keepSession, leaveSession, treeOf, turnsOf, turnUntil } from './session-turns.ts'
 
@@ -42,6 +42,7 @@ export interface SessionTransactions {
   readonly writes: {
     readonly state: typeof writeState
     readonly releaseStates: typeof releaseStates
+    readonly forgetStates: typeof forgetStates
     readonly enter: (tx: Transaction, key: SessionKey, turn: string, settings: SessionSettings) => Entered
     readonly beat: typeof keepSession
     readonly take: (...args: Parameters<typeof takeSteers>) => string
@@ -96,6 +97,7 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
   writes: {
     state: writeState,
     releaseStates,
+    forgetStates,
     enter: (tx, key, turn, settings) => enterSession(tx, key, JSON.parse(turn), settings),
     beat: keepSession,
     take: (...args) => JSON.stringify(takeSteers(...args)),
@@ -161,6 +163,7 @@ function createStorage(calls: SessionCalls, parts: SessionParts): SessionStorage
     readStates: (key, query, side) => calls.states(sessionAddressOf(key), key, query, side),
     writeState: (key, update, side) =>
       held(calls.state(sessionAddressOf(key), key, update, side, settingsFor(key))),
+    forgetStates: key => held(calls.forgetStates(sessionAddressOf(key), key)),
     releaseStates: key => held(calls.releaseStates(sessionAddressOf(key), key)),
     beat: (key, runId) => calls.beat(sessionAddressOf(key), key, runId, settingsFor(key)),
     async leave(key, end, note) {

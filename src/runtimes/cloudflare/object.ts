@@ -7,9 +7,9 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { ServableError } from '../../base/errors.ts'
-import { createMutex } from '../../base/mutex.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { ObjectClassName, ObjectContext, ObjectService, ObjectServiceMaker } from '../../core/hosted.ts'
+import { createMutex } from '../../core/mutex.ts'
 import { objectServiceOf } from '../../core/object-service.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'

@@ -152,6 +152,21 @@ describe('the checkpointer of a graph', () => {
     expect((await saverOver(of('new')).getTuple(configOf()))?.checkpoint.channel_values).toEqual(values)
   })
 
+  it('goes on at its own checkpoint beside another one on the same thread', async () => {
+    const { of } = session()
+    const [one, other] = [saverOver(of('one')), saverOver(of('other'))]
+    const of1 = await one.put(configOf(), checkpoint('1', { by: 'one' }), metadata)
+    await other.put(configOf(), checkpoint('2', { by: 'other' }), metadata)
+    expect((await one.getTuple(configOf()))?.config).toEqual(of1)
+    await one.put(of1, checkpoint('3', { by: 'one again' }), metadata)
+    expect((await other.getTuple(configOf()))?.checkpoint.channel_values).toEqual({ by: 'other' })
+    const goesOn = new Saver(of('other'), { toMessage: nothing, goesOn: true })
+    expect((await goesOn.getTuple(configOf()))?.checkpoint.id).toBe('2')
+    const answered = new Saver(of('third'), { toMessage: nothing, goesOn: true, start: '1' })
+    expect((await answered.getTuple(configOf()))?.checkpoint.id).toBe('1')
+    expect((await saverOver(of('third')).getTuple(configOf()))?.checkpoint.id).toBe('3')
+  })
+
   it('gives the writes of a checkpoint in the order of a graph', async () => {
     const { of } = session()
     const saver = saverOver(of('r'))

@@ -1,6 +1,6 @@
 /**
  * A graph in so far as the adapter and its checkpointer use one: it repeats all that its thread has. `ask …` asks, and `big …` keeps as
- * many characters.
+ * many characters. `waits` waits until its run is stopped.
  */
 import type { Saver } from '../../../src/adapters/frameworks/langgraph/langgraph-saver.ts'
 
@@ -33,17 +33,32 @@ export class Graph {
   }
 
   async getState(config: Config): Promise<object> {
-    const { checkpoint, pendingWrites = [] } = (await this.checkpointer?.getTuple(config)) ?? {}
+    const tuple = await this.checkpointer?.getTuple(config)
+    const { checkpoint, pendingWrites = [] } = tuple ?? {}
     const interrupts = pendingWrites.flatMap(([, channel, value]) =>
       channel === '__interrupt__' ? value : [],
     )
     const tasks = interrupts.length > 0 ? [{ id: 'task', name: 'ask', interrupts }] : []
-    return { values: checkpoint?.channel_values ?? {}, next: tasks.map(({ name }) => name), tasks }
+    const next = tasks.map(({ name }) => name)
+    return { values: checkpoint?.channel_values ?? {}, next, tasks, config: tuple?.config ?? config }
+  }
+
+  async *getStateHistory(config: Config, options: object): AsyncGenerator<object> {
+    for await (const tuple of this.checkpointer?.list(config, options) ?? [])
+      yield { values: tuple.checkpoint.channel_values, config: tuple.config, next: [], tasks: [] }
+  }
+
+  async updateState(config: Config, values: Partial<Values>, asNode?: string): Promise<object> {
+    if (asNode === 'nobody') throw Object.assign(new Error('No such node'), { name: 'InvalidUpdateError' })
+    const tuple = await this.checkpointer?.getTuple(config)
+    const before = (tuple?.checkpoint.channel_values as Values | undefined) ?? { messages: [] }
+    const messages = [...before.messages, ...(values.messages ?? [])]
+    return this.#put(tuple?.config ?? config, { ...before, messages })
   }
 
   async *stream(
     input: { readonly messages?: readonly Message[]; readonly resume?: unknown },
-    { configurable }: Config,
+    { configurable, signal }: Config & { readonly signal?: AbortSignal },
   ): AsyncGenerator<readonly [string, object]> {
     const saver = this.checkpointer
     const config = { configurable: { ...configurable, checkpoint_ns: '' } }
@@ -57,6 +72,7 @@ export class Graph {
       ...(length !== undefined && { big: '"ö'.repeat(Number(length) / 2) }),
     }
     const at = await this.#put(tuple?.config ?? config, values)
+    if (text === 'waits') await new Promise(resolve => signal?.addEventListener('abort', resolve))
     if (text.startsWith('ask') && input.resume === undefined) {
       const asked = [{ id: `${configurable.thread_id}-${messages.length}`, value: 'ok?' }]
       await saver?.putWrites(at, [['__interrupt__', asked]], 'task')

@@ -16,6 +16,8 @@ export class LangGraphItems {
   readonly #answers = new Map<string, OpenAnswer>()
   /** Ids of answers that came whole. */
   readonly #wholeAnswers = new Set<string>()
+  /** The graphs inside of the graph that made calls, by the ids of these. */
+  readonly #agents = new Map<string, string>()
   /** Ids of messages whose calls came whole. */
   readonly #wholeCalls = new Set<string>()
   #usage: Usage | undefined
@@ -45,8 +47,14 @@ export class LangGraphItems {
       yield* this.#readUpdate(fieldsOf(data))
     }
     if (mode !== 'messages') return
-    const [message, metadata] = listIn(data).map(fieldsOf)
-    if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
+    const [message, metadata = {}] = listIn(data).map(fieldsOf)
+    if (message === undefined) return
+    if (typeOf(message) === 'tool') yield* this.rest()
+    const agent = agentIn(metadata)
+    for (const event of this.#readMessage(message, metadata)) {
+      if (agent !== undefined && event.type === 'tool_call_start') this.#agents.set(event.toolCall.id, agent)
+      yield by(agent, event)
+    }
   }
 
   /** Yields the model calls whose end the graph shows. */
@@ -54,17 +62,14 @@ export class LangGraphItems {
     for (const [key, answer] of this.#answers) {
       if (answer.usage === undefined && answer.finishReason === undefined) continue
       this.#answers.delete(key)
-      yield modelCall(answer)
+      yield by(answer.agent, modelCall(answer))
     }
   }
 
   *#readMessage(message: UnknownFields, metadata: UnknownFields): Generator<RunEvent> {
     const { langgraph_node, langgraph_checkpoint_ns } = metadata
     const type = typeOf(message)
-    if (type === 'tool') {
-      yield* this.rest()
-      yield* this.#readToolMessage(message)
-    }
+    if (type === 'tool') yield* this.#readToolMessage(message)
     if (type !== 'ai') return
     this.#count(message)
     this.#gather(message, metadata)
@@ -82,10 +87,8 @@ export class LangGraphItems {
   }
 
   /** Collects the usage and the finish reason of an answer. A streaming model sends them in separate chunks. */
-  #gather(
-    message: UnknownFields,
-    { langgraph_checkpoint_ns, ls_provider, ls_model_name }: UnknownFields,
-  ): void {
+  #gather(message: UnknownFields, metadata: UnknownFields): void {
+    const { langgraph_checkpoint_ns, ls_provider, ls_model_name } = metadata
     const { id, tool_call_chunks, usage_metadata, response_metadata } = message
     if (!Array.isArray(tool_call_chunks) && textIn(id) !== undefined) {
       if (this.#wholeAnswers.has(String(id))) return
@@ -99,6 +102,7 @@ export class LangGraphItems {
       model: nameOf({ provider: ls_provider, id: ls_model_name } as Servable['model']),
       usage: usage && before ? addUsage(before, usage) : (usage ?? before),
       finishReason: finish_reason ?? stop_reason ?? finishReason,
+      agent: agentIn(metadata),
     })
   }
 
@@ -140,7 +144,8 @@ export class LangGraphItems {
         if (isBare(message)) yield* spoken(message)
         // A node is done when its update comes, and so are the arguments that its model streamed.
         for (const { id, args } of listIn(message.tool_calls).map(fieldsOf))
-          yield* this.#calls.ready(String(id), args)
+          for (const event of this.#calls.ready(String(id), args))
+            yield by(this.#agents.get(String(id)), event)
       }
     }
     for (const interrupt of listIn(update.__interrupt__).map(fieldsOf)) yield* this.#stop(interrupt)
@@ -168,6 +173,19 @@ interface OpenAnswer {
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
   readonly finishReason?: unknown
+  readonly agent?: string | undefined
+}
+
+/** The name of the graph inside of the graph that sent a message. Undefined for the graph itself. */
+function agentIn({ langgraph_checkpoint_ns, lc_agent_name }: UnknownFields): string | undefined {
+  // Such as `researcher:id|tools:id`: the last one is a node. A node that calls several graphs counts them.
+  const around = (textIn(langgraph_checkpoint_ns)?.split('|') ?? []).slice(0, -1)
+  const node = around.findLast(part => part.includes(':'))
+  return node && (textIn(lc_agent_name) ?? node.slice(0, node.indexOf(':')))
+}
+
+function by(agent: string | undefined, event: RunEvent): RunEvent {
+  return agent === undefined ? event : { ...event, agent }
 }
 
 /** An interrupt's value that is not text, as an artifact. */

@@ -16,9 +16,8 @@ export type KeptValue = string | { readonly part: string } | { readonly list: re
 /** The most characters of a value that is not in parts. */
 const MAX_INLINE = 256
 
-/** The least characters of a group, those of an item that ends one, and the most before another item is added. */
-const MIN_GROUP = 128
-const OWN_GROUP = 512
+/** The least characters of a group, and the most before another item is added. */
+const MIN_GROUP = 512
 const MAX_GROUP = 4096
 
 /** Names in one part that lists parts. */
@@ -35,7 +34,7 @@ export class Parts {
 
   /** Keeps a value. */
   async keep(value: unknown): Promise<KeptValue> {
-    if (Array.isArray(value)) return this.#list(Array.from(value, toText))
+    if (Array.isArray(value) && value.some(isObject)) return this.#list(Array.from(value, toText))
     const text = toText(value)
     return text.length <= MAX_INLINE ? text : { part: await this.#part('v', text) }
   }
@@ -72,6 +71,10 @@ export class Parts {
   }
 }
 
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
 function base64UrlOf(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
     .replace(/\+/g, '-')
@@ -86,7 +89,7 @@ function groupsOf(items: readonly string[]): string[] {
   for (const item of items) {
     group.push(item)
     length += item.length
-    const mayEnd = item.length >= OWN_GROUP || (item.length + item.charCodeAt(item.length >> 1)) % 3 === 0
+    const mayEnd = item.length >= MIN_GROUP || (item.length + item.charCodeAt(item.length >> 1)) % 3 === 0
     if (length < MAX_GROUP && !(mayEnd && length >= MIN_GROUP)) continue
     groups.push(`[${group.join(',')}]`)
     group = []

@@ -6,7 +6,6 @@
 
 import type { ConversationStates, FoundStates, KeptState, StateWrite } from '../../../agents/states.ts'
 import { ServableError } from '../../../base/errors.ts'
-import { createMutex } from '../../../base/mutex.ts'
 import { fieldsOf, listIn, textIn, type UnknownFields } from '../fields.ts'
 import { type KeptValue, namesIn, Parts, restored } from './langgraph-parts.ts'
 import { revived, type ToMessage, toText } from './langgraph-values.ts'
@@ -76,10 +75,11 @@ export class Saver {
   readonly #states: ConversationStates
   readonly #options: SaverOptions
   readonly #parts = new Parts()
-  readonly #inTurn = createMutex()
   readonly #last = new Map<string, string>()
   readonly #known = new Map<string, Known>()
   #edition: number | undefined
+  /** What is written last. Each call waits for the one before it. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(states: ConversationStates, options: SaverOptions) {
     this.#states = states
@@ -216,6 +216,12 @@ export class Saver {
     return Object.fromEntries(entries)
   }
 
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
   /** The values of a checkpoint. Those of unchanged channels are the ones of its parent. */
   async #keptOf(
     values: UnknownFields,
@@ -281,7 +287,11 @@ export class Saver {
     return {
       config: configOf(thread, state.space, state.id),
       checkpoint: { ...rest, channel_values: Object.fromEntries(channels) },
-      metadata: revived(metadata, toMessage),
+      // The metadata of LangGraph's own server has it too.
+      metadata: {
+        ...fieldsOf(revived(metadata, toMessage)),
+        ...(state.run !== undefined && { run_id: state.run }),
+      },
       ...(state.parent !== undefined && { parentConfig: configOf(thread, state.space, state.parent) }),
       pendingWrites: writes.map(({ task, channel, value }) => [
         ...([task, channel] as const),

@@ -16,10 +16,11 @@ import type {
 import type { ConversationStates } from '../../../agents/states.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import { messageOf, ServableError } from '../../../base/errors.ts'
-import { callMethod, fieldsOf, itemsOf } from '../fields.ts'
-import { mayBeOpened, mayKeepThreads } from './langgraph-checkpoint.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf } from '../fields.ts'
+import { keepsThreads, mayBeOpened, mayKeepThreads } from './langgraph-checkpoint.ts'
 import { HeldSaver } from './langgraph-held.ts'
 import { Saver } from './langgraph-saver.ts'
+import { StoredCheckpoints } from './langgraph-told.ts'
 import { messageMaker } from './langgraph-values.ts'
 
 /** A graph of one run. */
@@ -27,6 +28,8 @@ export interface OpenedGraph {
   readonly graph: unknown
   /** When checkpoints are written. Undefined: as the graph does it by itself. */
   readonly durability?: 'sync' | 'exit' | undefined
+  /** The checkpoints that its run tells of; undefined if it tells of none. */
+  readonly told?: StoredCheckpoints | undefined
   /** Called with whether the run waits, when the graph has stopped. Returns the checkpoint at which it did, if it is in our state. */
   stopped(waits: boolean): Promise<string | undefined>
 }
@@ -36,6 +39,15 @@ export interface OpenedGraph {
  * itself if it is journalled. Of other runs the last checkpoint is stored if they wait. `start` is the checkpoint at which it goes on.
  */
 export function opened(graph: unknown, context: RunContext, start: string | undefined): OpenedGraph {
+  const own = openedBy(graph, context, start)
+  const { checkpointer } = fieldsOf(own.graph)
+  if (context.metadata?.checkpoints !== true || !keepsThreads(own.graph) || !hasMethods(graph, 'withConfig'))
+    return own
+  const told = new StoredCheckpoints()
+  return { ...own, graph: withSaver(own.graph, told.of(Object(checkpointer))), told }
+}
+
+function openedBy(graph: unknown, context: RunContext, start: string | undefined): OpenedGraph {
   const { memory, runId, work, sessionId, history } = context
   const states = mayBeOpened(graph)
     ? memory?.states?.({ first: work.first ?? runId, runId, call: work.prefix })

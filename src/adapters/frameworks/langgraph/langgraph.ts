@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunInput } from '../../../agents/contract.ts'
+import type { RunEvent, RunInput } from '../../../agents/contract.ts'
 import type { RunContext } from '../../../agents/work/perform.ts'
 import type { Adapter } from '../adapter.ts'
 import { toolsOf } from '../facts.ts'
@@ -15,7 +15,7 @@ import { Beginning, type Done, mayKeepThreads, threadStateOf } from './langgraph
 import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { type LangChainMessage, toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
-import { opened, threadsOf } from './langgraph-threads.ts'
+import { type OpenedGraph, opened, threadsOf } from './langgraph-threads.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
@@ -59,11 +59,9 @@ export const langGraph: Adapter = {
     }
     if (!done?.hasEnded) {
       const asks = asked(messageOf(input, beginning), context, before, state, done)
-      for await (const item of streamOf(graph, asks, settings)) {
-        for (const event of items.read(item)) {
-          yield event
-          await beginning.told(event)
-        }
+      for await (const event of eventsOf(streamOf(graph, asks, settings), items, own)) {
+        yield event
+        await beginning.told(event)
       }
     }
     yield* items.rest()
@@ -77,6 +75,16 @@ export const langGraph: Adapter = {
 /** The message of the run. It has an id where the run may go on. */
 function messageOf(input: RunInput, { messageId: id }: Beginning): LangChainMessage {
   return { ...toLangChainMessage(input), ...(id !== undefined && { id }) }
+}
+
+/** The events of a graph, in order. */
+async function* eventsOf(
+  stream: AsyncGenerator<unknown>,
+  items: LangGraphItems,
+  { told }: OpenedGraph,
+): AsyncGenerator<RunEvent> {
+  if (told === undefined) for await (const item of stream) yield* items.read(item)
+  else yield* told.among(stream, item => items.read(item))
 }
 
 /** The items of a graph. Throws `not_resumable` for an interrupt without a checkpointer. */

@@ -83,6 +83,7 @@ export class TaskTurn {
       case 'model_call':
       case 'resumed':
       case 'steered':
+      case 'checkpoint':
       case 'finish':
       case 'error':
         return []

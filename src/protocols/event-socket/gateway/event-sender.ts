@@ -116,6 +116,7 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     case 'model_call':
     case 'resumed':
     case 'steered':
+    case 'checkpoint':
       return [`agent.${type}`, rest]
   }
 }
