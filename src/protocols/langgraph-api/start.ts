@@ -40,16 +40,13 @@ export interface Begun {
   /** Undefined for a run without a thread. */
   readonly threadId: string | undefined
   /** How its messages and values are read. */
-  readonly reads: Pick<Framed, 'before' | 'end'>
+  readonly reads: Pick<Framed, 'before' | 'graph'>
 }
 
 /** How the messages and the values of a run of a thread are read. */
 export function readsOf(caller: Caller, session: SessionOf, runId: string): Begun['reads'] {
-  const graph = graphOf(caller, session)
-  return {
-    before: async () => (await ThreadTree.read(caller, session)).before(runId),
-    ...(graph && { end: () => graph.end(runId) }),
-  }
+  const before = async () => (await ThreadTree.read(caller, session)).before(runId)
+  return { before, graph: graphOf(caller, session) }
 }
 
 /** The most turns that one request brings from elsewhere. */
@@ -130,7 +127,7 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
   return caller.start({
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
-    metadata: { langgraph: about },
+    metadata: { langgraph: about, ...(graph && { checkpoints: true }) },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
     keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
