@@ -18,6 +18,8 @@ import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
+import type { Middleware } from '../../../src/index.ts'
+import { langGraph } from '../../../src/protocols/langgraph-api/plugin.ts'
 import { weatherIn } from '../weather.ts'
 import { FileSaver } from './file-saver.ts'
 import { threads } from './threads.ts'
@@ -171,4 +173,12 @@ export const agents = [
   toAgent(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
 ]
 
-export const plugins = [threads, sessions()]
+export const plugins = [threads, sessions(), langGraph()]
+
+/** Trusts a header. */
+const identify: Middleware = (request, context, next) => {
+  const id = request.headers.get('x-test-user')
+  if (id !== null) context.identity = { id }
+  return next()
+}
+export const middleware = [identify]
