@@ -175,6 +175,7 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
     leaving.flatMap(({ turn }) => turn?.runId ?? []),
   )
   const left = all.filter(({ seq }) => !isLeaving.has(seq))
-  const last = head !== undefined && isLeaving.has(head.seq) ? before : head
+  // Another first message counts if the first one is deleted.
+  const last = head !== undefined && isLeaving.has(head.seq) ? (before ?? left[0]) : head
   putSession(tx, { ...document, value: withHead(after, left, last) })
 }
