@@ -19,7 +19,13 @@ import {
 } from '../../runs/sessions/session-record.ts'
 import { forgetStatesOf } from '../../runs/sessions/session-states.ts'
 import { busy } from '../../runs/sessions/session-steering.ts'
-import { branchOf, checkHead, entriesIn, summaryAt } from '../../runs/sessions/session-tree.ts'
+import {
+  branchOf,
+  checkHead,
+  entriesIn,
+  forgetMembersOf,
+  summaryAt,
+} from '../../runs/sessions/session-tree.ts'
 import { lastWordsOf } from '../../runs/sessions/session-turns.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { newestOf, subtreeAt, visible } from './turns.ts'
@@ -169,6 +175,7 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
     const gone = { id: turn.runId, partition, at: tx.now, tags: {}, value: null }
     tx.put(GONE, gone, { thing: thingOf(partition) })
   }
+  forgetMembersOf(tx, key, leaving)
   forgetStatesOf(
     tx,
     key,

@@ -46,4 +46,23 @@ describe('branches that are deleted', () => {
     remove('a')
     expect(last()).toBeUndefined()
   })
+
+  it('take with them what members learned there', () => {
+    const { say, remove, learned } = kept()
+    for (const run of ['a', 'b', 'c']) say(run)
+    remove('b')
+    expect(learned()).toEqual(['of a'])
+    say('d')
+    say('e', 'd')
+    remove('d')
+    expect(learned()).toEqual(['of a', 'of e'])
+  })
+
+  it('past the limits, too', () => {
+    const { say, learned, turns } = kept({ maxTurns: 3 })
+    for (const run of ['a', 'b', 'c']) say(run)
+    say('d', 'b')
+    expect(turns().map(({ runId }) => runId)).toEqual(['d', 'a'])
+    expect(learned()).toEqual(['of a', 'of d'])
+  })
 })
