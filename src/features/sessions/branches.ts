@@ -24,6 +24,7 @@ import {
   checkHead,
   entriesIn,
   forgetMembersOf,
+  plain,
   summaryAt,
 } from '../../runs/sessions/session-tree.ts'
 import { lastWordsOf } from '../../runs/sessions/session-turns.ts'
@@ -184,5 +185,5 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
   const left = all.filter(({ seq }) => !isLeaving.has(seq))
   // Another first message counts if the first one is deleted.
   const last = head !== undefined && isLeaving.has(head.seq) ? (before ?? left[0]) : head
-  putSession(tx, { ...document, value: withHead(after, left, last) })
+  putSession(tx, { ...document, value: withHead(plain(after, left), left, last) })
 }

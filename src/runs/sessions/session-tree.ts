@@ -243,8 +243,19 @@ function trimmed(
     const leaving = branch.length === 0 && isFull ? oldestOf(tx, key) : branch
     if (leaving.length === 0) return after
     for (const entry of leaving) after = without(tx, key, after, entry)
-    if (leaving === branch) forgetMembersOf(tx, key, branch)
+    if (leaving === branch) after = pruned(tx, key, after, branch)
   }
+}
+
+/** The session after the entries of a branch were deleted. */
+function pruned(
+  tx: Transaction,
+  key: SessionKey,
+  session: Session,
+  branch: readonly SessionEntry[],
+): Session {
+  forgetMembersOf(tx, key, branch)
+  return plain(session, entriesIn(tx, key, session))
 }
 
 /** Deletes what members learned in these entries. */
@@ -256,6 +267,21 @@ export function forgetMembersOf(tx: Transaction, key: SessionKey, entries: reado
     if (value.length < document.value.length)
       tx.put(MEMBERS, { ...document, value }, { thing: thingOf(partition) })
   }
+}
+
+/** The session without starts of entries that are deleted, or that are alone after the entry before them by now. */
+export function plain(session: Session, newestFirst: readonly SessionEntry[]): Session {
+  const starts = newestFirst.flatMap(({ seq }, index) => {
+    const start = session.branches?.[seq]
+    return start === undefined ? [] : [{ seq, start, previous: newestFirst[index + 1]?.seq }]
+  })
+  const siblings = new Map<number, number>()
+  for (const { start } of starts) siblings.set(start.after, (siblings.get(start.after) ?? 0) + 1)
+  const left = starts.filter(
+    ({ start, previous }) => start.after !== previous || siblings.get(previous) !== 1,
+  )
+  const branches = Object.fromEntries(left.map(({ seq, start }) => [seq, start]))
+  return { ...session, branches: left.length > 0 ? branches : undefined }
 }
 
 function oldestOf(tx: Reader, key: SessionKey): SessionEntry[] {

@@ -65,4 +65,25 @@ describe('branches that are deleted', () => {
     expect(turns().map(({ runId }) => runId)).toEqual(['d', 'a'])
     expect(learned()).toEqual(['of a', 'of d'])
   })
+
+  it('are no alternatives any more, also one of a run that was thought dead', () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { begin, say, remove, turns } = kept()
+    for (const run of ['a', 'b']) say(run)
+    say('c', 'b')
+    begin('d', 'b')
+    vi.setSystemTime(Date.now() + LEASE_MS + 1)
+    remove('d')
+    say('e', 'b')
+    expect(turns()[0]?.alternatives).toEqual(['b', 'c', 'e'])
+  })
+
+  it('leave room for others: every message of a long session can be asked again', () => {
+    const { say, turns } = kept()
+    for (let place = 0; place < 220; place++) {
+      say(`first ${place}`)
+      say(`second ${place}`, `first ${place}`)
+    }
+    expect(turns()[0]?.alternatives).toEqual(['first 219', 'second 219'])
+  })
 })
