@@ -275,6 +275,22 @@ describe('a run whose process is killed', () => {
     expect(done()).toEqual(['one', 'look_up ask Bern', 'last', 'last'])
   })
 
+  it('does no node again that was done in the step that was cut off', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ kind: 'agent', name: 'beside' })
+    const session = await (await fetch(`${served().url}/api/sessions`, { ...init, body })).json()
+    const id = await started('beside', 'Go', { sessionId: session.id })
+    const stateOf = async () => {
+      const path = `api/threads/beside/${session.id}/state`
+      return (await fetch(`${served().url}/${path}`, { ...init, body: '{}' })).json()
+    }
+    await expect.poll(async () => (await stateOf()).next, { timeout: 30_000 }).toEqual(['last'])
+    const { record } = await killedInLast(id)
+    expect(record).toMatchObject({ status: 'completed', result: { text: 'Early. Last.' } })
+    expect(done().toSorted()).toEqual(['early', 'last', 'last'])
+    expect((await stateOf()).values.messages).toHaveLength(3)
+  })
+
   it('fails if the checkpointer died with the process', async () => {
     const { record } = await killedInLast(await started('steps-forgotten', 'Oslo'))
     expect(record).toMatchObject({ status: 'failed', error: { code: 'not_resumable' } })
