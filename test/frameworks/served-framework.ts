@@ -1,5 +1,6 @@
 /** Installs a framework in a folder of its own, and serves its agents in a separate process. */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -73,7 +74,9 @@ export async function install(framework: string, examples: readonly string[]): P
   const shown = fences.find(({ text }) => text.startsWith(`// framework-${framework}.ts\n`))
   if (shown !== undefined) await writeFile(join(folder, SHOWN), runnable(shown.text))
   for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
-  await run(folder, 'bun', 'install', '--no-save')
+  const lock = join(root, 'test/frameworks', framework, 'bun.lock')
+  if (existsSync(lock)) await cp(lock, join(folder, 'bun.lock'))
+  await run(folder, 'bun', 'install', existsSync(lock) ? '--frozen-lockfile' : '--no-save')
   return {
     folder,
     serve: (module = `test/frameworks/${framework}/agents.ts`) => serve(folder, join(folder, module)),

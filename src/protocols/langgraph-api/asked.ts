@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as v from 'valibot'
 import {
   type Caller,
   type Calls,
@@ -12,8 +13,8 @@ import {
   type PluginCore,
   ServableError,
 } from '../../core-entry.ts'
-import { jsonReply, type Reply, type ReplyHeaders } from '../../web/reply.ts'
-import { isObject, misfit, queryOf, readJson, requireJson } from '../encoders/index.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
+import { isObject, list, queryOf, readJson, requireJson, validate } from '../encoders/index.ts'
 import type { Assistants } from './assistants.ts'
 import type { THREADS_KEPT } from './kept.ts'
 
@@ -33,14 +34,12 @@ export class Asked {
   readonly request: Request
   readonly context: Context
   readonly caller: Caller
-  readonly query: URLSearchParams
 
   constructor(api: Api, request: Request, context: Context) {
     this.api = api
     this.request = request
     this.context = context
     this.caller = callerOf(api.core, request, context)
-    this.query = queryOf(request.url)
   }
 
   /** A parameter of the path. */
@@ -48,64 +47,95 @@ export class Asked {
     return this.context.params[name] ?? ''
   }
 
-  /** The body: an object. Empty for a request without one. Throws `invalid_body`. */
-  async body(): Promise<Fields> {
-    if (this.request.body === null || this.request.headers.get('content-length') === '0') return {}
-    requireJson(this.request)
-    const body = await readJson(this.request, this.api.core.maxBodyBytes)
-    if (isObject(body)) return body
-    throw misfit('body', 'must be a JSON object')
+  /** The body: an object. A request without one has an empty one. Throws `invalid_body`. */
+  async body<T>(schema: v.GenericSchema<unknown, T>): Promise<T> {
+    const { body, headers } = this.request
+    const given = body === null || headers.get('content-length') === '0' ? {} : await this.#json()
+    return validate(schema, validate(fields, given, 'invalid_body', 'body'), 'invalid_body', 'body')
   }
 
-  /** A body that is a list of objects. Throws `invalid_body`. */
-  async list(field: string, max: number): Promise<readonly Fields[]> {
+  /** A body that is a list. Throws `invalid_body`. */
+  async bodies<T>(schema: v.GenericSchema<unknown, T>, max: number): Promise<readonly T[]> {
+    return validate(list(schema, max), await this.#json(), 'invalid_body', 'body')
+  }
+
+  #json(): Promise<unknown> {
     requireJson(this.request)
-    const body = await readJson(this.request, this.api.core.maxBodyBytes)
-    if (Array.isArray(body) && body.length <= max && body.every(isObject)) return body
-    throw misfit(field, `must be an array of at most ${max} objects`)
+    return readJson(this.request, this.api.core.maxBodyBytes)
+  }
+
+  /** The query. A parameter that is given several times is an array. Throws `invalid_query`. */
+  query<T>(schema: v.GenericSchema<unknown, T>): T {
+    const query = queryOf(this.request.url)
+    const all = [...new Set(query.keys())].map(key => [key, query.getAll(key)] as const)
+    const given = Object.fromEntries(
+      all.map(([key, values]) => [key, values.length > 1 ? values : values[0]]),
+    )
+    return validate(schema, given, 'invalid_query', 'query')
   }
 
   /** The owner of threads. Throws `unauthorized` without an identity: whoever guessed an id would read what others said. */
   get owner(): string {
     const { owner } = this.caller
-    if (owner === null) {
-      throw new ServableError('unauthorized', 'Threads need a caller with an identity: see `authenticate`')
-    }
-    return owner
-  }
-
-  /** Whether a flag in the query is set. */
-  flag(name: string): boolean {
-    return ['1', 'true'].includes(this.query.get(name) ?? '')
+    if (owner !== null) return owner
+    throw new ServableError('unauthorized', 'Threads need a caller with an identity: see `authenticate`')
   }
 }
 
-/** A number of a body or of a query. Throws `invalid_body`. */
-export function numberIn(value: unknown, field: string, fallback: number, max: number): number {
-  if (value === undefined || value === null) return fallback
-  const number = typeof value === 'string' ? Number(value) : value
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0) return Math.min(number, max)
-  throw misfit(field, `must be a whole number up to ${max}`)
+/** Any object. */
+export const fields: v.GenericSchema<unknown, Fields> = v.custom<Fields>(isObject, 'must be an object')
+
+/** Characters of metadata as JSON. */
+const MAX_METADATA = 65_536
+
+/** What a client says of a thread or a run. Default: nothing. */
+export const metadata: v.GenericSchema<unknown, Fields> = v.nullish(
+  v.pipe(
+    fields,
+    v.check(
+      value => JSON.stringify(value).length <= MAX_METADATA,
+      `must have at most ${MAX_METADATA} characters as JSON`,
+    ),
+  ),
+  {},
+)
+
+/** One of some texts. */
+export function choice<const T extends string>(all: readonly T[], fallback: T): v.GenericSchema<unknown, T> {
+  return v.nullish(
+    v.picklist(all, `must be ${all.map(each => `\`${each}\``).join(' or ')}`),
+    fallback,
+  ) as never
 }
 
-/** An object of a body. Throws `invalid_body`. */
-export function objectIn(value: unknown, field: string): Fields {
-  if (value === undefined || value === null) return {}
-  if (isObject(value)) return value
-  throw misfit(field, 'must be an object')
+/** A whole number, also as text. */
+export function whole(
+  fallback: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): v.GenericSchema<unknown, number> {
+  const number = v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))], 'must be a number'),
+    v.custom<number>(
+      value => Number.isInteger(value) && Number(value) >= 0,
+      'must be a whole number, 0 or more',
+    ),
+    v.transform(value => Math.min(value, max)),
+  )
+  return v.nullish(number, fallback) as never
 }
 
-/** One of some texts. Throws `invalid_body`. */
-export function choiceIn<const T extends string>(
-  value: unknown,
-  field: string,
-  choices: readonly T[],
-  fallback: T,
-): T {
-  if (value === undefined || value === null) return fallback
-  const found = choices.find(each => each === value)
-  if (found !== undefined) return found
-  throw misfit(field, `must be ${choices.map(each => `\`${each}\``).join(' or ')}`)
+/** What is not supported, so that nobody believes it was done. An empty list is as good as nothing. */
+export function never(why: string): v.GenericSchema<unknown, unknown> {
+  return v.nullish(v.pipe(v.array(v.unknown(), why), v.maxLength(0, why)))
+}
+
+/** The paging of lists. */
+export const page: {
+  readonly offset: v.GenericSchema<unknown, number>
+  readonly limit: v.GenericSchema<unknown, number>
+} = {
+  offset: whole(0),
+  limit: whole(10, 1000),
 }
 
 /** Whether an object has all that another one has. */
@@ -115,26 +145,17 @@ export function contains(value: unknown, part: unknown): boolean {
 }
 
 /** A page of a list, with its size in headers. */
-export function pageReply<T>(
-  all: readonly T[],
-  offset: number,
-  limit: number,
-  items: readonly unknown[],
-): Reply {
-  const next = offset + limit
-  const headers: ReplyHeaders = {
-    'x-pagination-total': String(all.length),
-    ...(next < all.length && { 'x-pagination-next': String(next) }),
-  }
-  return jsonReply(items, { headers: { ...headers, ...NO_STORE } })
+export function pageReply(total: number, next: number, items: readonly unknown[]): Reply {
+  const more = next < total && { 'x-pagination-next': String(next) }
+  return jsonReply(items, { headers: { ...NO_STORE, 'x-pagination-total': String(total), ...more } })
 }
 
 /** Answers are somebody's own. */
-export const NO_STORE: ReplyHeaders = { 'cache-control': 'no-store' }
+export const NO_STORE: { readonly 'cache-control': 'no-store' } = { 'cache-control': 'no-store' }
 
 /** The fields of an item that a client selects. */
-export function selected(item: Fields, select: unknown): Fields {
-  if (!Array.isArray(select)) return item
+export function selected(item: Fields, select: readonly unknown[] | null | undefined): Fields {
+  if (!select || select.length === 0) return item
   return Object.fromEntries(Object.entries(item).filter(([key]) => select.includes(key)))
 }
 

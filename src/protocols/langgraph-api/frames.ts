@@ -7,7 +7,7 @@
 
 import type { Encoder, FinishEvent, RunEvent } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
-import type { GraphEnd } from './graph-states.ts'
+import type { GraphState, GraphStates } from './graph-states.ts'
 import { type Interrupt, interruptsOf } from './interrupts.ts'
 import type { ThreadMessage } from './messages.ts'
 import {
@@ -21,10 +21,10 @@ import {
   withEdits,
 } from './run-messages.ts'
 
-/** The modes of a stream. `debug`, `checkpoints` and `events` are accepted, and give no frames of their own. */
+/** The modes of a stream. `tools`, `debug`, `checkpoints` and `events` are accepted, and give no frames of their own. */
 const MODES = [
-  ...['values', 'messages', 'messages-tuple', 'updates', 'custom', 'tasks', 'tools'],
-  ...['debug', 'checkpoints', 'events'],
+  ...['values', 'messages', 'messages-tuple', 'updates', 'custom', 'tasks'],
+  ...['tools', 'debug', 'checkpoints', 'events'],
 ] as const
 
 type Mode = (typeof MODES)[number]
@@ -51,12 +51,10 @@ export interface Framed {
   readonly modes: ReadonlySet<string>
   /** Reads what was before it, once the run has begun. */
   readonly before: () => Promise<Before> | Before
-  /** Reads what the run has left in its graph, once it is over. Then the values are those of the graph. */
-  readonly end?: (() => Promise<GraphEnd>) | undefined
+  /** The states of its graph, if it is one. Then the values are those. */
+  readonly graph?: Pick<GraphStates, 'at' | 'end'> | undefined
   /** The number of the last frame that the client has. Default: none. */
   readonly known?: number | undefined
-  /** Whether names of frames with messages tell the agent: `messages|agent:…`. */
-  readonly namesAgents?: boolean | undefined
 }
 
 /** The numbers that one event of a run may use for its frames. */
@@ -73,7 +71,7 @@ export class RunFrames implements Encoder {
   #before: Before | undefined
   /** The messages before it as JSON, without brackets. */
   #beforeJson = ''
-  #end: GraphEnd | undefined
+  #state: GraphState | undefined
   #position = 0
   #number = 0
   #out = ''
@@ -87,17 +85,22 @@ export class RunFrames implements Encoder {
   }
 
   prepare(event: RunEvent): Promise<void> | undefined {
-    const { before, end } = this.#run
-    const isOver = event.type === 'finish' || event.type === 'error'
+    const { before } = this.#run
     const reads = [
       ...(this.#before === undefined ? [readNow(before(), read => this.#start(read))] : []),
-      ...(isOver && end !== undefined ? [readNow(end(), read => this.#leave(read))] : []),
+      this.#stateAfter(event)?.then(state => {
+        this.#state = state
+      }),
     ].filter(each => each !== undefined)
     return reads.length === 0 ? undefined : Promise.all(reads).then(() => undefined)
   }
 
-  #leave(end: GraphEnd): void {
-    this.#end = end
+  /** The state that the graph has at an event, if that is to be told. */
+  #stateAfter(event: RunEvent): Promise<GraphState> | undefined {
+    const { graph, modes, runId } = this.#run
+    if (event.type === 'finish' || event.type === 'error') return graph?.end(runId)
+    const isStep = event.type === 'checkpoint' && event.namespace === undefined
+    return isStep && modes.has('values') ? graph?.at(event.id) : undefined
   }
 
   encode(event: RunEvent, position: number): string {
@@ -113,7 +116,8 @@ export class RunFrames implements Encoder {
     const changes = this.#messages.add(event)
     for (const change of changes) this.#change(change, isJoined)
     const isStep = changes.some(({ type }) => type === 'closed' || type === 'whole')
-    if (isStep || event.type === 'finish') this.#values()
+    const isCheckpoint = event.type === 'checkpoint' && event.namespace === undefined
+    if (isCheckpoint || event.type === 'finish' || (isStep && this.#run.graph === undefined)) this.#values()
     this.#event(event)
     return this.#out
   }
@@ -140,11 +144,6 @@ export class RunFrames implements Encoder {
 
   #event(event: RunEvent): void {
     switch (event.type) {
-      case 'tool_call_ready':
-        return this.#frame('tools', 'tools', () => ({
-          ...{ event: 'on_tool_start', toolCallId: event.toolCallId, input: event.args },
-          name: this.#messages.nameOf(event.toolCallId),
-        }))
       case 'step':
       case 'artifact': {
         const { at: _, until: __, ...custom } = event
@@ -166,7 +165,7 @@ export class RunFrames implements Encoder {
 
   /** What a run waits for. */
   interruptsIn({ requests }: FinishEvent): readonly Interrupt[] {
-    return this.#end?.interrupts ?? interruptsOf(this.#run.runId, requests)
+    return this.#state?.interrupts ?? interruptsOf(this.#run.runId, requests)
   }
 
   #finish(interrupts: readonly Interrupt[]): void {
@@ -205,21 +204,13 @@ export class RunFrames implements Encoder {
 
   #chunk({ id, name }: AiDraft, fields: object): void {
     const chunk = { type: 'AIMessageChunk', id, ...(name !== undefined && { name }), ...fields }
-    this.#tuple(chunk, 'agent', name)
+    this.#tuple(chunk, 'agent')
   }
 
-  #tuple(message: object, node: string, agent: string | undefined): void {
-    const name = this.#run.namesAgents ? `messages|${agent ?? 'agent'}:${this.#run.runId}` : 'messages'
-    this.#frame(
-      'messages-tuple',
-      name,
-      undefined,
-      () => `[${JSON.stringify(message)},${this.#aboutNode(node)}]`,
-    )
-  }
-
-  #aboutNode(node: string): string {
-    return `{"langgraph_node":"${node}","run_id":"${this.#run.runId}"}`
+  #tuple(message: object, node: string): void {
+    const { runId } = this.#run
+    const about = `{"langgraph_node":"${node}","run_id":"${runId}"}`
+    this.#frame('messages-tuple', 'messages', undefined, () => `[${JSON.stringify(message)},${about}]`)
   }
 
   #partially(message: AiDraft): void {
@@ -230,7 +221,7 @@ export class RunFrames implements Encoder {
     const isFirst = this.#partial === 0
     if (isFirst) {
       this.#frame('messages', 'messages/metadata', () => ({
-        [message.id]: { metadata: JSON.parse(this.#aboutNode('agent')) },
+        [message.id]: { metadata: { langgraph_node: 'agent', run_id: this.#run.runId } },
       }))
     }
     const isDue = isFirst || length - this.#partial > this.#partial / GROWTH
@@ -252,24 +243,20 @@ export class RunFrames implements Encoder {
   #whole(message: ThreadMessage): void {
     this.#frame('messages', 'messages/complete', () => [message])
     if (message.type === 'tool') {
-      this.#tuple(message, 'tools', undefined)
+      this.#tuple(message, 'tools')
       this.#frame('updates', 'updates', () => ({ tools: { messages: [message] } }))
-      this.#frame('tools', 'tools', () => ({
-        ...{ event: message.status === 'error' ? 'on_tool_error' : 'on_tool_end', output: message },
-        ...{ toolCallId: message.tool_call_id, name: message.name },
-      }))
-    } else this.#tuple(message, 'agent', undefined)
+    } else this.#tuple(message, 'agent')
   }
 
   #values(): void {
     // A graph's own messages have other ids than ours, so its values come once they are known.
-    const isKnown = this.#run.end === undefined || this.#end !== undefined
+    const isKnown = this.#run.graph === undefined || this.#state !== undefined
     this.#frame(isKnown ? 'values' : undefined, 'values', undefined, () => this.values)
   }
 
   /** The whole state. */
   get values(): string {
-    if (this.#end !== undefined) return this.#end.values
+    if (this.#state !== undefined) return this.#state.values
     const { messages, edited, structured } = this.#messages
     const before =
       edited.size === 0 ? this.#beforeJson : jsonOf(withEdits(this.#before?.messages ?? [], edited))

@@ -21,8 +21,8 @@ export function graphOf(caller: Caller, session: SessionOf): GraphStates | undef
   return thread && new GraphStates(thread, session.id)
 }
 
-/** What a run has left in its graph. */
-export interface GraphEnd {
+/** What a graph has at a checkpoint. */
+export interface GraphState {
   /** JSON. */
   readonly values: string
   readonly interrupts: readonly Interrupt[]
@@ -63,12 +63,16 @@ export class GraphStates {
     return this.#nameIn(await this.#thread.updateState(values, { at: { checkpointId }, asNode }))
   }
 
+  /** What the graph had at a checkpoint. */
+  async at(checkpointId: string): Promise<GraphState> {
+    return stateOf(await this.#snapshot(checkpointId))
+  }
+
   /** What a run has left; without its id, what the thread has. */
-  async end(runId?: string): Promise<GraphEnd> {
+  async end(runId?: string): Promise<GraphState> {
     const [ofRun] =
       runId === undefined ? [] : await this.#thread.history({ limit: 1, filter: { run_id: runId } })
-    const { values, tasks } = ofRun ?? (await this.#thread.getState())
-    return { values: flatJson(values ?? {}), interrupts: interruptsIn(tasks) }
+    return stateOf(ofRun ?? (await this.#thread.getState()))
   }
 
   /** The boundary of a turn that a checkpoint is, as its metadata names the run. */
@@ -105,6 +109,10 @@ export class GraphStates {
     if (typeof checkpoint_id !== 'string') return null
     return { thread_id: this.#id, checkpoint_ns, checkpoint_id, checkpoint_map: null }
   }
+}
+
+function stateOf({ values, tasks }: GraphSnapshot): GraphState {
+  return { values: flatJson(values ?? {}), interrupts: interruptsIn(tasks) }
 }
 
 function interruptsIn(tasks: readonly unknown[]): readonly Interrupt[] {

@@ -4,18 +4,17 @@
  * @module
  */
 
-import { misfit } from '../encoders/index.ts'
+import * as v from 'valibot'
 
 /** The namespace in which LangGraph makes the ids of assistants from the names of their graphs. */
 const NAMESPACE = '6ba7b8219dad11d180b400c04fd430c8'
 
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
-
-/** Checks the id of a thread or a run in a path or a body, and returns it in lower case. Throws `invalid_body`. */
-export function checkUuid(value: unknown, field: string): string {
-  if (typeof value === 'string' && UUID.test(value)) return value.toLowerCase()
-  throw misfit(field, 'must be a UUID')
-}
+/** The id of a thread, a run or a checkpoint, in lower case. */
+export const uuid: v.GenericSchema<unknown, string> = v.pipe(
+  v.string('must be a UUID'),
+  v.regex(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'must be a UUID'),
+  v.toLowerCase(),
+)
 
 /** The id of the assistant of a graph: a UUID of version 5 (RFC 9562, 5.5), so that each process makes the same. */
 export async function assistantIdOf(graphId: string): Promise<string> {
@@ -43,5 +42,5 @@ export function checkpointIdOf(atMs: number, part: number, of: string): string {
 }
 
 function dashed(hex: string): string {
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

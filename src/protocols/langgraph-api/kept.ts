@@ -37,9 +37,11 @@ const THREADS = 'thread'
 /** The most threads of a page in the store. */
 const PAGE = 1000
 
-/** A thread to make. */
-export interface NewThread extends Pick<KeptThread, 'metadata' | 'of'> {
+/** What is to be known of a thread. */
+export interface ThreadChange extends Pick<KeptThread, 'metadata' | 'of'> {
   readonly at: number
+  /** Whether it is made if there is none, and only then. */
+  readonly isNew?: boolean
 }
 
 /** The transactions of threads. */
@@ -49,14 +51,14 @@ type ThreadWorks = {
     readonly all: (kept: KeptReader) => Listed[]
   }
   readonly writes: {
-    /** Makes a thread, if there is none. Returns the one that was there. */
-    readonly make: (kept: KeptWriter, id: string, thread: NewThread) => KeptThread | undefined
-    /** Adds metadata, and whose session it is if that is not known. Returns the thread after it. */
-    readonly change: (kept: KeptWriter, id: string, thread: NewThread) => KeptThread | undefined
-    /** Deletes a thread, or only one of this agent. Returns whether it was there. */
-    readonly remove: (kept: KeptWriter, id: string, of?: KeptThread['of']) => boolean
-    /** Deletes up to a page of threads. Returns whether there were any. */
-    readonly clear: (kept: KeptWriter) => boolean
+    /** Makes a thread; or adds metadata, and whose session it is if that is not known. Returns the thread before and after it. */
+    readonly put: (
+      kept: KeptWriter,
+      id: string,
+      change: ThreadChange,
+    ) => { before?: KeptThread; after?: KeptThread }
+    /** Deletes a thread, or only one of this agent; without an id up to a page of threads. Returns whether there were any. */
+    readonly remove: (kept: KeptWriter, id?: string, of?: KeptThread['of']) => boolean
   }
 }
 
@@ -75,39 +77,26 @@ export const THREADS_KEPT: Keeping<ThreadWorks> = keeping<ThreadWorks>({
     },
   },
   writes: {
-    make(kept, id, { metadata, of, at }) {
+    put(kept, id, { metadata, of, at, isNew = false }) {
       const before = kept.get<KeptThread>(THREADS, id)
-      if (before !== undefined) return before
-      if (kept.count(THREADS) >= MAX_THREADS) {
+      if (isNew === (before !== undefined)) return before ? { before } : {}
+      if (isNew && kept.count(THREADS) >= MAX_THREADS) {
         throw new ServableError('state_full', `There are ${MAX_THREADS} threads: delete some`)
       }
-      kept.put(THREADS, id, { metadata, of, createdAt: at, updatedAt: at } satisfies KeptThread)
-      return undefined
-    },
-    change(kept, id, { metadata, of, at }) {
-      const before = kept.get<KeptThread>(THREADS, id)
-      if (before === undefined) return undefined
-      const after: KeptThread = {
-        ...before,
-        metadata: { ...before.metadata, ...metadata },
-        of: before.of ?? of,
-        updatedAt: at,
-      }
+      const { createdAt = at } = before ?? {}
+      const all = { ...before?.metadata, ...metadata }
+      const after: KeptThread = { metadata: all, of: before?.of ?? of, createdAt, updatedAt: at }
       kept.put(THREADS, id, after)
-      return after
+      return { ...(before && { before }), after }
     },
     remove(kept, id, of) {
-      const before = kept.get<KeptThread>(THREADS, id)
-      const isThere =
-        before !== undefined &&
-        (of === undefined || (before.of?.kind === of.kind && before.of.name === of.name))
-      if (isThere) kept.delete(THREADS, id)
-      return isThere
-    },
-    clear(kept) {
-      const page = kept.list(THREADS, { limit: PAGE })
-      for (const { id } of page) kept.delete(THREADS, id)
-      return page.length > 0
+      const isOf = ({ value }: { readonly value: KeptThread }) =>
+        of === undefined || (value.of?.kind === of.kind && value.of.name === of.name)
+      const value = id === undefined ? undefined : kept.get<KeptThread>(THREADS, id)
+      const named = id !== undefined && value !== undefined ? [{ id, value }] : []
+      const found = (id === undefined ? kept.list<KeptThread>(THREADS, { limit: PAGE }) : named).filter(isOf)
+      for (const each of found) kept.delete(THREADS, each.id)
+      return found.length > 0
     },
   },
 })

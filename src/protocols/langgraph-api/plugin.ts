@@ -92,7 +92,7 @@ function mount(core: PluginCore, { path = '/langgraph' }: LangGraphOptions): Mou
     describe: build => build.routes(routes, 'LangGraph'),
     async forget({ owner, session }) {
       if (owner === null) return false
-      return session === undefined ? api.kept.clear(owner) : api.kept.remove(owner, session.id, session)
+      return api.kept.remove(owner, session?.id, session)
     },
   }
 }

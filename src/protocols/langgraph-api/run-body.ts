@@ -4,12 +4,11 @@
  * @module
  */
 
+import * as v from 'valibot'
 import type { Metadata } from '../../core-entry.ts'
-import { misfit } from '../encoders/index.ts'
-import { choiceIn, type Fields, objectIn } from './asked.ts'
+import { choice, type Fields, fields, metadata, never } from './asked.ts'
 import { modesIn } from './frames.ts'
 import { messagesIn, type SentMessage } from './messages.ts'
-import { metadataIn } from './threads.ts'
 
 /** A run to start. */
 export interface RunBody {
@@ -17,16 +16,15 @@ export interface RunBody {
   readonly input: unknown
   /** The messages of the input. None: the thread goes on. */
   readonly sent: readonly SentMessage[]
-  readonly isResuming: boolean
   readonly resume: unknown
-  readonly fields: Fields
+  /** The id of the checkpoint from which it starts. */
+  readonly checkpointId: string | undefined
   readonly modes: ReadonlySet<string>
   readonly strategy: 'enqueue' | 'reject' | 'interrupt' | 'rollback'
   readonly stopsWithReader: boolean
   readonly createsThread: boolean
   /** Whether a run without a thread is kept after its end. */
   readonly isKept: boolean
-  readonly namesAgents: boolean
   /** What the agent gets as facts of the transport, and what is told of the run. */
   readonly about: RunAbout
 }
@@ -39,68 +37,71 @@ export interface RunAbout {
   readonly strategy: string
 }
 
-/** Reads a body. Throws `invalid_body`. */
-export function readRunBody(body: Fields): RunBody {
-  const { assistant_id: assistant, input, command, config } = body
-  if (typeof assistant !== 'string' || assistant === '')
-    throw misfit('assistant_id', 'must be the id or the name of an assistant')
-  const commanded = objectIn(command, 'command')
-  refuse(body, commanded)
-  const strategy = choiceIn(body.multitask_strategy, 'multitask_strategy', STRATEGIES, 'enqueue')
-  const metadata = metadataIn(body.metadata)
-  const { configurable } = objectIn(config, 'config')
-  const update = objectIn(commanded.update, 'command.update')
-  const given = input ?? (Object.keys(update).length > 0 ? update : undefined)
-  return {
-    ...{ assistant, input: given, sent: messagesIn(given, 'input') },
-    isResuming: commanded.resume !== undefined && commanded.resume !== null,
-    resume: commanded.resume,
-    fields: body,
-    modes: modesIn(body.stream_mode),
-    strategy,
-    stopsWithReader:
-      choiceIn(body.on_disconnect, 'on_disconnect', ['cancel', 'continue'], 'continue') === 'cancel',
-    createsThread: choiceIn(body.if_not_exists, 'if_not_exists', ['reject', 'create'], 'reject') === 'create',
-    isKept: choiceIn(body.on_completion, 'on_completion', ['delete', 'keep'], 'delete') === 'keep',
-    namesAgents: body.stream_subgraphs === true,
-    about: {
-      ...{ metadata, configurable: ownIn(configurable), context: metadataOf(body.context, 'context') },
-      strategy,
-    },
-  }
+const unsupported = never('is not supported: let a tool need an approval instead')
+
+/** Where a checkpoint is named. What else stands beside its id does not count: the thread is that of the path. */
+export const checkpointFields: Readonly<
+  Record<'checkpoint' | 'checkpoint_id', v.GenericSchema<unknown, unknown>>
+> = {
+  checkpoint: v.nullish(fields),
+  checkpoint_id: v.nullish(v.string('must be text')),
 }
 
-const STRATEGIES = ['enqueue', 'reject', 'interrupt', 'rollback'] as const
+/** The id of the checkpoint that a body names. */
+export function checkpointIn({ checkpoint, checkpoint_id: own }: Fields): string | undefined {
+  const { checkpoint_id: inside } = Object(checkpoint) as Fields
+  const id = own ?? inside
+  return id === undefined || id === null ? undefined : String(id)
+}
 
-/** Throws `invalid_body` for what is not supported, so that nobody believes it was done. */
-function refuse(body: Fields, command: Fields): void {
-  const { goto } = command
-  if (goto !== undefined && goto !== null && !(Array.isArray(goto) && goto.length === 0)) {
-    throw misfit('command.goto', 'is not supported: an agent has no nodes to go to')
-  }
-  for (const name of ['interrupt_before', 'interrupt_after']) {
-    const nodes = body[name]
-    if (nodes !== undefined && nodes !== null && !(Array.isArray(nodes) && nodes.length === 0)) {
-      throw misfit(name, 'is not supported: let a tool need an approval instead')
+const BodySchema = v.object({
+  assistant_id: v.pipe(
+    v.string('must be the id or the name of an assistant'),
+    v.nonEmpty('must not be empty'),
+  ),
+  input: v.optional(v.unknown()),
+  command: v.nullish(
+    v.object({
+      resume: v.optional(v.unknown()),
+      update: v.nullish(fields),
+      goto: never('is not supported: an agent has no nodes to go to'),
+    }),
+  ),
+  config: v.nullish(v.object({ configurable: metadata })),
+  context: metadata,
+  metadata,
+  stream_mode: v.optional(v.unknown()),
+  stream_resumable: v.optional(v.unknown()),
+  ...checkpointFields,
+  multitask_strategy: choice(['enqueue', 'reject', 'interrupt', 'rollback'], 'enqueue'),
+  on_disconnect: choice(['continue', 'cancel'], 'continue'),
+  if_not_exists: choice(['reject', 'create'], 'reject'),
+  on_completion: choice(['delete', 'keep'], 'delete'),
+  ...{ interrupt_before: unsupported, interrupt_after: unsupported },
+  after_seconds: v.nullish(v.literal(0, 'is not supported: use a schedule')),
+  webhook: never('is not supported: subscribe at `/webhooks`'),
+})
+
+/** A body that starts a run. */
+export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.pipe(
+  BodySchema,
+  v.transform(({ command, config, context, ...body }): RunBody => {
+    const input = body.input ?? command?.update
+    const { multitask_strategy: strategy } = body
+    return {
+      ...{ assistant: body.assistant_id, input, sent: messagesIn(input, 'input'), resume: command?.resume },
+      ...{ checkpointId: checkpointIn(body), modes: modesIn(body.stream_mode), strategy },
+      stopsWithReader: body.on_disconnect === 'cancel',
+      createsThread: body.if_not_exists === 'create',
+      isKept: body.on_completion === 'keep' || body.stream_resumable === true,
+      about: { metadata: body.metadata, configurable: ownIn(config?.configurable ?? {}), context, strategy },
     }
-  }
-  if (typeof body.after_seconds === 'number' && body.after_seconds > 0) {
-    throw misfit('after_seconds', 'is not supported: use a schedule')
-  }
-  if (body.webhook !== undefined && body.webhook !== null) {
-    throw misfit('webhook', 'is not supported: subscribe at `/webhooks`')
-  }
-}
+  }),
+)
 
-function metadataOf(value: unknown, field: string): Metadata {
-  const metadata = objectIn(value, field)
-  return Object.keys(metadata).length === 0 ? metadata : metadataIn(metadata)
-}
-
-/** What a client configures, without the keys of the service: a run is of the thread in its path. */
-function ownIn(configurable: unknown): Metadata {
-  const all = Object.entries(metadataOf(configurable, 'config.configurable'))
-  return Object.fromEntries(
-    all.filter(([key]) => !/^(thread_id|run_id|graph_id|assistant_id|checkpoint|langgraph_|__)/.test(key)),
-  )
+/** What a client configures, without the keys of the service. */
+function ownIn(configurable: Metadata): Metadata {
+  const isOurs = (key: string) =>
+    /^(thread_id|run_id|graph_id|assistant_id|checkpoint|langgraph_|__)/.test(key)
+  return Object.fromEntries(Object.entries(configurable).filter(([key]) => !isOurs(key)))
 }

@@ -4,15 +4,16 @@
  * @module
  */
 
+import * as v from 'valibot'
 import { type RunRecord, type RunSummary, ServableError } from '../../core-entry.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
-import { ignoring, misfit, reportError } from '../encoders/index.ts'
-import { type Asked, choiceIn, empty, type Fields, NO_STORE, numberIn, selected } from './asked.ts'
+import { ignoring, list, parsed, reportError, validate } from '../encoders/index.ts'
+import { type Asked, choice, empty, type Fields, NO_STORE, page, selected } from './asked.ts'
 import { modesIn, RunFrames, RunValues } from './frames.ts'
-import { checkUuid } from './ids.ts'
+import { uuid } from './ids.ts'
 import { humanMessage } from './messages.ts'
-import { type RunAbout, type RunBody, readRunBody } from './run-body.ts'
+import { type RunAbout, type RunBody, RunBodySchema } from './run-body.ts'
 import { type Begun, readsOf, startAlone, startInThread, stopRun } from './start.ts'
 import { ThreadTree } from './thread-tree.ts'
 import { atWork, type FoundThread, findThread } from './threads.ts'
@@ -36,16 +37,18 @@ function begin(asked: Asked, body: RunBody, isAwaited: boolean): Promise<Begun> 
 
 /** `POST …/runs/stream`. */
 export async function streamRun(asked: Asked): Promise<unknown> {
-  const body = readRunBody(await asked.body())
+  const body = await asked.body(RunBodySchema)
   const begun = await begin(asked, body, true)
-  const { modes, namesAgents } = body
-  const frames = new RunFrames({ runId: begun.started.id, modes, ...begun.reads, namesAgents })
-  return replyWith(asked, begun, frames)
+  return replyWith(
+    asked,
+    begun,
+    new RunFrames({ runId: begun.started.id, modes: body.modes, ...begun.reads }),
+  )
 }
 
 /** `POST …/runs/wait`. */
 export async function waitForRun(asked: Asked): Promise<unknown> {
-  const begun = await begin(asked, readRunBody(await asked.body()), true)
+  const begun = await begin(asked, await asked.body(RunBodySchema), true)
   return replyWith(asked, begun, new RunValues({ runId: begun.started.id, ...begun.reads }))
 }
 
@@ -85,7 +88,7 @@ async function replyWith(
 
 /** `POST …/runs`: starts a run in the background. */
 export async function createRun(asked: Asked): Promise<unknown> {
-  const body = readRunBody(await asked.body())
+  const body = await asked.body(RunBodySchema)
   const begun = await begin(asked, { ...body, stopsWithReader: false }, false)
   const headers = { ...NO_STORE, 'content-location': pathOf(begun) }
   return jsonReply(await begunJson(asked, begun, body), { headers })
@@ -97,12 +100,12 @@ async function begunJson(
   body: RunBody,
 ): Promise<Fields> {
   const record = started.record ?? (await asked.caller.runs.get(started.id))
-  return runJson(record, { threadId, assistantId: assistant.id, about: body.about, status: 'pending' })
+  return { ...runJson(record, assistant.id, threadId, body.about), status: 'pending' }
 }
 
 /** `POST /runs/batch`: runs without threads. */
 export async function createBatch(asked: Asked): Promise<unknown> {
-  const bodies = (await asked.list('body', MAX_BATCH)).map(each => readRunBody(each))
+  const bodies = await asked.bodies(RunBodySchema, MAX_BATCH)
   const runs: Fields[] = []
   for (const body of bodies) {
     const begun = await startAlone(asked, { ...body, stopsWithReader: false }, false)
@@ -114,23 +117,13 @@ export async function createBatch(asked: Asked): Promise<unknown> {
 /** A run as clients get it. */
 function runJson(
   run: RunSummary,
-  {
-    threadId,
-    assistantId,
-    about,
-    status = statusOf(run),
-  }: {
-    threadId: string | undefined
-    assistantId: string
-    about?: RunAbout | undefined
-    status?: (typeof STATUSES)[number]
-  },
+  assistantId: string,
+  threadId: string | undefined,
+  about?: RunAbout,
 ): Fields {
   return {
-    ...{ run_id: run.id, thread_id: threadId ?? null, assistant_id: assistantId, status },
-    metadata: about?.metadata ?? {},
-    kwargs: {},
-    multitask_strategy: about?.strategy ?? 'enqueue',
+    ...{ run_id: run.id, thread_id: threadId ?? null, assistant_id: assistantId, status: statusOf(run) },
+    ...{ metadata: about?.metadata ?? {}, kwargs: {}, multitask_strategy: about?.strategy ?? 'enqueue' },
     ...{ created_at: run.createdAt, updated_at: run.updatedAt },
   }
 }
@@ -153,7 +146,7 @@ function statusOf({ status, error }: RunSummary): (typeof STATUSES)[number] {
 
 /** The run in the path. Throws `run_not_found`, also for a run of another thread. */
 async function findRun(asked: Asked): Promise<FoundRun> {
-  const id = checkUuid(asked.param('run'), 'run_id')
+  const id = validate(uuid, asked.param('run'), 'invalid_body', 'run_id')
   const thread = hasThread(asked) ? await findThread(asked) : undefined
   const record = await asked.caller.runs.get(id)
   const target = thread?.session?.target
@@ -164,25 +157,12 @@ async function findRun(asked: Asked): Promise<FoundRun> {
   throw new ServableError('run_not_found', `Run ${id} not found`)
 }
 
-async function shown(
-  asked: Asked,
-  run: RunSummary,
-  thread: FoundThread | undefined,
-  isPending = false,
-): Promise<Fields> {
+async function shown(asked: Asked, run: RunSummary, thread: FoundThread | undefined): Promise<Fields> {
   const assistant = await asked.api.assistants.find(run)
-  const about = await aboutOf(asked, run.id)
-  return runJson(run, {
-    ...{ threadId: thread?.id, assistantId: assistant?.id ?? '', about },
-    ...(isPending && { status: 'pending' }),
-  })
-}
-
-/** What the client said of a run when it started it. */
-async function aboutOf({ caller }: Asked, runId: string): Promise<RunAbout | undefined> {
-  const kept = await caller.runs.input(runId).catch(ignoring('input_not_kept'))
+  const kept = await asked.caller.runs.input(run.id).catch(ignoring('input_not_kept'))
+  // What the client said of a run when it started it.
   const { langgraph } = Object(kept?.metadata) as { readonly langgraph?: RunAbout }
-  return langgraph
+  return runJson(run, assistant?.id ?? '', thread?.id, langgraph)
 }
 
 /** `GET …/runs/:run`. */
@@ -191,36 +171,40 @@ export async function getRun(asked: Asked): Promise<unknown> {
   return await shown(asked, record, thread)
 }
 
+const ListSchema = v.object({
+  ...page,
+  status: v.optional(v.picklist(STATUSES, `must be ${STATUSES.join(', ')}`)),
+  select: v.optional(
+    v.union([
+      v.pipe(
+        v.string(),
+        v.transform(each => [each]),
+      ),
+      v.array(v.string()),
+    ]),
+  ),
+})
+
 /** `GET /threads/:thread/runs`. */
 export async function listRuns(asked: Asked): Promise<unknown> {
-  const { query, caller } = asked
+  const { offset, limit, status, select } = asked.query(ListSchema)
   const thread = await findThread(asked)
-  const offset = numberIn(query.get('offset') ?? undefined, 'offset', 0, Number.MAX_SAFE_INTEGER)
-  const limit = numberIn(query.get('limit') ?? undefined, 'limit', 10, 1000)
-  const status = query.get('status')
-  const wanted = status === null ? undefined : choiceIn(status, 'status', STATUSES, 'success')
   if (thread.session === undefined) return []
   const { kind, name } = thread.session.target
   // A run that waits for its turn has none yet.
-  const tree = await ThreadTree.read(caller, thread.session)
+  const tree = await ThreadTree.read(asked.caller, thread.session)
   const begun = new Set(tree.turns.map(({ runId }) => runId))
-  const isPending = (run: RunSummary) => run.status === 'running' && !begun.has(run.id)
+  const now = (run: RunSummary) =>
+    run.status === 'running' && !begun.has(run.id) ? { ...run, status: 'queued' as const } : run
   const found: RunSummary[] = []
-  for (let cursor: string | undefined; found.length < offset + limit; ) {
-    const page = await caller.runs.list({ kind, name, sessionId: thread.id, limit: 100, cursor })
-    found.push(
-      ...page.runs.filter(
-        run => wanted === undefined || (isPending(run) ? 'pending' : statusOf(run)) === wanted,
-      ),
-    )
-    if (page.nextCursor === null) break
-    cursor = page.nextCursor
+  for (let cursor: string | null | undefined; found.length < offset + limit && cursor !== null; ) {
+    const query = { kind, name, sessionId: thread.id, limit: 100, cursor }
+    const { runs, nextCursor } = await asked.caller.runs.list(query)
+    found.push(...runs.map(now).filter(run => (status ?? statusOf(run)) === statusOf(run)))
+    cursor = nextCursor
   }
-  const runs = await Promise.all(
-    found.slice(offset, offset + limit).map(run => shown(asked, run, thread, isPending(run))),
-  )
-  const select = query.getAll('select')
-  return select.length > 0 ? runs.map(run => selected(run, select)) : runs
+  const runs = await Promise.all(found.slice(offset, offset + limit).map(run => shown(asked, run, thread)))
+  return runs.map(run => selected(run, select))
 }
 
 /** `GET …/runs/:run/join`: the values at its end. */
@@ -229,19 +213,23 @@ export async function joinRun(asked: Asked): Promise<unknown> {
   return replyWith(asked, begun, new RunValues({ runId: begun.started.id, ...begun.reads }))
 }
 
+const JoinSchema = v.object({ stream_mode: v.optional(v.union([v.string(), v.array(v.string())])) })
+
+/** The modes of a client that names none when it comes back. */
+const ALL = ['values', 'messages-tuple', 'updates', 'custom']
+
 /** `GET …/runs/:run/stream`: all frames of a run, or those after `Last-Event-ID`. */
 export async function joinStream(asked: Asked): Promise<unknown> {
-  const { query, request } = asked
-  const named = query.getAll('stream_mode').flatMap(each => each.split(','))
-  const modes = modesIn(named.length > 0 ? named : ALL)
-  const last = Number(request.headers.get('last-event-id') ?? -1)
+  const { stream_mode: named = ALL } = asked.query(JoinSchema)
+  // Some lines of the SDK send a list as JSON.
+  const modes = modesIn(
+    [named].flat().flatMap(each => (each.startsWith('[') ? parsed(each) : each.split(','))),
+  )
+  const last = Number(asked.request.headers.get('last-event-id') ?? -1)
   const known = Number.isSafeInteger(last) ? last : -1
   const begun = await reopened(asked)
   return replyWith(asked, begun, new RunFrames({ runId: begun.started.id, modes, ...begun.reads, known }))
 }
-
-/** The modes of a client that names none when it comes back. */
-const ALL = ['values', 'messages-tuple', 'updates', 'custom']
 
 async function reopened(asked: Asked): Promise<Pick<Begun, 'started' | 'threadId' | 'reads'>> {
   const { record, thread } = await findRun(asked)
@@ -257,39 +245,35 @@ async function reopened(asked: Asked): Promise<Pick<Begun, 'started' | 'threadId
   return { started, threadId: undefined, reads: { before } }
 }
 
+const CancelSchema = v.object({
+  wait: v.optional(v.string(), '0'),
+  action: choice(['interrupt', 'rollback'], 'interrupt'),
+})
+
 /** `POST …/runs/:run/cancel`. */
 export async function cancelRun(asked: Asked): Promise<unknown> {
+  const { wait, action } = asked.query(CancelSchema)
   const { record, thread } = await findRun(asked)
-  const waits = asked.flag('wait')
-  await stopRun(asked, thread?.session, record.id, { waits, rollback: isRollback(asked) })
+  const waits = wait === '1' || wait === 'true'
+  await stopRun(asked, thread?.session, record.id, { waits, rollback: action === 'rollback' })
   return empty(waits ? 204 : 202)
 }
 
-function isRollback({ query }: Asked): boolean {
-  return (
-    choiceIn(query.get('action') ?? undefined, 'action', ['interrupt', 'rollback'], 'interrupt') ===
-    'rollback'
-  )
-}
+const CancelledSchema = v.object({
+  thread_id: uuid,
+  run_ids: v.nullish(list(uuid, MAX_BATCH), []),
+  status: choice(['pending', 'running', 'all'], 'all'),
+})
 
 /** `POST /runs/cancel`: runs of a thread, by their ids or by their status. */
 export async function cancelRuns(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
-  const rollback = isRollback(asked)
-  const thread = await findThread(asked, body.thread_id)
-  const { run_ids: ids = [], status } = body
-  if (!Array.isArray(ids) || ids.length > MAX_BATCH)
-    throw misfit('run_ids', `must be an array of at most ${MAX_BATCH} ids`)
-  const named = ids.map((id, index) => checkUuid(id, `run_ids.${index}`))
-  const wanted =
-    status === undefined || status === null
-      ? undefined
-      : choiceIn(status, 'status', ['pending', 'running', 'all'], 'all')
-  const isWanted = ({ id, status: is }: RunSummary) =>
-    named.length > 0 ? named.includes(id) : wanted === 'all' || wanted === (is === 'queued' ? 'pending' : is)
-  for (const run of (await atWork(asked, thread)).filter(isWanted)) {
-    await stopRun(asked, thread.session, run.id, { waits: false, rollback })
-  }
+  const { thread_id: threadId, run_ids: ids, status } = await asked.body(CancelledSchema)
+  const how = { waits: false, rollback: asked.query(CancelSchema).action === 'rollback' }
+  const thread = await findThread(asked, threadId)
+  const isWanted = (run: RunSummary) =>
+    ids && ids.length > 0 ? ids.includes(run.id) : status === 'all' || status === statusOf(run)
+  for (const run of (await atWork(asked, thread)).filter(isWanted))
+    await stopRun(asked, thread.session, run.id, how)
   return empty()
 }
 

@@ -24,12 +24,12 @@ import {
 import type { Asked } from './asked.ts'
 import type { Assistant } from './assistants.ts'
 import type { Framed } from './frames.ts'
-import { graphOf } from './graph-states.ts'
-import { checkUuid } from './ids.ts'
+import { type GraphStates, graphOf } from './graph-states.ts'
+import { uuid } from './ids.ts'
 import { answersIn } from './interrupts.ts'
 import { clientToolsIn, historyOf, humanMessage, inputIn, joinedInput, type SentMessage } from './messages.ts'
 import type { RunBody } from './run-body.ts'
-import { checkpointIn, checkpointOf, placeAfter } from './states.ts'
+import { checkpointOf, placeAfter } from './states.ts'
 import { messageIdOf, ThreadTree } from './thread-tree.ts'
 import { atWork, checkIdle, type FoundThread, findThread } from './threads.ts'
 
@@ -40,16 +40,13 @@ export interface Begun {
   /** Undefined for a run without a thread. */
   readonly threadId: string | undefined
   /** How its messages and values are read. */
-  readonly reads: Pick<Framed, 'before' | 'end'>
+  readonly reads: Pick<Framed, 'before' | 'graph'>
 }
 
 /** How the messages and the values of a run of a thread are read. */
 export function readsOf(caller: Caller, session: SessionOf, runId: string): Begun['reads'] {
-  const graph = graphOf(caller, session)
-  return {
-    before: async () => (await ThreadTree.read(caller, session)).before(runId),
-    ...(graph && { end: () => graph.end(runId) }),
-  }
+  const before = async () => (await ThreadTree.read(caller, session)).before(runId)
+  return { before, graph: graphOf(caller, session) }
 }
 
 /** The most turns that one request brings from elsewhere. */
@@ -70,16 +67,16 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
 async function boundThread(asked: Asked, body: RunBody, assistant: Assistant): Promise<FoundThread> {
   const { target, graphId, id: assistantId } = assistant
   const of = { kind: target.kind, name: target.name }
-  const about = { metadata: { graph_id: graphId, assistant_id: assistantId }, of, at: Date.now() }
+  const change = { metadata: { graph_id: graphId, assistant_id: assistantId }, of, at: Date.now() }
   const { kept } = asked.api
-  const id = checkUuid(asked.param('thread'), 'thread_id')
-  const stored = body.createsThread ? await kept.make(asked.owner, id, about) : (await findThread(asked)).kept
-  const before = stored ?? { ...about, createdAt: about.at, updatedAt: about.at }
+  const id = validate(uuid, asked.param('thread'), 'invalid_body', 'thread_id')
+  const made = body.createsThread ? await kept.put(asked.owner, id, { ...change, isNew: true }) : undefined
+  const before = made?.after ?? made?.before ?? (await findThread(asked)).kept
   if (before.of !== undefined && (before.of.kind !== of.kind || before.of.name !== of.name)) {
     throw new ServableError('session_changed', `Thread ${id} is of another assistant: ${before.of.name}`)
   }
   const isBound = before.of !== undefined && before.metadata.assistant_id === assistantId
-  if (!isBound) await kept.change(asked.owner, id, about)
+  if (!isBound) await kept.put(asked.owner, id, change)
   return { id, kept: before, assistant, session: { target, id } }
 }
 
@@ -120,26 +117,17 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
   const { caller } = asked
   const tree = await ThreadTree.read(caller, session)
   const graph = graphOf(caller, session)
-  const named = checkpointIn(body.fields)
+  const { checkpointId: named } = body
   const at = graph && named !== undefined ? await graph.placeIn(tree, named) : checkpointOf(named, tree)
-  const waiting = at?.kind === 'answered' && at.turn ? at.turn.runId : undefined
-  if (body.isResuming) {
-    const record = waiting === undefined ? undefined : await tree.record(waiting)
-    const interrupts = (await graph?.end(waiting))?.interrupts
-    return answer(caller, record, body, given => answersIn(body.resume, given, interrupts))
-  }
+  const given = await answersTo(tree, at, body, graph)
+  if (given !== undefined) return answer(caller, given, body)
   const { sent } = body
-  if (sent.at(-1)?.role === 'tool' && at?.turn?.finishReason === 'input_required' && waiting !== undefined) {
-    const record = await tree.record(waiting)
-    const answers = record && resultsIn(sent, record)
-    if (record && answers && answers.length > 0) return answer(caller, record, body, () => answers)
-  }
   const asks = sent.length === 0 ? again(tree, at) : await newIn(asked, session, sent, { tree, at })
   const { about, stopsWithReader } = body
   return caller.start({
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
-    metadata: { langgraph: about },
+    metadata: { langgraph: about, ...(graph && { checkpoints: true }) },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
     keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
@@ -147,17 +135,38 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
   })
 }
 
-async function answer(
-  caller: Caller,
-  record: RunRecord | undefined,
-  { stopsWithReader }: RunBody,
-  answersTo: (record: RunRecord) => ReturnType<typeof answersIn>,
-): Promise<StartedRun> {
-  if (record === undefined || record.status !== 'input_required') {
-    throw new ServableError('already_answered', 'The thread waits for nothing')
+/** Answers to a run that waits. */
+interface Given {
+  readonly id: string
+  readonly answers: ReturnType<typeof answersIn>
+}
+
+/** What a client answers: with `command.resume`, or with results of its tools. Throws `already_answered` if nothing waits. */
+async function answersTo(
+  tree: ThreadTree,
+  at: Where['at'],
+  { resume, sent }: RunBody,
+  graph?: GraphStates,
+): Promise<Given | undefined> {
+  const isResuming = resume !== undefined && resume !== null
+  if (!isResuming && sent.at(-1)?.role !== 'tool') return undefined
+  const record = at?.kind === 'answered' && at.turn ? await tree.record(at.turn.runId) : undefined
+  const isWaiting = record?.status === 'input_required'
+  if (isResuming && isWaiting) {
+    const interrupts = (await graph?.end(record.id))?.interrupts
+    return { id: record.id, answers: answersIn(resume, record, interrupts) }
   }
-  const answers = answersTo(record)
-  const { started } = await caller.runs.answer({ id: record.id, answers, isBackground: !stopsWithReader })
+  if (isResuming) throw new ServableError('already_answered', 'The thread waits for nothing')
+  const answers = isWaiting ? resultsIn(sent, record) : []
+  return record && answers.length > 0 ? { id: record.id, answers } : undefined
+}
+
+async function answer(
+  { runs }: Caller,
+  { id, answers }: Given,
+  { stopsWithReader }: RunBody,
+): Promise<StartedRun> {
+  const { started } = await runs.answer({ id, answers, isBackground: !stopsWithReader })
   if (started !== undefined) return started
   throw misfit('command.resume', 'must answer all that the thread waits for')
 }
@@ -247,7 +256,7 @@ async function bring({ caller }: Asked, session: SessionOf, sent: readonly SentM
 /** Starts a run without a thread. The client sends the whole conversation, and nothing is kept unless it asks for that. */
 export async function startAlone(asked: Asked, body: RunBody, isAwaited: boolean): Promise<Begun> {
   const assistant = await asked.api.assistants.get(body.assistant)
-  if (body.isResuming) throw misfit('command.resume', 'needs a thread')
+  if (body.resume !== undefined && body.resume !== null) throw misfit('command.resume', 'needs a thread')
   const { sent } = body
   const last = sent.findLastIndex(({ role }) => role === 'user')
   if (last === -1) throw misfit('input.messages', 'must have a message of the user')
@@ -258,7 +267,7 @@ export async function startAlone(asked: Asked, body: RunBody, isAwaited: boolean
     { input, messageId, history: () => historyOf(sent.slice(0, last)), clientTools },
     assistant.target,
   )
-  const isKept = body.isKept || !isAwaited || body.fields.stream_resumable === true
+  const isKept = body.isKept || !isAwaited
   const how = isKept ? { isBackground: !body.stopsWithReader, keepsInput: true } : { leavesNothing: true }
   const started = await asked.caller.start({ ...run, metadata: { langgraph: body.about }, ...how })
   const before = () => ({ messages: [humanMessage(messageId, input)], own: 1 })

@@ -4,19 +4,15 @@
  * @module
  */
 
+import * as v from 'valibot'
 import { ServableError, type WrittenTurn } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
-import { type Asked, contains, type Fields, numberIn, objectIn } from './asked.ts'
+import { type Asked, contains, type Fields, fields, metadata, page } from './asked.ts'
 import { graphOf } from './graph-states.ts'
 import { inputIn, messagesIn, type SentMessage, type ThreadMessage, textIn } from './messages.ts'
+import { checkpointFields, checkpointIn } from './run-body.ts'
 import { type Checkpoint, NO_STATE, ThreadTree } from './thread-tree.ts'
 import { checkIdle, findThread } from './threads.ts'
-
-/** The id of the checkpoint that a body names: `checkpoint_id`, or `checkpoint` with it. The thread is that of the path. */
-export function checkpointIn({ checkpoint, checkpoint_id: own }: Fields): string | undefined {
-  const id = own ?? objectIn(checkpoint, 'checkpoint').checkpoint_id
-  return id === undefined || id === null ? undefined : String(id)
-}
 
 /** The checkpoint of an id, or the newest one. Throws `session_not_found`. */
 export function checkpointOf(id: string | undefined, tree: ThreadTree): Checkpoint | undefined {
@@ -37,7 +33,7 @@ export async function getStateAt(asked: Asked): Promise<object> {
 
 /** `POST /threads/:thread/state/checkpoint`. */
 export async function postStateAt(asked: Asked): Promise<object> {
-  return stateOf(asked, checkpointIn(await asked.body()))
+  return stateOf(asked, checkpointIn(await asked.body(v.object(checkpointFields))))
 }
 
 async function stateOf(asked: Asked, id: string | undefined): Promise<object> {
@@ -50,16 +46,19 @@ async function stateOf(asked: Asked, id: string | undefined): Promise<object> {
   return checkpoint === undefined ? NO_STATE : tree.stateAt(checkpoint, assistant)
 }
 
+const HistorySchema = v.object({
+  ...{ limit: page.limit, metadata },
+  before: v.nullish(v.union([v.string(), fields], 'must be the id of a checkpoint')),
+})
+
 /** `POST /threads/:thread/history`. */
 export async function getHistory(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
-  const limit = numberIn(body.limit, 'limit', 10, 1000)
-  const metadata = objectIn(body.metadata, 'metadata')
-  const before = beforeIn(body)
+  const { limit, metadata: wanted, ...body } = await asked.body(HistorySchema)
+  const before = beforeIn(body.before)
   const { session, assistant } = await findThread(asked)
   if (session === undefined || assistant === undefined) return []
   const graph = graphOf(asked.caller, session)
-  if (graph !== undefined) return graph.history(limit, before, metadata)
+  if (graph !== undefined) return graph.history(limit, before, wanted)
   const tree = await ThreadTree.read(asked.caller, session)
   const all = tree.list()
   const from = before === undefined ? undefined : checkpointOf(before, tree)
@@ -67,24 +66,30 @@ export async function getHistory(asked: Asked): Promise<unknown> {
   for (const checkpoint of from === undefined ? all : all.slice(all.indexOf(from) + 1)) {
     if (states.length >= limit) break
     const state = await tree.stateAt(checkpoint, assistant)
-    if (contains((state as { readonly metadata: Fields }).metadata, metadata)) states.push(state)
+    if (contains((state as { readonly metadata: Fields }).metadata, wanted)) states.push(state)
   }
   return states
 }
 
 /** The checkpoint before which to begin: an id, or an object with one. */
-function beforeIn({ before }: Fields): string | undefined {
+function beforeIn(before: string | Fields | null | undefined): string | undefined {
   if (typeof before === 'string') return before
-  const { configurable, checkpoint = configurable ?? before } = objectIn(before, 'before')
+  const { configurable, checkpoint = configurable ?? before } = before ?? {}
   return checkpointIn({ checkpoint })
 }
+
+const UpdateSchema = v.object({
+  values: v.optional(v.unknown()),
+  as_node: v.nullish(v.string('must be text')),
+  ...checkpointFields,
+})
 
 /**
  * `POST /threads/:thread/state`: adds messages and edits earlier ones. What it changes becomes a branch of turns that no run made. They
  * have a message of the user and an answer, and no calls of tools.
  */
 export async function updateState(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
+  const body = await asked.body(UpdateSchema)
   const thread = await findThread(asked)
   const { session, id } = thread
   if (session === undefined)
@@ -93,8 +98,7 @@ export async function updateState(asked: Asked): Promise<unknown> {
   const named = checkpointIn(body)
   const graph = graphOf(asked.caller, session)
   if (graph !== undefined) {
-    const asNode = typeof body.as_node === 'string' ? body.as_node : undefined
-    return { checkpoint: await graph.update(body.values, named, asNode) }
+    return { checkpoint: await graph.update(body.values, named, body.as_node ?? undefined) }
   }
   const tree = await ThreadTree.read(asked.caller, session)
   const at = checkpointOf(named, tree)

@@ -4,31 +4,26 @@
  * @module
  */
 
+import * as v from 'valibot'
 import { type RunSummary, ServableError, type SessionOf } from '../../core-entry.ts'
-import { isServableError, misfit } from '../encoders/index.ts'
+import { ignoring, validate } from '../encoders/index.ts'
 import {
   type Asked,
-  choiceIn,
+  choice,
   contains,
   empty,
   type Fields,
-  numberIn,
-  objectIn,
+  metadata,
+  never,
+  page,
   pageReply,
   selected,
 } from './asked.ts'
 import type { Assistant } from './assistants.ts'
 import { graphOf } from './graph-states.ts'
-import { checkUuid } from './ids.ts'
-import type { Interrupt } from './interrupts.ts'
+import { uuid } from './ids.ts'
 import type { KeptThread, Listed } from './kept.ts'
 import { ThreadTree } from './thread-tree.ts'
-
-const STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const
-const SORTS = ['created_at', 'updated_at', 'thread_id', 'status'] as const
-
-/** Characters of metadata as JSON. */
-const MAX_METADATA = 65_536
 
 /** A thread of the caller. */
 export interface FoundThread {
@@ -41,58 +36,44 @@ export interface FoundThread {
 
 /** The thread in the path. Throws `session_not_found`. */
 export async function findThread(asked: Asked, value: unknown = asked.param('thread')): Promise<FoundThread> {
-  const id = checkUuid(value, 'thread_id')
-  const kept = await asked.api.kept.get(asked.owner, id)
-  if (kept === undefined) throw new ServableError('session_not_found', `Thread with ID ${id} not found`)
-  return threadOf(asked, id, kept)
+  const id = validate(uuid, value, 'invalid_body', 'thread_id')
+  return threadOf(asked, id, (await asked.api.kept.get(asked.owner, id)) ?? noThread(id))
 }
 
-export async function threadOf({ api }: Asked, id: string, kept: KeptThread): Promise<FoundThread> {
+async function threadOf({ api }: Asked, id: string, kept: KeptThread): Promise<FoundThread> {
   const assistant = await api.assistants.find(kept.of)
   return { id, kept, assistant, session: assistant && { target: assistant.target, id } }
 }
 
-/** The metadata of a body. Throws `invalid_body`. */
-export function metadataIn(value: unknown): Fields {
-  const metadata = objectIn(value, 'metadata')
-  if (JSON.stringify(metadata).length > MAX_METADATA) {
-    throw misfit('metadata', `must have at most ${MAX_METADATA} characters as JSON`)
-  }
-  return metadata
+function noThread(id: string): never {
+  throw new ServableError('session_not_found', `Thread with ID ${id} not found`)
 }
 
-/** The newest run of a thread. */
-export async function newestRun(
+/** The runs of a thread, newest first: those of a status. */
+export async function runsOf(
   { caller }: Asked,
-  { session, id }: FoundThread,
-): Promise<RunSummary | undefined> {
-  if (session === undefined) return undefined
+  { session, id }: Pick<FoundThread, 'session' | 'id'>,
+  more: { readonly status?: RunSummary['status']; readonly limit?: number } = {},
+): Promise<readonly RunSummary[]> {
+  if (session === undefined) return []
   const { kind, name } = session.target
-  const { runs } = await caller.runs.list({ kind, name, sessionId: id, limit: 1 })
-  return runs[0]
+  return (await caller.runs.list({ kind, name, sessionId: id, limit: 100, ...more })).runs
 }
 
 /** The runs of a thread that are at work, or wait for that: at most 200. */
-export async function atWork(
-  { caller }: Asked,
-  { session, id }: Pick<FoundThread, 'session' | 'id'>,
-): Promise<RunSummary[]> {
-  if (session === undefined) return []
-  const { kind, name } = session.target
-  const pages = (['queued', 'running'] as const).map(status =>
-    caller.runs.list({ kind, name, sessionId: id, limit: 100, status }),
-  )
-  return (await Promise.all(pages)).flatMap(({ runs }) => runs)
+export async function atWork(asked: Asked, thread: FoundThread): Promise<readonly RunSummary[]> {
+  const of = (status: RunSummary['status']) => runsOf(asked, thread, { status })
+  return (await Promise.all([of('queued'), of('running')])).flat()
 }
 
 /** Throws `session_busy` while a run of the thread is at work. */
 export async function checkIdle(asked: Asked, thread: FoundThread): Promise<void> {
   if ((await atWork(asked, thread)).length === 0) return
-  throw new ServableError(
-    'session_busy',
-    `Thread ${thread.id} is busy: wait for its run, or choose another \`multitask_strategy\``,
-  )
+  const text = `Thread ${thread.id} is busy: wait for its run, or choose another \`multitask_strategy\``
+  throw new ServableError('session_busy', text)
 }
+
+const STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const
 
 /** The status of a thread, from that of its newest run. */
 function statusOf(run: RunSummary | undefined): (typeof STATUSES)[number] {
@@ -109,173 +90,140 @@ function statusOf(run: RunSummary | undefined): (typeof STATUSES)[number] {
   }
 }
 
+/** What a thread and its newest run tell without its messages. */
+async function factsOf(asked: Asked, thread: FoundThread) {
+  const { id, kept } = thread
+  const [run] = await runsOf(asked, thread, { limit: 1 })
+  const updatedMs = Math.max(kept.updatedAt, Date.parse(run?.updatedAt ?? '') || 0)
+  const [created_at, updated_at] = [kept.createdAt, updatedMs].map(ms => new Date(ms).toISOString())
+  return { thread_id: id, created_at, updated_at, metadata: kept.metadata, status: statusOf(run), config: {} }
+}
+
 /** A thread as clients get it. */
 async function threadJson(
   asked: Asked,
   thread: FoundThread,
-  isSelected: (field: string) => boolean,
+  select?: readonly unknown[] | null,
 ): Promise<Fields> {
-  const { id, kept, session } = thread
-  const run = await newestRun(asked, thread)
-  const status = statusOf(run)
-  const updatedMs = Math.max(kept.updatedAt, Date.parse(run?.updatedAt ?? '') || 0)
-  const common = {
-    ...{
-      thread_id: id,
-      created_at: new Date(kept.createdAt).toISOString(),
-      updated_at: new Date(updatedMs).toISOString(),
-    },
-    ...{ metadata: kept.metadata, status, config: {} },
-  }
-  if (session === undefined || !(isSelected('values') || isSelected('interrupts'))) return common
-  const end = await graphOf(asked.caller, session)?.end()
+  const { id, session } = thread
+  const common = await factsOf(asked, thread)
+  const needsValues = !select || select.includes('values') || select.includes('interrupts')
+  if (session === undefined || !needsValues) return selected(common, select)
   const tree = await ThreadTree.read(asked.caller, session)
-  if (tree.head === undefined) return common
-  const interrupts = status === 'interrupted' ? (end?.interrupts ?? (await tree.interruptsAt(tree.head))) : []
-  return {
-    ...common,
-    ...(isSelected('values') && {
-      values: end ? JSON.parse(end.values) : { messages: await tree.messagesAt(tree.head) },
-    }),
-    interrupts: byTask(tree.head.turn?.runId ?? id, interrupts),
-  }
+  if (tree.head === undefined) return selected(common, select)
+  const end = await graphOf(asked.caller, session)?.end()
+  const isWaiting = common.status === 'interrupted'
+  const interrupts = isWaiting ? (end?.interrupts ?? (await tree.interruptsAt(tree.head))) : []
+  const values = end ? JSON.parse(end.values) : { messages: await tree.messagesAt(tree.head) }
+  const byTask = interrupts.length > 0 ? { [tree.head.turn?.runId ?? id]: interrupts } : {}
+  return selected({ ...common, values, interrupts: byTask }, select)
 }
 
-function byTask(task: string, interrupts: readonly Interrupt[]): object {
-  return interrupts.length > 0 ? { [task]: interrupts } : {}
-}
-
-const all = () => true
+const NewSchema = v.object({
+  thread_id: v.nullish(uuid),
+  metadata,
+  if_exists: choice(['raise', 'do_nothing'], 'raise'),
+  supersteps: never('is not supported: `POST /threads/:id/state` adds messages'),
+})
 
 /** `POST /threads`. */
 export async function createThread(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
-  if (body.supersteps !== undefined && body.supersteps !== null) {
-    throw misfit('supersteps', 'is not supported: `POST /threads/:id/state` adds messages')
+  const body = await asked.body(NewSchema)
+  const id = body.thread_id ?? crypto.randomUUID()
+  // Clients find the threads of a graph by its name in the metadata, and such a thread is of that agent from the start.
+  const { graph_id: graphId } = body.metadata
+  const bound = typeof graphId === 'string' ? (await asked.api.assistants.get(graphId)).target : undefined
+  const change = {
+    metadata: body.metadata,
+    of: bound && { kind: bound.kind, name: bound.name },
+    at: Date.now(),
   }
-  const id =
-    body.thread_id === undefined || body.thread_id === null
-      ? crypto.randomUUID()
-      : checkUuid(body.thread_id, 'thread_id')
-  const ifExists = choiceIn(body.if_exists, 'if_exists', ['raise', 'do_nothing'], 'raise')
-  const metadata = metadataIn(body.metadata)
-  const at = Date.now()
-  const before = await asked.api.kept.make(asked.owner, id, {
-    metadata,
-    of: await boundIn(asked, metadata),
-    at,
-  })
-  if (before !== undefined && ifExists === 'raise') {
-    throw new ServableError('session_changed', `Thread ${id} already exists`)
-  }
-  return await threadJson(asked, await findThread(asked, id), all)
-}
-
-/** The agent that metadata names: clients find the threads of a graph by it. */
-async function boundIn({ api }: Asked, { graph_id: graphId }: Fields): Promise<KeptThread['of']> {
-  if (typeof graphId !== 'string') return undefined
-  const { target } = await api.assistants.get(graphId)
-  return { kind: target.kind, name: target.name }
+  const { before } = await asked.api.kept.put(asked.owner, id, { ...change, isNew: true })
+  if (before === undefined || body.if_exists !== 'raise')
+    return threadJson(asked, await findThread(asked, id))
+  throw new ServableError('session_changed', `Thread ${id} already exists`)
 }
 
 /** `GET /threads/:thread`. */
 export async function getThread(asked: Asked): Promise<unknown> {
-  return await threadJson(asked, await findThread(asked), all)
+  return threadJson(asked, await findThread(asked))
 }
 
 /** `PATCH /threads/:thread`: metadata is merged. */
 export async function updateThread(asked: Asked): Promise<unknown> {
-  const metadata = metadataIn((await asked.body()).metadata)
+  const body = await asked.body(v.object({ metadata }))
   const { id } = await findThread(asked)
-  const kept = await asked.api.kept.change(asked.owner, id, { metadata, of: undefined, at: Date.now() })
-  if (kept === undefined) throw new ServableError('session_not_found', `Thread with ID ${id} not found`)
-  return await threadJson(asked, await threadOf(asked, id, kept), all)
+  const { after } = await asked.api.kept.put(asked.owner, id, { ...body, of: undefined, at: Date.now() })
+  return threadJson(asked, await threadOf(asked, id, after ?? noThread(id)))
 }
 
 /** `DELETE /threads/:thread`: with its runs, of which one at work is cancelled. */
 export async function deleteThread(asked: Asked): Promise<unknown> {
   const { id, session } = await findThread(asked)
+  const { sessions } = asked.caller
   // The session goes first: after any error, the request can be repeated.
-  if (session !== undefined) await asked.caller.sessions.delete(session, { cancels: true }).catch(unlessGone)
+  if (session) await sessions.delete(session, { cancels: true }).catch(ignoring('session_not_found'))
   await asked.api.kept.remove(asked.owner, id)
   return empty()
-}
-
-function unlessGone(error: unknown): void {
-  if (!isServableError(error) || error.code !== 'session_not_found') throw error
 }
 
 /** `POST /threads/:thread/copy`. */
 export async function copyThread(asked: Asked): Promise<unknown> {
   const { id, kept, session } = await findThread(asked)
-  const at = Date.now()
-  let copy: string = crypto.randomUUID()
-  if (session !== undefined) {
-    copy = await asked.caller.sessions.fork(session).then(
-      fork => fork.id,
-      error => {
-        unlessGone(error)
-        return copy
-      },
-    )
-  }
-  const metadata = { ...kept.metadata, thread_id: id }
-  await asked.api.kept.make(asked.owner, copy, { metadata, of: kept.of, at })
-  return await threadJson(asked, await findThread(asked, copy), all)
+  const fork = session && (await asked.caller.sessions.fork(session).catch(ignoring('session_not_found')))
+  const copy = fork?.id ?? crypto.randomUUID()
+  const change = { metadata: { ...kept.metadata, thread_id: id }, of: kept.of, at: Date.now(), isNew: true }
+  await asked.api.kept.put(asked.owner, copy, change)
+  return threadJson(asked, await findThread(asked, copy))
 }
+
+const SearchSchema = v.object({
+  metadata,
+  ids: v.nullish(v.array(v.string(), 'must be an array of ids')),
+  values: never('cannot be searched'),
+  status: v.nullish(v.picklist(STATUSES, `must be ${STATUSES.join(', ')}`)),
+  sort_by: choice(['created_at', 'updated_at', 'thread_id', 'status'], 'created_at'),
+  sort_order: choice(['asc', 'desc'], 'desc'),
+  select: v.nullish(v.array(v.unknown(), 'must be an array of fields')),
+  ...page,
+})
 
 /** `POST /threads/search`. */
 export async function searchThreads(asked: Asked): Promise<unknown> {
-  const body = await asked.body()
-  const offset = numberIn(body.offset, 'offset', 0, Number.MAX_SAFE_INTEGER)
-  const limit = numberIn(body.limit, 'limit', 10, 1000)
+  const body = await asked.body(SearchSchema)
   const found = await matching(asked, body)
-  const fields = Array.isArray(body.select) ? body.select : undefined
-  const isSelected = (field: string) => fields === undefined || fields.includes(field)
-  const shown = await inBatches(found.slice(offset, offset + limit), async each =>
-    selected(await threadJson(asked, await threadOf(asked, each.id, each), isSelected), fields),
+  const next = body.offset + body.limit
+  const shown = await inBatches(found.slice(body.offset, next), async each =>
+    threadJson(asked, await threadOf(asked, each.id, each), body.select),
   )
-  return pageReply(found, offset, limit, shown)
+  return pageReply(found.length, next, shown)
 }
 
 /** `POST /threads/count`. */
 export async function countThreads(asked: Asked): Promise<unknown> {
-  return (await matching(asked, await asked.body())).length
+  return (await matching(asked, await asked.body(SearchSchema))).length
 }
 
 /** The threads that a client looks for, in its order. */
-async function matching(asked: Asked, body: Fields): Promise<readonly Listed[]> {
-  const wanted = objectIn(body.metadata, 'metadata')
-  const { ids } = body
-  if (ids !== undefined && ids !== null && !Array.isArray(ids)) throw misfit('ids', 'must be an array')
-  const named = Array.isArray(ids) ? new Set(ids.map(String)) : undefined
-  if (body.values !== undefined && body.values !== null) throw misfit('values', 'cannot be searched')
-  const sort = choiceIn(body.sort_by, 'sort_by', SORTS, 'created_at')
-  const order = choiceIn(body.sort_order, 'sort_order', ['asc', 'desc'], 'desc')
-  const status =
-    body.status === undefined || body.status === null
-      ? undefined
-      : choiceIn(body.status, 'status', STATUSES, 'idle')
+async function matching(
+  asked: Asked,
+  wanted: v.InferOutput<typeof SearchSchema>,
+): Promise<readonly Listed[]> {
+  const { ids, status, sort_by: key, sort_order: order } = wanted
   const kept = await asked.api.kept.all(asked.owner)
   const found = kept.filter(
-    each => (named === undefined || named.has(each.id)) && contains(each.metadata, wanted),
+    each => (!ids || ids.includes(each.id)) && contains(each.metadata, wanted.metadata),
   )
-  const keyed = await inBatches(found, async each => {
-    const needsRun = status !== undefined || sort === 'status' || sort === 'updated_at'
-    const run = needsRun ? await newestRun(asked, await threadOf(asked, each.id, each)) : undefined
-    const updatedMs = Math.max(each.updatedAt, Date.parse(run?.updatedAt ?? '') || 0)
-    const keys = {
-      created_at: each.createdAt,
-      updated_at: updatedMs,
-      thread_id: each.id,
-      status: statusOf(run),
-    }
-    return { each, status: keys.status, key: keys[sort] }
+  const needsRun = status || key === 'status' || key === 'updated_at'
+  const told = await inBatches(found, async each => {
+    const thread = await threadOf(asked, each.id, each)
+    return { each, facts: await factsOf(asked, needsRun ? thread : { ...thread, session: undefined }) }
   })
   const down = order === 'desc' ? -1 : 1
-  return keyed
-    .filter(item => status === undefined || item.status === status)
-    .sort((a, b) => (a.key < b.key || (a.key === b.key && a.each.id < b.each.id) ? -down : down))
+  const keyOf = ({ facts }: (typeof told)[number]) => `${facts[key]} ${facts.thread_id}`
+  return told
+    .filter(({ facts }) => !status || facts.status === status)
+    .sort((a, b) => (keyOf(a) < keyOf(b) ? -down : down))
     .map(({ each }) => each)
 }
 

@@ -7,7 +7,7 @@ import { RunMessages } from '../../../src/protocols/langgraph-api/run-messages.t
 import { type Frame, framesIn } from '../../contracts/langgraph-api.ts'
 import { acts, endings, played } from '../ag-ui/orders.ts'
 
-const MODES = ['values', 'messages-tuple', 'messages', 'updates', 'tasks', 'tools', 'custom']
+const MODES = ['values', 'messages-tuple', 'messages', 'updates', 'tasks', 'custom']
 const human = { type: 'human', id: 'h1', content: 'hello' } as const
 const before = () => ({ messages: [human], own: 1 })
 

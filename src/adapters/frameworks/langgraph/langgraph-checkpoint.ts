@@ -50,11 +50,13 @@ export class Beginning {
   /** The id of the run's message, which no other call of the run has. A thread takes two messages with one id for one. */
   readonly messageId: string | undefined
 
-  constructor(graph: unknown, { runId, work }: RunContext) {
+  constructor(graph: unknown, { runId, work, messageId }: RunContext) {
     this.#work = work
     this.#isKept = work.isJournalled && keepsThreads(graph)
     this.#path = `${work.prefix}#begun.${listIn(fieldsOf(work.read()).places).length}`
-    if (this.#isKept) this.messageId = work.prefix === '' ? runId : `${runId}:${work.prefix}`
+    // Of a client's own message it is the client's.
+    if (work.prefix === '') this.messageId = messageId ?? (this.#isKept ? runId : undefined)
+    else if (this.#isKept) this.messageId = `${runId}:${work.prefix}`
   }
 
   /** Records that the run begins after a message of its thread. */
