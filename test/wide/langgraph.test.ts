@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
+import { textIn } from '../support.ts'
 
 const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
@@ -114,6 +115,7 @@ describe('the thread of a graph', () => {
     const own = told.filter(({ namespace }) => namespace === undefined)
     expect(own.map(each => each.id)).toEqual(ids.toReversed())
     expect(told.filter(({ namespace }) => namespace === 'counting')).toHaveLength(name === 'main' ? 0 : 3)
+    if (name === 'remembering') expect(textIn(events)).toBe('human from outside,call 1')
     const text = events.findLastIndex(({ type }) => type === 'text')
     expect(events.slice(text).map(({ type }) => type)).toContain('checkpoint')
     // Other runs tell nothing of them.
