@@ -5,6 +5,7 @@ import type { RunEvent } from '../../src/index.ts'
 import { framesIn } from '../contracts/langgraph-api.ts'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
+import { textIn } from '../support.ts'
 
 const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
@@ -188,6 +189,7 @@ describe('the thread of a graph', () => {
     const own = told.filter(({ namespace }) => namespace === undefined)
     expect(own.map(each => each.id)).toEqual(ids.toReversed())
     expect(told.filter(({ namespace }) => namespace === 'counting')).toHaveLength(name === 'main' ? 0 : 3)
+    if (name === 'remembering') expect(textIn(events)).toBe('human from outside,call 1')
     const text = events.findLastIndex(({ type }) => type === 'text')
     expect(events.slice(text).map(({ type }) => type)).toContain('checkpoint')
     // Other runs tell nothing of them.
@@ -347,6 +349,22 @@ describe('a run whose process is killed', () => {
     const { record } = await killedInLast(await idOf(`runs/${id}/answers`, { answers }))
     expect(record).toMatchObject({ status: 'completed', result: { text: 'Yes. Done.', toolCalls: [] } })
     expect(done()).toEqual(['one', 'look_up ask Bern', 'last', 'last'])
+  })
+
+  it('does no node again that was done in the step that was cut off', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ kind: 'agent', name: 'beside' })
+    const session = await (await fetch(`${served().url}/api/sessions`, { ...init, body })).json()
+    const id = await started('beside', 'Go', { sessionId: session.id })
+    const stateOf = async () => {
+      const path = `api/threads/beside/${session.id}/state`
+      return (await fetch(`${served().url}/${path}`, { ...init, body: '{}' })).json()
+    }
+    await expect.poll(async () => (await stateOf()).next, { timeout: 30_000 }).toEqual(['last'])
+    const { record } = await killedInLast(id)
+    expect(record).toMatchObject({ status: 'completed', result: { text: 'Early. Last.' } })
+    expect(done().toSorted()).toEqual(['early', 'last', 'last'])
+    expect((await stateOf()).values.messages).toHaveLength(3)
   })
 
   it('fails if the checkpointer died with the process', async () => {

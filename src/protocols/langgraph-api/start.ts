@@ -17,6 +17,7 @@ import {
   askedRunOf,
   givenIn,
   ignoring,
+  isObject,
   misfit,
   parseConversation,
   validate,
@@ -127,12 +128,21 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
   return caller.start({
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
-    metadata: { langgraph: about, ...(graph && { checkpoints: true }) },
+    metadata: {
+      langgraph: about,
+      ...(graph && { checkpoints: true, graphInput: besideMessages(body.input) }),
+    },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
     keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
     concurrency: 'queue',
   })
+}
+
+/** What a client gives a graph beside messages. */
+function besideMessages(input: unknown): object {
+  const { messages: _, tools: __, ...others } = isObject(input) ? input : {}
+  return others
 }
 
 /** Answers to a run that waits. */

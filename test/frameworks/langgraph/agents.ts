@@ -136,6 +136,22 @@ const steps = new StateGraph(MessagesAnnotation)
   .addEdge('tools', 'asks')
   .addEdge('asks', 'last')
 
+/** Two nodes of one step, of which one waits. */
+const beside = new StateGraph(MessagesAnnotation)
+  .addNode('early', () => {
+    did('early')
+    return { messages: [new AIMessage('Early. ')] }
+  })
+  .addNode('last', async () => {
+    did('last')
+    const file = join(process.env.STATE_FOLDER ?? '', 'go')
+    while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 20))
+    return { messages: [new AIMessage('Last.')] }
+  })
+  .addEdge(START, 'early')
+  .addEdge(START, 'last')
+  .compile({ name: 'beside' })
+
 /** A state with more than messages, and a graph inside that remembers how often it was called. */
 const Counted = Annotation.Root({
   ...MessagesAnnotation.spec,
@@ -165,6 +181,7 @@ export const agents = [
   toAgent(ours),
   toAgent(steps.compile({ name: 'our-steps' })),
   toAgent(remembering),
+  toAgent(beside),
   toAgent(forgetful),
   toAgent(nested),
   toAgent(graphFor('given'), { description: 'Tells the weather' }),
