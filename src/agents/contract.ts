@@ -34,7 +34,6 @@ export type {
   AnsweredBy,
   Artifact,
   ArtifactEvent,
-  CheckpointEvent,
   ClientTool,
   ContentPart,
   ErrorEvent,

@@ -1,4 +1,4 @@
-/** Serves the exports of the module in its first argument: `agents` with `plugins`, or a whole `handler`. */
+/** Serves the exports of the module in its first argument: `agents` with `plugins` and `middleware`, or a whole `handler`. */
 import { join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -8,10 +8,16 @@ import { sqliteState } from '../../src/runtimes/sqlite.ts'
 
 process.on('unhandledRejection', error => console.error('unhandled rejection:', error))
 
-const { agents, handler, plugins = [] } = await import(pathToFileURL(process.argv[2] ?? '').href)
+const {
+  agents,
+  handler,
+  plugins = [],
+  middleware = [],
+} = await import(pathToFileURL(process.argv[2] ?? '').href)
 // With an empty registry, lists are on and contain only these agents.
 const state = sqliteState({ path: join(process.env.STATE_FOLDER ?? '', 'runs.db') })
 const served =
-  handler ?? createHandler({ serve: agents, registry: new Registry(), production: true, state, plugins })
+  handler ??
+  createHandler({ serve: agents, registry: new Registry(), production: true, state, plugins, middleware })
 const server = await serve(served, { port: 0 })
 console.log(`listening ${server.url}`)

@@ -2,8 +2,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
+import { framesIn } from '../contracts/langgraph-api.ts'
 import { answererOf, testApprovals, testShown } from '../frameworks/approvals.ts'
 import { askerOf, testFramework } from '../frameworks/contract.ts'
+import { textIn } from '../support.ts'
 
 const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
@@ -60,6 +62,79 @@ interface Snapshot {
   readonly config: { readonly configurable: { readonly checkpoint_id: string } }
 }
 
+describe('LangGraph’s interface to a graph', () => {
+  const of = async (method: string, path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json', 'x-test-user': 'ann' }
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+    const response = await fetch(`${served().url}/langgraph${path}`, init)
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`${response.status} ${text}`)
+    return text
+  }
+  const post = async (path: string, body: object) => JSON.parse(await of('POST', path, body))
+  const stateOf = async (thread: string) => JSON.parse(await of('GET', `/threads/${thread}/state`))
+  const human = (content: string, id: string) => ({ messages: [{ type: 'human', content, id }] })
+
+  it('streams its values as they are after each checkpoint, and tells the same state', async () => {
+    const { thread_id: id } = await post('/threads', {})
+    const run = { assistant_id: 'remembering', input: human('one', 'h1'), stream_mode: 'values' }
+    const frames = framesIn(await of('POST', `/threads/${id}/runs/stream`, run))
+    const values = frames.filter(({ event }) => event === 'values').map(({ data }) => data)
+    const state = await stateOf(id)
+    expect(values.at(-1)).toEqual(state.values)
+    expect(state).toMatchObject({ next: [], tasks: [], metadata: { source: 'loop' } })
+    expect(state.values.messages).toMatchObject([
+      { type: 'human', id: 'h1', content: 'one' },
+      { type: 'ai', content: 'human call 1' },
+    ])
+    const history = await post(`/threads/${id}/history`, { limit: 100 })
+    expect(history.map((each: { values: object }) => each.values).toReversed()).toEqual(
+      values.slice(-history.length - 1, -1),
+    )
+    expect(JSON.parse(await of('GET', `/threads/${id}`)).values).toEqual(state.values)
+  })
+
+  it('goes on from its checkpoints, and takes changes by hand', async () => {
+    const { thread_id: id } = await post('/threads', { metadata: { graph_id: 'remembering' } })
+    const ask = (content: string, more: object = {}) =>
+      post(`/threads/${id}/runs/wait`, {
+        assistant_id: 'remembering',
+        input: human(content, content),
+        ...more,
+      })
+    await ask('one')
+    await ask('two')
+    const history = await post(`/threads/${id}/history`, { limit: 100 })
+    const has = (each: { values: { messages?: { id: string }[] } }) =>
+      each.values.messages?.some(message => message.id === 'two')
+    const { parent_checkpoint: checkpoint } = history.findLast(has)
+    const edited = await ask('zwei', { checkpoint })
+    const said = edited.messages.map((each: { content: string }) => each.content)
+    expect(said).toEqual(['one', 'human call 1', 'zwei', 'human,ai,human call 1,call 2'])
+    const values = { messages: [{ role: 'user', content: 'by the way', id: 'hand' }] }
+    const changed = await post(`/threads/${id}/state`, { values, as_node: 'say' })
+    const after = await stateOf(id)
+    expect(after.checkpoint).toEqual(changed.checkpoint)
+    expect(after.values.messages.at(-1)).toMatchObject({ type: 'human', id: 'hand' })
+    await expect(ask('x', { checkpoint_id: crypto.randomUUID() })).rejects.toThrow(/^404/)
+  })
+
+  it('tells its own interrupts, and goes on with a value for each', async () => {
+    const { thread_id: id } = await post('/threads', {})
+    const ask = (body: object) => post(`/threads/${id}/runs/wait`, { assistant_id: 'ours', ...body })
+    const { __interrupt__: told } = await ask({ input: human('delete it', 'h1') })
+    const state = await stateOf(id)
+    expect(state.tasks.flatMap((task: { interrupts: object[] }) => task.interrupts)).toEqual(told)
+    expect(state.next.length).toBeGreaterThan(0)
+    expect(told).toHaveLength(2)
+    const [one, other] = told.map((each: { id: string }) => each.id)
+    await expect(ask({ command: { resume: { [one]: 'yes' } } })).rejects.toThrow(/^400.*must answer all/)
+    const values = await ask({ command: { resume: { [one]: 'yes', [other]: 'no' } } })
+    expect(values.messages.length).toBeGreaterThan(0)
+    expect((await stateOf(id)).next).toEqual([])
+  })
+})
+
 describe('the thread of a graph', () => {
   const { run } = askerOf(served)
   const post = async (path: string, body: object) => {
@@ -114,6 +189,7 @@ describe('the thread of a graph', () => {
     const own = told.filter(({ namespace }) => namespace === undefined)
     expect(own.map(each => each.id)).toEqual(ids.toReversed())
     expect(told.filter(({ namespace }) => namespace === 'counting')).toHaveLength(name === 'main' ? 0 : 3)
+    if (name === 'remembering') expect(textIn(events)).toBe('human from outside,call 1')
     const text = events.findLastIndex(({ type }) => type === 'text')
     expect(events.slice(text).map(({ type }) => type)).toContain('checkpoint')
     // Other runs tell nothing of them.
@@ -273,6 +349,22 @@ describe('a run whose process is killed', () => {
     const { record } = await killedInLast(await idOf(`runs/${id}/answers`, { answers }))
     expect(record).toMatchObject({ status: 'completed', result: { text: 'Yes. Done.', toolCalls: [] } })
     expect(done()).toEqual(['one', 'look_up ask Bern', 'last', 'last'])
+  })
+
+  it('does no node again that was done in the step that was cut off', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ kind: 'agent', name: 'beside' })
+    const session = await (await fetch(`${served().url}/api/sessions`, { ...init, body })).json()
+    const id = await started('beside', 'Go', { sessionId: session.id })
+    const stateOf = async () => {
+      const path = `api/threads/beside/${session.id}/state`
+      return (await fetch(`${served().url}/${path}`, { ...init, body: '{}' })).json()
+    }
+    await expect.poll(async () => (await stateOf()).next, { timeout: 30_000 }).toEqual(['last'])
+    const { record } = await killedInLast(id)
+    expect(record).toMatchObject({ status: 'completed', result: { text: 'Early. Last.' } })
+    expect(done().toSorted()).toEqual(['early', 'last', 'last'])
+    expect((await stateOf()).values.messages).toHaveLength(3)
   })
 
   it('fails if the checkpointer died with the process', async () => {

@@ -19,7 +19,14 @@ import {
 } from '../../runs/sessions/session-record.ts'
 import { forgetStatesOf } from '../../runs/sessions/session-states.ts'
 import { busy } from '../../runs/sessions/session-steering.ts'
-import { branchOf, checkHead, entriesIn, summaryAt } from '../../runs/sessions/session-tree.ts'
+import {
+  branchOf,
+  checkHead,
+  entriesIn,
+  forgetMembersOf,
+  plain,
+  summaryAt,
+} from '../../runs/sessions/session-tree.ts'
 import { lastWordsOf } from '../../runs/sessions/session-turns.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { newestOf, subtreeAt, visible } from './turns.ts'
@@ -169,12 +176,14 @@ export function deleteBranch(tx: Transaction, key: SessionKey, runId: string): v
     const gone = { id: turn.runId, partition, at: tx.now, tags: {}, value: null }
     tx.put(GONE, gone, { thing: thingOf(partition) })
   }
+  forgetMembersOf(tx, key, leaving)
   forgetStatesOf(
     tx,
     key,
     leaving.flatMap(({ turn }) => turn?.runId ?? []),
   )
   const left = all.filter(({ seq }) => !isLeaving.has(seq))
-  const last = head !== undefined && isLeaving.has(head.seq) ? before : head
-  putSession(tx, { ...document, value: withHead(after, left, last) })
+  // Another first message counts if the first one is deleted.
+  const last = head !== undefined && isLeaving.has(head.seq) ? (before ?? left[0]) : head
+  putSession(tx, { ...document, value: withHead(plain(after, left), left, last) })
 }

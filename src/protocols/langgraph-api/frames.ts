@@ -9,7 +9,7 @@ import type { Encoder, FinishEvent, RunEvent } from '../../core-entry.ts'
 import { misfit } from '../encoders/index.ts'
 import type { GraphState, GraphStates } from './graph-states.ts'
 import { type Interrupt, interruptsOf } from './interrupts.ts'
-import type { ThreadMessage } from './messages.ts'
+import type { Before, ThreadMessage } from './messages.ts'
 import {
   type AiDraft,
   aiMessage,
@@ -36,13 +36,6 @@ export function modesIn(value: unknown): ReadonlySet<string> {
     if (!MODES.includes(mode as Mode)) throw misfit('stream_mode', `must be of ${MODES.join(', ')}`)
   }
   return new Set(asked as Mode[])
-}
-
-/** What a thread had before a run, with the message that the run answers. */
-export interface Before {
-  readonly messages: readonly ThreadMessage[]
-  /** How many of these came with the run. */
-  readonly own: number
 }
 
 /** The run to encode. */

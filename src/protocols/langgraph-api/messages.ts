@@ -45,6 +45,13 @@ export interface ToolMessage {
 /** A message as clients get it. */
 export type ThreadMessage = HumanMessage | AiMessage | ToolMessage
 
+/** What a thread had before a run, with the message that the run answers. */
+export interface Before {
+  readonly messages: readonly ThreadMessage[]
+  /** How many of these came with the run. */
+  readonly own: number
+}
+
 /** A message as a client sends it. */
 export interface SentMessage {
   readonly role: 'user' | 'assistant' | 'tool' | 'system' | 'remove'

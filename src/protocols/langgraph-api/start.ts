@@ -17,6 +17,7 @@ import {
   askedRunOf,
   givenIn,
   ignoring,
+  isObject,
   misfit,
   parseConversation,
   validate,
@@ -127,12 +128,21 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
   return caller.start({
     ...{ target: session.target, sessionId: session.id, ...asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
-    metadata: { langgraph: about, ...(graph && { checkpoints: true }) },
+    metadata: {
+      langgraph: about,
+      ...(graph && { checkpoints: true, graphInput: besideMessages(body.input) }),
+    },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
     keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,
     concurrency: 'queue',
   })
+}
+
+/** What a client gives a graph beside messages. */
+function besideMessages(input: unknown): object {
+  const { messages: _, tools: __, ...others } = isObject(input) ? input : {}
+  return others
 }
 
 /** Answers to a run that waits. */
@@ -152,13 +162,15 @@ async function answersTo(
   if (!isResuming && sent.at(-1)?.role !== 'tool') return undefined
   const record = at?.kind === 'answered' && at.turn ? await tree.record(at.turn.runId) : undefined
   const isWaiting = record?.status === 'input_required'
-  if (isResuming && isWaiting) {
-    const interrupts = (await graph?.end(record.id))?.interrupts
-    return { id: record.id, answers: answersIn(resume, record, interrupts) }
-  }
-  if (isResuming) throw new ServableError('already_answered', 'The thread waits for nothing')
-  const answers = isWaiting ? resultsIn(sent, record) : []
-  return record && answers.length > 0 ? { id: record.id, answers } : undefined
+  if (isResuming && !isWaiting) throw new ServableError('already_answered', 'The thread waits for nothing')
+  if (record === undefined || !isWaiting) return undefined
+  const answers = isResuming
+    ? answersIn(resume, record, (await graph?.end(record.id))?.interrupts)
+    : resultsIn(sent, record)
+  if (answers.length === 0) return undefined
+  // Some alone would count, and the run would still wait.
+  if (answers.length === record.requests?.length) return { id: record.id, answers }
+  throw misfit(isResuming ? 'command.resume' : 'input.messages', 'must answer all that the thread waits for')
 }
 
 async function answer(
@@ -168,7 +180,7 @@ async function answer(
 ): Promise<StartedRun> {
   const { started } = await runs.answer({ id, answers, isBackground: !stopsWithReader })
   if (started !== undefined) return started
-  throw misfit('command.resume', 'must answer all that the thread waits for')
+  throw new ServableError('session_changed', 'The thread waits for something else now')
 }
 
 /** The results of the client's tools for a run that waits for these. */

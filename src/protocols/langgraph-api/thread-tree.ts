@@ -7,10 +7,9 @@
 
 import type { Caller, RunEvent, RunRecord, SessionOf, TreeTurn, TurnTree } from '../../core-entry.ts'
 import { isServableError } from '../encoders/index.ts'
-import type { Before } from './frames.ts'
 import { checkpointIdOf } from './ids.ts'
 import { type Interrupt, interruptsOf } from './interrupts.ts'
-import { humanMessage, type ThreadMessage } from './messages.ts'
+import { type Before, humanMessage, type ThreadMessage } from './messages.ts'
 import { callsIn, RunMessages, withEdits } from './run-messages.ts'
 
 /** A checkpoint: before the first message, after a message of the user, or after an answer. */

@@ -13,6 +13,7 @@ import {
   endedOf,
   idOf,
   lengthOf,
+  MEMBERS,
   type Session,
   type SessionEntry,
   type SessionSettings,
@@ -238,11 +239,49 @@ function trimmed(
   for (;;) {
     const isFull = after.count > maxTurns || after.length > maxLength
     const isBranchy = Object.keys(after.branches ?? {}).length > MAX_BRANCHES
-    const leaving = (isFull || isBranchy ? branchBeside(tx, key, after) : undefined) ?? []
-    if (leaving.length === 0 && isFull) leaving.push(...oldestOf(tx, key))
+    const branch = isFull || isBranchy ? branchBeside(tx, key, after) : []
+    const leaving = branch.length === 0 && isFull ? oldestOf(tx, key) : branch
     if (leaving.length === 0) return after
     for (const entry of leaving) after = without(tx, key, after, entry)
+    if (leaving === branch) after = pruned(tx, key, after, branch)
   }
+}
+
+/** The session after the entries of a branch were deleted. */
+function pruned(
+  tx: Transaction,
+  key: SessionKey,
+  session: Session,
+  branch: readonly SessionEntry[],
+): Session {
+  forgetMembersOf(tx, key, branch)
+  return plain(session, entriesIn(tx, key, session))
+}
+
+/** Deletes what members learned in these entries. */
+export function forgetMembersOf(tx: Transaction, key: SessionKey, entries: readonly SessionEntry[]): void {
+  const leaving = new Set(entries.map(({ seq }) => seq))
+  const partition = idOf(key)
+  for (const document of tx.list<readonly SessionEntry[]>(MEMBERS, { partition, limit: 1000 })) {
+    const value = document.value.filter(({ seq }) => !leaving.has(seq))
+    if (value.length < document.value.length)
+      tx.put(MEMBERS, { ...document, value }, { thing: thingOf(partition) })
+  }
+}
+
+/** The session without starts of entries that are deleted, or that are alone after the entry before them by now. */
+export function plain(session: Session, newestFirst: readonly SessionEntry[]): Session {
+  const starts = newestFirst.flatMap(({ seq }, index) => {
+    const start = session.branches?.[seq]
+    return start === undefined ? [] : [{ seq, start, previous: newestFirst[index + 1]?.seq }]
+  })
+  const siblings = new Map<number, number>()
+  for (const { start } of starts) siblings.set(start.after, (siblings.get(start.after) ?? 0) + 1)
+  const left = starts.filter(
+    ({ start, previous }) => start.after !== previous || siblings.get(previous) !== 1,
+  )
+  const branches = Object.fromEntries(left.map(({ seq, start }) => [seq, start]))
+  return { ...session, branches: left.length > 0 ? branches : undefined }
 }
 
 function oldestOf(tx: Reader, key: SessionKey): SessionEntry[] {
@@ -250,13 +289,13 @@ function oldestOf(tx: Reader, key: SessionKey): SessionEntry[] {
 }
 
 /** The oldest branch beside the one that counts, and beside those of runs at work. */
-function branchBeside(tx: Reader, key: SessionKey, session: Session): SessionEntry[] | undefined {
-  if (session.branches === undefined) return undefined
+function branchBeside(tx: Reader, key: SessionKey, session: Session): SessionEntry[] {
+  if (session.branches === undefined) return []
   const all = entriesIn(tx, key, session)
   const lasts = [session.head, ...session.open.map(({ seq }) => seq)]
   const kept = new Set(lasts.flatMap(last => [...branchOf(session, all, last)]))
   const first = all.findLast(entry => !kept.has(entry))
-  return first && subtreeOf(session, all, first.seq)
+  return first === undefined ? [] : subtreeOf(session, all, first.seq)
 }
 
 /** The sequence numbers of the entries of a run's branch, with its own. Undefined if the session has one branch. */

@@ -18,6 +18,8 @@ import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/frameworks/index.ts'
 import { sessions } from '../../../src/features/sessions/plugin.ts'
+import type { Middleware } from '../../../src/index.ts'
+import { langGraph } from '../../../src/protocols/langgraph-api/plugin.ts'
 import { weatherIn } from '../weather.ts'
 import { FileSaver } from './file-saver.ts'
 import { threads } from './threads.ts'
@@ -134,6 +136,22 @@ const steps = new StateGraph(MessagesAnnotation)
   .addEdge('tools', 'asks')
   .addEdge('asks', 'last')
 
+/** Two nodes of one step, of which one waits. */
+const beside = new StateGraph(MessagesAnnotation)
+  .addNode('early', () => {
+    did('early')
+    return { messages: [new AIMessage('Early. ')] }
+  })
+  .addNode('last', async () => {
+    did('last')
+    const file = join(process.env.STATE_FOLDER ?? '', 'go')
+    while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 20))
+    return { messages: [new AIMessage('Last.')] }
+  })
+  .addEdge(START, 'early')
+  .addEdge(START, 'last')
+  .compile({ name: 'beside' })
+
 /** A state with more than messages, and a graph inside that remembers how often it was called. */
 const Counted = Annotation.Root({
   ...MessagesAnnotation.spec,
@@ -163,6 +181,7 @@ export const agents = [
   toAgent(ours),
   toAgent(steps.compile({ name: 'our-steps' })),
   toAgent(remembering),
+  toAgent(beside),
   toAgent(forgetful),
   toAgent(nested),
   toAgent(graphFor('given'), { description: 'Tells the weather' }),
@@ -171,4 +190,12 @@ export const agents = [
   toAgent(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
 ]
 
-export const plugins = [threads, sessions()]
+export const plugins = [threads, sessions(), langGraph()]
+
+/** Trusts a header. */
+const identify: Middleware = (request, context, next) => {
+  const id = request.headers.get('x-test-user')
+  if (id !== null) context.identity = { id }
+  return next()
+}
+export const middleware = [identify]

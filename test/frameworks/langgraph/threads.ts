@@ -9,7 +9,7 @@ import {
 } from '../../../src/core-entry.ts'
 
 async function ran(caller: Caller, { target, id }: SessionOf, input: string): Promise<RunEvent[]> {
-  const metadata = { checkpoints: true }
+  const metadata = { checkpoints: true, graphInput: { seen: ['from outside'], messages: [] } }
   const started = await caller.start({ target, input, sessionId: id, metadata })
   const events: RunEvent[] = []
   for await (const event of started.events()) events.push(event)

@@ -121,7 +121,9 @@ function asked(
   }
   if (done !== undefined) return null
   if (open.length > 0) return resume(message.content)
-  return { messages: [...toLangChainMessages(context.history), message] }
+  // A protocol for graphs may have more than messages.
+  const { graphInput } = context.metadata ?? {}
+  return { ...fieldsOf(graphInput), messages: [...toLangChainMessages(context.history), message] }
 }
 
 /** Whether the run answers what its thread waits for. Its input is then no message of the thread. */
