@@ -20,6 +20,7 @@ export const REASONS: Readonly<Record<string, string>> = {
     "LangGraph's server starts later runs at the checkpoint of an earlier one",
   '33 the newest checkpoint | and goes on':
     "LangGraph's server starts later runs at the checkpoint of an earlier one",
+  '34 a changed answer after a call of a tool': 'A turn that no run made has no calls of tools',
   '34 a changed state | same ids': 'A changed answer is a turn of its own',
   '34 a removed message': 'A run from an earlier checkpoint does it, and keeps what was said',
   '35 a copy | unknown': "LangGraph's server answers as if the new thread existed",
