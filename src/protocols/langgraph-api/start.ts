@@ -141,7 +141,7 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
 
 /** What a client gives a graph beside messages. */
 function besideMessages(input: unknown): object {
-  const { messages: _, tools: __, ...others } = isObject(input) ? input : {}
+  const { messages: _, ...others } = isObject(input) ? input : {}
   return others
 }
 
