@@ -10,7 +10,7 @@ import process from 'node:process'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pageCases } from '../contracts/langgraph-clients/pages.ts'
-import { REASONS } from '../frameworks/langgraph-clients/reasons.ts'
+import { REASONS, REASONS_OF_GRAPHS } from '../frameworks/langgraph-clients/reasons.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
 import { listening } from '../listening.ts'
 import { root, type Started, start } from '../runtimes/process.ts'
@@ -39,17 +39,24 @@ type Report = readonly { readonly check: string; readonly facts: readonly Fact[]
 let clients: Installed
 let reference: Started
 let servable: Started
-const urls = { reference: '', servable: '' }
+let graphs: Started
+const urls = { reference: '', servable: '', graphs: '' }
 
 beforeAll(async () => {
   clients = await install('langgraph-clients', [])
   const server = await install('langgraph-server', [])
   removed.push(clients, server)
-  ;[reference, servable] = await Promise.all([startReference(server.folder), startServable()])
+  ;[reference, servable, graphs] = await Promise.all([
+    startReference(server.folder),
+    startServable(clients.folder, `${OWN}/agents.ts`),
+    startServable(server.folder, `${REFERENCE}/served.ts`),
+  ])
+  urls.servable = `${servable.ready[1]}/langgraph`
+  urls.graphs = `${graphs.ready[1]}/langgraph`
 })
 const removed: Installed[] = []
 afterAll(async () => {
-  await Promise.all([reference?.stop(), servable?.stop()])
+  await Promise.all([reference, servable, graphs].map(each => each?.stop()))
   await Promise.all(removed.map(each => each.remove()))
 })
 
@@ -67,12 +74,9 @@ async function startReference(folder: string): Promise<Started> {
   })
 }
 
-async function startServable(): Promise<Started> {
-  const { folder } = clients
-  const args = [join(folder, OWN, 'agents.ts')]
-  const started = await start({ command: process.execPath, args, until: /listening (http:\S+)/, cwd: folder })
-  urls.servable = `${started.ready[1]}/langgraph`
-  return started
+function startServable(folder: string, module: string): Promise<Started> {
+  const args = [join(folder, module)]
+  return start({ command: process.execPath, args, until: /listening (http:\S+)/, cwd: folder })
 }
 
 /** Runs all checks with one line of the SDK. */
@@ -88,12 +92,17 @@ interface Difference {
   readonly key: string
   readonly reference: string
   readonly servable: string
+  readonly isAsWanted: boolean
   readonly why: string | undefined
 }
 
 const differences = new Map<string, Difference>()
 
-function compare(ours: Report, theirs: Report): readonly Difference[] {
+function compare(
+  ours: Report,
+  theirs: Report,
+  reasons: Readonly<Record<string, string>>,
+): readonly Difference[] {
   const facts = (report: Report) =>
     new Map(report.flatMap(({ check, facts: all }) => all.map(fact => [`${check} | ${fact.name}`, fact])))
   const [mine, other] = [facts(ours), facts(theirs)]
@@ -103,8 +112,9 @@ function compare(ours: Report, theirs: Report): readonly Difference[] {
     if (servableHas === undefined && mine.has(key.replace(/\|.*/, '| no error'))) return []
     const isAsWanted = servableHas !== undefined && isDeepStrictEqual(servableHas.got, servableHas.want)
     if (isAsWanted && isDeepStrictEqual(servableHas.got, referenceHas?.got)) return []
-    const why = REASONS[key] ?? REASONS[key.replace(/ \|.*/, '')]
-    return [{ key, reference: shownOf(referenceHas?.got), servable: shownOf(servableHas?.got), why }]
+    const why = reasons[key] ?? reasons[key.replace(/ \|.*/, '')]
+    const [there, here] = [shownOf(referenceHas?.got), shownOf(servableHas?.got)]
+    return [{ key, reference: there, servable: here, isAsWanted, why }]
   })
 }
 
@@ -137,7 +147,7 @@ describe("clients of LangGraph's server", () => {
     async line => {
       const [theirs, ours] = await Promise.all([reportOf('reference', line), reportOf('servable', line)])
       expect(ours.length).toBeGreaterThan(40)
-      const found = compare(ours, theirs)
+      const found = compare(ours, theirs, REASONS)
       for (const each of found) if (!differences.has(each.key)) differences.set(each.key, each)
       expect(found.filter(({ why }) => why === undefined)).toEqual([])
     },
@@ -150,6 +160,19 @@ describe("clients of LangGraph's server", () => {
     const known = [...differences.values()].filter(({ why }) => why !== undefined)
     write(tableOf(known))
   })
+
+  it.each(['sdk-1.12', 'sdk-1.15'])(
+    "find of LangGraph's graphs on servable what these are there, or what they want: %s",
+    async line => {
+      const theirs = await reportOf('reference', line)
+      const found = compare(await reportOf('graphs', line), theirs, REASONS_OF_GRAPHS)
+      const neither = found.filter(
+        ({ reference: there, servable: here, isAsWanted }) => there !== here && !isAsWanted,
+      )
+      expect(neither.filter(({ why }) => why === undefined)).toEqual([])
+    },
+    LIMIT_MS,
+  )
 
   it('have types that fit', () => clients.check())
 })

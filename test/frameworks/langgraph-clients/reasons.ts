@@ -20,6 +20,7 @@ export const REASONS: Readonly<Record<string, string>> = {
     "LangGraph's server starts later runs at the checkpoint of an earlier one",
   '33 the newest checkpoint | and goes on':
     "LangGraph's server starts later runs at the checkpoint of an earlier one",
+  '34 a changed answer after a call of a tool': 'A turn that no run made has no calls of tools',
   '34 a changed state | same ids': 'A changed answer is a turn of its own',
   '34 a removed message': 'A run from an earlier checkpoint does it, and keeps what was said',
   '35 a copy | unknown': "LangGraph's server answers as if the new thread existed",
@@ -30,5 +31,23 @@ export const REASONS: Readonly<Record<string, string>> = {
   '38 useStream stops | waits for nothing': 'A cancelled turn is over: nothing would go on with it',
   '38 useStream stops, and could join | waits for nothing':
     'A cancelled turn is over: nothing would go on with it',
+  '41 a store of items': 'Agents keep their own state',
+  '41 assistants of a client': 'Agents are in code',
+  '41 breakpoints': 'An agent has no nodes. A tool with `needsApproval` stops before it runs',
+  '41 options of a run | after seconds': 'Schedules run agents later',
+  '41 options of a run | goto': 'An agent has no nodes',
+  '41 options of a run | webhook': 'Webhooks are set up by the service, not by a request',
   '40 threads of another user': "LangGraph's server has no users unless its graphs bring them",
+}
+
+/** The same for LangGraph's graphs on servable. */
+export const REASONS_OF_GRAPHS: Readonly<Record<string, string>> = {
+  '39 LangGraphAgent and a tool | messages': 'The results come before the answer',
+  '39 LangGraphAgent waits | messages': 'The results come before the answer',
+  '41 a store of items': 'Agents keep their own state',
+  '41 assistants of a client': 'Agents are in code',
+  '41 breakpoints': 'A node that calls `interrupt()` waits',
+  '41 options of a run | after seconds': 'Schedules run agents later',
+  '41 options of a run | goto': 'Its nodes are no interface of a graph',
+  '41 options of a run | webhook': 'Webhooks are set up by the service, not by a request',
 }

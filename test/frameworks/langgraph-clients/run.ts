@@ -6,6 +6,7 @@ import process from 'node:process'
 import { busyChecks } from './busy.ts'
 import { otherChecks } from './others.ts'
 import { runChecks } from './runs.ts'
+import { shapeChecks } from './shapes.ts'
 import { stateChecks } from './states.ts'
 import { threadChecks } from './threads.ts'
 import { hookChecks } from './use-stream.ts'
@@ -40,7 +41,7 @@ async function runCheck([check, run]: Check): Promise<Found> {
 
 const CHECKS = [
   ...[threadChecks, runChecks, busyChecks, waitChecks, stateChecks],
-  ...[otherChecks, hookChecks],
+  ...[otherChecks, hookChecks, shapeChecks],
 ].flat()
 
 const chosen = CHECKS.filter(

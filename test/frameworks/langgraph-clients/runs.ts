@@ -291,7 +291,7 @@ export const runChecks: readonly Check[] = [
       const values = await client.runs.wait(null as never, 'talks', { input: said('hi') })
       fact('wait', brief(messagesOf(values)), ['human hi', 'ai You said hi, message 1.'])
       await pause(500)
-      fact('no thread is left', (await client.threads.search({ limit: 1000 })).length, before)
+      fact('no thread is left', (await client.threads.search({ limit: 1000 })).length === before)
       const batch = await client.runs.createBatch([
         { assistantId: 'talks', input: said('one') },
         { assistantId: 'talks', input: said('two') },
