@@ -255,7 +255,6 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [
     '/langgraph/threads',
     [
-      '@',
       '{"thread_id":@}',
       '{"thread_id":"x","metadata":@,"if_exists":@,"supersteps":@}',
       '{"thread_id":"x","metadata":{"graph_id":@}}',
