@@ -247,8 +247,12 @@ export function langGraphCases(server: Server): void {
       ])
       expect(of(frames, 'messages/complete').map(({ data }) => data[0])).toEqual(end.messages)
       expect(of(frames, 'tasks').map(({ data }) => 'result' in data)).toEqual([false, true])
+      // Calls of another turn may have the same ids.
+      await say(id, 'talks', 'again')
+      const types = (await stateOf(id)).values.messages.map((each: Json) => each.type)
+      expect(types).toEqual(['human', 'ai', 'tool', 'ai', 'human', 'ai', 'tool', 'ai'])
       // What is stored is the same.
-      expect((await stateOf(id)).values.messages).toEqual(end.messages)
+      expect((await stateOf(id)).values.messages.slice(0, 4)).toEqual(end.messages)
       expect(await ok('GET', `/threads/${id}/runs/${runId}/join`)).toEqual(end)
     })
 
@@ -408,6 +412,14 @@ export function langGraphCases(server: Server): void {
         await say(id, 'gated', await opened(open))
         const gate = own('gate')
         const first = await gated(id, gate)
+        const lost = {
+          assistant_id: 'gated',
+          checkpoint_id: crypto.randomUUID(),
+          multitask_strategy: strategy,
+        }
+        const wrong = await ask('POST', `/threads/${id}/runs/wait`, { ...lost, input: { messages: 'x' } })
+        expect(wrong.status).toBe(404)
+        expect(await ok('GET', `/threads/${id}/runs/${first}`)).toMatchObject({ status: 'running' })
         const second = await opened(open)
         const values = await say(id, 'gated', second, { multitask_strategy: strategy })
         const asked = values.messages

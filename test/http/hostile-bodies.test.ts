@@ -107,6 +107,23 @@ const CHATS = [
   '{"id":"c","messages":[{"id":"a","role":"assistant","metadata":@,"parts":[{"type":"tool-t","approval":{"id":@,"approved":@}}]}]}',
 ]
 
+/** What a client of LangGraph may send to start a run. */
+const GRAPH_RUNS = [
+  '@',
+  '{"assistant_id":@,"input":@}',
+  '{"assistant_id":"nobody","input":{"messages":@,"tools":@}}',
+  '{"assistant_id":"nobody","input":{"messages":[@]}}',
+  '{"assistant_id":"nobody","input":{"messages":[{"type":@,"role":@,"id":@,"content":@}]}}',
+  '{"assistant_id":"nobody","input":{"messages":[{"type":"human","content":[@]}]}}',
+  '{"assistant_id":"nobody","input":{"messages":[{"type":"human","content":[{"type":@,"image_url":@,"data":@,"url":@,"mime_type":@,"metadata":@}]}]}}',
+  '{"assistant_id":"nobody","input":{"messages":[{"type":"ai","content":@,"tool_calls":@},"x"]}}',
+  '{"assistant_id":"nobody","input":{"messages":["x",{"type":"tool","tool_call_id":@,"content":@}]}}',
+  '{"assistant_id":"nobody","command":@,"config":@,"context":@,"metadata":@}',
+  '{"assistant_id":"nobody","input":"x","command":{"resume":@,"update":@,"goto":@},"config":{"configurable":@}}',
+  '{"assistant_id":"nobody","input":"x","stream_mode":@,"checkpoint":@,"checkpoint_id":@,"multitask_strategy":@,"if_not_exists":@}',
+  '{"assistant_id":"nobody","input":"x","interrupt_before":@,"after_seconds":@,"webhook":@,"on_disconnect":@,"on_completion":@}',
+]
+
 /** A body of AG-UI. */
 const inputOf = (message: string) => `{"threadId":"t","runId":"r","messages":[${message}]}`
 
@@ -229,6 +246,29 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
     ],
   ],
   ['/anthropic/v1/messages/count_tokens', ['@', '{"model":@,"messages":@,"tools":@}']],
+  ...['/langgraph/runs/wait', '/langgraph/runs/stream', `/langgraph/threads/${NO_RUN}/runs/wait`].map(
+    (path): [string, string[]] => [path, GRAPH_RUNS],
+  ),
+  ['/langgraph/runs/batch', ['@', '[@]', '[{"assistant_id":@,"input":@}]']],
+  ['/langgraph/runs/cancel', ['@', '{"thread_id":@,"run_ids":@,"status":@}']],
+  ['/langgraph/assistants/search', ['{"graph_id":@,"name":@,"metadata":@,"limit":@,"offset":@}']],
+  [
+    '/langgraph/threads',
+    [
+      '{"thread_id":@}',
+      '{"thread_id":"x","metadata":@,"if_exists":@,"supersteps":@}',
+      '{"thread_id":"x","metadata":{"graph_id":@}}',
+    ],
+  ],
+  [
+    '/langgraph/threads/search',
+    [
+      '{"metadata":@,"ids":@,"values":@,"status":@,"sort_by":@,"sort_order":@,"select":@,"limit":@,"offset":@}',
+    ],
+  ],
+  [`PATCH /langgraph/threads/${NO_RUN}`, ['@', '{"metadata":@}']],
+  [`/langgraph/threads/${NO_RUN}/state`, ['@', '{"values":@,"as_node":@,"checkpoint":@,"checkpoint_id":@}']],
+  [`/langgraph/threads/${NO_RUN}/history`, ['@', '{"limit":@,"before":@,"metadata":@}']],
   [
     '/api/keys',
     [

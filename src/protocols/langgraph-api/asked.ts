@@ -85,13 +85,15 @@ export class Asked {
 /** Any object. */
 export const fields: v.GenericSchema<unknown, Fields> = v.custom<Fields>(isObject, 'must be an object')
 
-/** Characters of metadata as JSON. */
+/** Most entries of metadata, and characters of it as JSON. */
+const MAX_ENTRIES = 1000
 const MAX_METADATA = 65_536
 
 /** What a client says of a thread or a run. Default: nothing. */
 export const metadata: v.GenericSchema<unknown, Fields> = v.nullish(
   v.pipe(
     fields,
+    v.check(value => Object.keys(value).length <= MAX_ENTRIES, `must have at most ${MAX_ENTRIES} entries`),
     v.check(
       value => JSON.stringify(value).length <= MAX_METADATA,
       `must have at most ${MAX_METADATA} characters as JSON`,

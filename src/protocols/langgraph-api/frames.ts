@@ -15,7 +15,7 @@ import {
   aiMessage,
   type CallDraft,
   type Change,
-  callsIn,
+  openCallsIn,
   RunMessages,
   usageMetadata,
   withEdits,
@@ -281,13 +281,6 @@ function callChunk({ call, delta, isFirst }: { call: CallDraft; delta: string; i
   const { index, id, name } = call
   const chunk = { index, ...(isFirst && { id, name }), args: delta, type: 'tool_call_chunk' }
   return { content: '', tool_call_chunks: [chunk] }
-}
-
-/** The names of calls that have no result yet. */
-function openCallsIn(messages: readonly ThreadMessage[]): ReadonlyMap<string, string> {
-  const open = new Map(callsIn(messages))
-  for (const message of messages) if (message.type === 'tool') open.delete(message.tool_call_id)
-  return open
 }
 
 /** The whole answer of a run as one JSON text, for clients that wait for it. */

@@ -28,6 +28,10 @@ export interface GraphState {
   readonly interrupts: readonly Interrupt[]
 }
 
+/** States that are read at once, and characters of JSON after which no more are. */
+const PAGE = 10
+const MAX_LENGTH = 16 * 1024 * 1024
+
 /** The states of one thread. */
 export class GraphStates {
   readonly #thread: GraphThread
@@ -40,7 +44,7 @@ export class GraphStates {
 
   /** The newest state, or that of a checkpoint. Throws `session_not_found`. */
   async stateAt(checkpointId?: string): Promise<object> {
-    return this.#shown(await this.#snapshot(checkpointId))
+    return JSON.parse(this.#json(await this.#snapshot(checkpointId)))
   }
 
   async #snapshot(checkpointId: string | undefined): Promise<GraphSnapshot> {
@@ -49,9 +53,22 @@ export class GraphStates {
     throw new ServableError('session_not_found', `The thread has no checkpoint ${checkpointId.slice(0, 100)}`)
   }
 
+  /** States, newest first: at most so many, and as many as fit into one answer. Older ones come with `before`. */
   async history(limit: number, before: string | undefined, filter: Fields): Promise<readonly object[]> {
-    if (limit === 0) return []
-    return (await this.#thread.history({ limit, before, filter })).map(each => this.#shown(each))
+    const found: object[] = []
+    let [length, from] = [0, before]
+    while (found.length < limit && length < MAX_LENGTH) {
+      const most = Math.min(PAGE, limit - found.length)
+      const page = await this.#thread.history({ limit: most, before: from, filter })
+      for (const each of page) {
+        const text = this.#json(each)
+        length += text.length
+        found.push(JSON.parse(text))
+      }
+      from = idIn(page.at(-1)?.config)
+      if (page.length < most || from === undefined) break
+    }
+    return found
   }
 
   /** The name of the checkpoint after an update. */
@@ -85,7 +102,7 @@ export class GraphStates {
     return source === 'input' ? asked?.parent : asked
   }
 
-  #shown({ values, next, tasks, metadata, config, createdAt, parentConfig }: GraphSnapshot): object {
+  #json({ values, next, tasks, metadata, config, createdAt, parentConfig }: GraphSnapshot): string {
     const [checkpoint, parent_checkpoint] = [this.#nameIn(config), this.#nameIn(parentConfig)]
     const shown = tasks.map(task => ({
       ...Object(task),
@@ -93,22 +110,22 @@ export class GraphStates {
       state: null,
       error: errorIn(task),
     }))
-    const state = {
-      values: values ?? {},
-      next,
-      tasks: shown,
-      metadata: metadata ?? {},
-      created_at: createdAt,
-    }
-    return JSON.parse(flatJson({ ...state, checkpoint, parent_checkpoint }))
+    const state = { values: values ?? {}, next, tasks: shown, metadata: metadata ?? {} }
+    return flatJson({ ...state, created_at: createdAt ?? null, checkpoint, parent_checkpoint })
   }
 
   #nameIn(config: unknown): object | null {
-    const { configurable } = Object(config) as { readonly configurable?: unknown }
-    const { checkpoint_ns = '', checkpoint_id } = Object(configurable) as Readonly<Record<string, unknown>>
-    if (typeof checkpoint_id !== 'string') return null
-    return { thread_id: this.#id, checkpoint_ns, checkpoint_id, checkpoint_map: null }
+    const checkpoint_id = idIn(config)
+    const name = { thread_id: this.#id, checkpoint_ns: '', checkpoint_id, checkpoint_map: null }
+    return checkpoint_id === undefined ? null : name
   }
+}
+
+/** The id of the checkpoint in a configuration. */
+function idIn(config: unknown): string | undefined {
+  const { configurable } = Object(config) as { readonly configurable?: unknown }
+  const { checkpoint_id: id } = Object(configurable) as Fields
+  return typeof id === 'string' ? id : undefined
 }
 
 function stateOf({ values, tasks }: GraphSnapshot): GraphState {

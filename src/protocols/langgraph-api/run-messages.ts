@@ -263,11 +263,13 @@ export function withEdits(
   })
 }
 
-/** The names of the calls in messages, by their ids. */
-export function callsIn(messages: readonly ThreadMessage[]): ReadonlyMap<string, string> {
-  return new Map(
-    messages.flatMap(message =>
-      message.type === 'ai' ? message.tool_calls.map(({ id, name }): [string, string] => [id, name]) : [],
-    ),
-  )
+/** The names of the calls that have no result yet, by their ids. Calls of other turns may have the same ids. */
+export function openCallsIn(messages: readonly ThreadMessage[]): ReadonlyMap<string, string> {
+  const open = new Map<string, string>()
+  for (const message of messages) {
+    if (message.type === 'ai') for (const { id, name } of message.tool_calls) open.set(id, name)
+    else if (message.type === 'tool') open.delete(message.tool_call_id)
+    else open.clear()
+  }
+  return open
 }

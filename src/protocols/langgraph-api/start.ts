@@ -59,7 +59,11 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
   await asked.caller.checkMayRun(assistant.target)
   const thread = await boundThread(asked, body, assistant)
   const session = { target: assistant.target, id: thread.id }
-  await makeRoom(asked, thread, body)
+  if (body.strategy !== 'enqueue') {
+    // What is wrong with the request is told before another run is stopped for it.
+    await planIn(asked, session, body)
+    await makeRoom(asked, thread, body)
+  }
   const started = await startIn(asked, session, body)
   return { started, assistant, threadId: thread.id, reads: readsOf(asked.caller, session, started.id) }
 }
@@ -114,23 +118,33 @@ export async function stopRun(
   await runs.delete(runId).catch(ignoring('run_not_found'))
 }
 
-async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise<StartedRun> {
-  const { caller } = asked
-  const tree = await ThreadTree.read(caller, session)
-  const graph = graphOf(caller, session)
-  const { checkpointId: named } = body
+/** What a request comes to in its thread as that is now: answers, or a message in its place. */
+async function planIn(
+  asked: Asked,
+  session: SessionOf,
+  body: RunBody,
+): Promise<{ given: Given } | { asks: Place }> {
+  const { checkpointId: named, sent } = body
+  const tree = await ThreadTree.read(asked.caller, session)
+  const graph = graphOf(asked.caller, session)
   const at = graph && named !== undefined ? await graph.placeIn(tree, named) : checkpointOf(named, tree)
   const given = await answersTo(tree, at, body, graph)
-  if (given !== undefined) return answer(caller, given, body)
-  const { sent } = body
-  const asks = sent.length === 0 ? again(tree, at) : await newIn(asked, session, sent, { tree, at })
+  if (given !== undefined) return { given }
+  return { asks: sent.length === 0 ? again(tree, at) : await newIn(asked, session, sent, { tree, at }) }
+}
+
+async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise<StartedRun> {
+  const { caller } = asked
+  const plan = await planIn(asked, session, body)
+  if ('given' in plan) return answer(caller, plan.given, body)
+  const isGraph = graphOf(caller, session) !== undefined
   const { about, stopsWithReader } = body
   return caller.start({
-    ...{ target: session.target, sessionId: session.id, ...asks },
+    ...{ target: session.target, sessionId: session.id, ...plan.asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
     metadata: {
       langgraph: about,
-      ...(graph && { checkpoints: true, graphInput: besideMessages(body.input) }),
+      ...(isGraph && { checkpoints: true, graphInput: besideMessages(body.input) }),
     },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
@@ -141,7 +155,7 @@ async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise
 
 /** What a client gives a graph beside messages. */
 function besideMessages(input: unknown): object {
-  const { messages: _, tools: __, ...others } = isObject(input) ? input : {}
+  const { messages: _, ...others } = isObject(input) ? input : {}
   return others
 }
 

@@ -51,6 +51,9 @@ const HistorySchema = v.object({
   before: v.nullish(v.union([v.string(), fields], 'must be the id of a checkpoint')),
 })
 
+/** Most messages in a history, but for those of its first state. Older states come with `before`. */
+const MAX_MESSAGES = 20_000
+
 /** `POST /threads/:thread/history`. */
 export async function getHistory(asked: Asked): Promise<unknown> {
   const { limit, metadata: wanted, ...body } = await asked.body(HistorySchema)
@@ -63,9 +66,11 @@ export async function getHistory(asked: Asked): Promise<unknown> {
   const all = tree.list()
   const from = before === undefined ? undefined : checkpointOf(before, tree)
   const states: object[] = []
+  let count = 0
   for (const checkpoint of from === undefined ? all : all.slice(all.indexOf(from) + 1)) {
-    if (states.length >= limit) break
+    if (states.length >= limit || count > MAX_MESSAGES) break
     const state = await tree.stateAt(checkpoint, assistant)
+    count += (await tree.messagesAt(checkpoint)).length
     if (contains((state as { readonly metadata: Fields }).metadata, wanted)) states.push(state)
   }
   return states

@@ -10,7 +10,7 @@ import { isServableError } from '../encoders/index.ts'
 import { checkpointIdOf } from './ids.ts'
 import { type Interrupt, interruptsOf } from './interrupts.ts'
 import { type Before, humanMessage, type ThreadMessage } from './messages.ts'
-import { callsIn, RunMessages, withEdits } from './run-messages.ts'
+import { openCallsIn, RunMessages, withEdits } from './run-messages.ts'
 
 /** A checkpoint: before the first message, after a message of the user, or after an answer. */
 export interface Checkpoint {
@@ -42,6 +42,7 @@ export class ThreadTree {
   readonly #byId = new Map<string, Checkpoint>()
   readonly #asked = new Map<string, Checkpoint>()
   readonly #answered = new Map<string, Checkpoint>()
+  readonly #messages = new Map<Checkpoint, readonly ThreadMessage[]>()
   readonly #events = new Map<string, Promise<readonly RunEvent[] | undefined>>()
   readonly #records = new Map<string, Promise<RunRecord | undefined>>()
   readonly head: Checkpoint | undefined
@@ -75,14 +76,14 @@ export class ThreadTree {
     const goesOn = turn.continuedFrom !== undefined && turn.continuedFrom === turn.after
     // An answer that is made again comes after the same message.
     const key = JSON.stringify([before.id, messageIdOf(turn), turn.input])
-    const asked = goesOn ? before : (shared.get(key) ?? this.#after(before, 'asked', turn, turn.at))
+    const asked = goesOn ? before : (shared.get(key) ?? this.#next(before, 'asked', turn, turn.at))
     shared.set(key, asked)
     this.#asked.set(turn.runId, asked)
     if (turn.status === 'running') return
-    this.#answered.set(turn.runId, this.#after(asked, 'answered', turn, turn.endedAt ?? turn.at))
+    this.#answered.set(turn.runId, this.#next(asked, 'answered', turn, turn.endedAt ?? turn.at))
   }
 
-  #after(parent: Checkpoint, kind: 'asked' | 'answered', turn: TreeTurn, at: number): Checkpoint {
+  #next(parent: Checkpoint, kind: 'asked' | 'answered', turn: TreeTurn, at: number): Checkpoint {
     // A child comes later than its parent, as clients order them by their ids.
     const atMs = Math.max(at, parent.atMs + 1)
     const id = checkpointIdOf(atMs, kind === 'asked' ? 0 : 1, turn.runId)
@@ -122,21 +123,29 @@ export class ThreadTree {
     return path
   }
 
-  /** The messages until a checkpoint. */
-  async messagesAt(checkpoint: Checkpoint | undefined): Promise<readonly ThreadMessage[]> {
+  /** The messages until a checkpoint. Without `readsEvents` those of answers are their texts. */
+  async messagesAt(
+    checkpoint: Checkpoint | undefined,
+    readsEvents = true,
+  ): Promise<readonly ThreadMessage[]> {
     const path = this.#path(checkpoint)
-    await this.#read(path)
+    if (readsEvents) await this.#read(path)
     let messages: readonly ThreadMessage[] = []
-    for (const { kind, turn } of path) {
-      if (turn === undefined) continue
-      if (kind === 'asked') messages = [...messages, humanMessage(messageIdOf(turn), turn.input)]
-      else messages = await this.#answeredAfter(messages, turn)
+    for (const each of path) {
+      const known = this.#messages.get(each)
+      messages = known ?? (await this.#after(messages, each))
+      if (readsEvents) this.#messages.set(each, messages)
     }
     return messages
   }
 
-  async #answeredAfter(before: readonly ThreadMessage[], turn: TreeTurn): Promise<readonly ThreadMessage[]> {
-    const made = new RunMessages(turn.runId, callsIn(before))
+  async #after(
+    before: readonly ThreadMessage[],
+    { kind, turn }: Checkpoint,
+  ): Promise<readonly ThreadMessage[]> {
+    if (turn === undefined) return before
+    if (kind === 'asked') return [...before, humanMessage(messageIdOf(turn), turn.input)]
+    const made = new RunMessages(turn.runId, openCallsIn(before))
     const events = (await this.#events.get(turn.runId)) ?? textOf(turn)
     for (const event of events) made.add(event)
     if (events.length > 0) made.add({ type: 'finish', finishReason: 'stop' })

@@ -103,7 +103,10 @@ async function factsOf(asked: Asked, thread: FoundThread) {
 async function threadJson(
   asked: Asked,
   thread: FoundThread,
-  select?: readonly unknown[] | null,
+  {
+    select,
+    readsEvents = true,
+  }: { select?: readonly unknown[] | null | undefined; readsEvents?: boolean } = {},
 ): Promise<Fields> {
   const { id, session } = thread
   const common = await factsOf(asked, thread)
@@ -114,7 +117,7 @@ async function threadJson(
   const end = await graphOf(asked.caller, session)?.end()
   const isWaiting = common.status === 'interrupted'
   const interrupts = isWaiting ? (end?.interrupts ?? (await tree.interruptsAt(tree.head))) : []
-  const values = end ? JSON.parse(end.values) : { messages: await tree.messagesAt(tree.head) }
+  const values = end ? JSON.parse(end.values) : { messages: await tree.messagesAt(tree.head, readsEvents) }
   const byTask = interrupts.length > 0 ? { [tree.head.turn?.runId ?? id]: interrupts } : {}
   return selected({ ...common, values, interrupts: byTask }, select)
 }
@@ -194,7 +197,7 @@ export async function searchThreads(asked: Asked): Promise<unknown> {
   const found = await matching(asked, body)
   const next = body.offset + body.limit
   const shown = await inBatches(found.slice(body.offset, next), async each =>
-    threadJson(asked, await threadOf(asked, each.id, each), body.select),
+    threadJson(asked, await threadOf(asked, each.id, each), { select: body.select, readsEvents: false }),
   )
   return pageReply(found.length, next, shown)
 }
