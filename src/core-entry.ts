@@ -67,6 +67,7 @@ export type {
   EventFacts,
   FinishEvent,
   FinishReason,
+  GraphMessageEvent,
   HistoryMessage,
   HistoryToolCall,
   InputRequest,

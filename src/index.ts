@@ -66,6 +66,7 @@ export type {
   EventFacts,
   FinishEvent,
   FinishReason,
+  GraphMessageEvent,
   HistoryMessage,
   HistoryToolCall,
   InputRequest,

@@ -177,6 +177,7 @@ class Folding {
         return this.#end(event)
       case 'model_call':
       case 'checkpoint':
+      case 'graph_message':
         return
       case 'steered':
         this.#answer = { ...this.#answer, steered: [...(this.#answer.steered ?? []), event.messageId] }

@@ -120,6 +120,7 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
   ],
   ['resumed', () => true],
   ['checkpoint', event => typeof event.id === 'string' && isOptionalText(event.namespace)],
+  ['graph_message', event => typeof event.id === 'string'],
   [
     'finish',
     event =>
@@ -166,6 +167,7 @@ const MEMBERS: { readonly [T in RunEvent['type']]: Named<Extract<RunEvent, { typ
   steered: { runId: 1, messageId: 1, parts: 1 },
   resumed: {},
   checkpoint: { id: 1, namespace: 1 },
+  graph_message: { id: 1 },
   finish: { finishReason: 1, requests: 1, message: 1, usage: 1, structured: 1, steeredInto: 1 },
   error: { error: 1, code: 1, details: 1 },
 }

@@ -108,6 +108,7 @@ export class Fold {
       case 'thinking':
       case 'steered':
       case 'checkpoint':
+      case 'graph_message':
       case 'error':
     }
   }

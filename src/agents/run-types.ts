@@ -261,6 +261,7 @@ type RunEventBody =
   | SteeredEvent
   | ResumedEvent
   | CheckpointEvent
+  | GraphMessageEvent
   | FinishEvent
   | ErrorEvent
 
@@ -342,6 +343,16 @@ export interface CheckpointEvent {
   readonly id: string
   /** Where the graph is inside of another one, as LangGraph names it. Absent for the graph itself. */
   readonly namespace?: string | undefined
+}
+
+/**
+ * What the graph says next, or gives of a call next, is of its message with this id. It comes only in runs with the metadata
+ * `checkpoints: true`, before the first piece of each message.
+ */
+export interface GraphMessageEvent {
+  readonly type: 'graph_message'
+  /** The id that the message has in the state of the graph. */
+  readonly id: string
 }
 
 /** The end of a run that did not fail. */

@@ -75,6 +75,7 @@ export class MaskedEvents implements OutputStage {
       case 'resumed':
       case 'steered':
       case 'checkpoint':
+      case 'graph_message':
         return [this.#rest(event)]
       case 'message':
         return [...this.#breakAt(event), this.#message(event)]

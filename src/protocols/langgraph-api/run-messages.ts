@@ -53,6 +53,8 @@ export class RunMessages {
   readonly #text = new SentText()
   readonly #thinking = new SentText()
   #open: AiDraft | undefined
+  /** The id of the message that comes next, which a graph tells. */
+  #nextId: string | undefined
   /** What is being said in the open message. */
   #saying: 'text' | 'thinking' | undefined
   #count = 0
@@ -97,6 +99,12 @@ export class RunMessages {
       case 'model_call':
         if (this.#open !== undefined) this.#open.usage = event.usage
         return this.#close()
+      case 'graph_message':
+        return this.#name(event.id)
+      case 'checkpoint':
+        // A node has ended that named a message and said nothing.
+        this.#nextId = undefined
+        return []
       case 'steered':
         return [...this.#close(), this.#whole(humanMessage(event.messageId, event.parts))]
       case 'resumed':
@@ -136,11 +144,26 @@ export class RunMessages {
   #message(agent: string | undefined, changes: Change[]): AiDraft {
     if (this.#open !== undefined && this.#open.name !== agent) changes.push(...this.#close())
     if (this.#open === undefined) {
-      const id = `${this.#runId}-${++this.#count}`
+      const id = this.#named() ?? `${this.#runId}-${++this.#count}`
       this.#open = { id, name: agent, text: '', thinking: '', calls: [] }
       this.#done.push(this.#open)
     }
     return this.#open
+  }
+
+  /** Takes the id of what comes next. A message that another one came between goes on. */
+  #name(id: string): readonly Change[] {
+    if (this.#open?.id === id) return []
+    const closed = this.#close()
+    this.#open = this.#done.findLast((each): each is AiDraft => 'calls' in each && each.id === id)
+    this.#nextId = this.#open === undefined ? id : undefined
+    return closed
+  }
+
+  #named(): string | undefined {
+    const id = this.#nextId
+    this.#nextId = undefined
+    return id
   }
 
   /** Ends what is said, if it is something else. */
@@ -198,7 +221,7 @@ export class RunMessages {
     const status = isError ? 'error' : 'success'
     const tool: ToolMessage = {
       type: 'tool',
-      id: `${this.#runId}-${id}`,
+      id: this.#named() ?? `${this.#runId}-${id}`,
       tool_call_id: id,
       name,
       content: text,

@@ -134,6 +134,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         runEvent('steered', { runId: text, messageId: text, parts: list(ref('ContentPart')) }),
         runEvent('resumed', {}),
         runEvent('checkpoint', { id: text, 'namespace?': text }),
+        runEvent('graph_message', { id: text }),
         runEvent('finish', {
           finishReason,
           'requests?': list(ref('InputRequest')),

@@ -103,7 +103,7 @@ export class Beginning {
   }
 
   #comesAgain(event: RunEvent): boolean {
-    if (event.type === 'text') return true
+    if (event.type === 'text' || event.type === 'graph_message') return true
     if (!event.type.startsWith('tool_call_')) return false
     const { toolCallId, toolCall } = fieldsOf(event)
     const id = textIn(toolCallId) ?? String(fieldsOf(toolCall).id)

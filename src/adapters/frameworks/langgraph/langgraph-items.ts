@@ -24,6 +24,13 @@ export class LangGraphItems {
   #reason: FinishReason = 'stop'
   #structured: object | undefined
   readonly #interrupts: Interrupt[] = []
+  /** Whether ids of messages are told. */
+  readonly #tellsIds: boolean
+  #toldId: string | undefined
+
+  constructor({ tellsIds = false }: { readonly tellsIds?: boolean } = {}) {
+    this.#tellsIds = tellsIds
+  }
 
   /** The interrupts at which the graph has stopped. */
   get interrupts(): readonly Interrupt[] {
@@ -69,6 +76,7 @@ export class LangGraphItems {
   *#readMessage(message: UnknownFields, metadata: UnknownFields): Generator<RunEvent> {
     const { langgraph_node, langgraph_checkpoint_ns } = metadata
     const type = typeOf(message)
+    if (type === 'tool' || type === 'ai') yield* this.#tellId(message)
     if (type === 'tool') yield* this.#readToolMessage(message)
     if (type !== 'ai') return
     this.#count(message)
@@ -76,6 +84,13 @@ export class LangGraphItems {
     if (langgraph_node === STRUCTURING) return
     yield* spoken(message)
     yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
+  }
+
+  *#tellId(message: UnknownFields): Generator<RunEvent> {
+    const id = textIn(message.id)
+    if (!this.#tellsIds || id === undefined || id === this.#toldId) return
+    this.#toldId = id
+    yield { type: 'graph_message', id }
   }
 
   #count({ usage_metadata, response_metadata }: UnknownFields): void {

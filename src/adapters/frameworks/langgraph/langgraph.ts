@@ -49,7 +49,7 @@ export const langGraph: Adapter = {
     const state = mayBeKnown ? await threadStateOf(graph, configurable) : {}
     const beginning = new Beginning(graph, context)
     const done = beginning.doneIn(state)
-    const items = new LangGraphItems()
+    const items = new LangGraphItems({ tellsIds: own.told !== undefined })
     if (done === undefined)
       await beginning.after(asksThread(before, state, context) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)

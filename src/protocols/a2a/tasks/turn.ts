@@ -84,6 +84,7 @@ export class TaskTurn {
       case 'resumed':
       case 'steered':
       case 'checkpoint':
+      case 'graph_message':
       case 'finish':
       case 'error':
         return []

@@ -117,6 +117,7 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     case 'resumed':
     case 'steered':
     case 'checkpoint':
+    case 'graph_message':
       return [`agent.${type}`, rest]
   }
 }
