@@ -155,7 +155,8 @@ export class RunFrames implements Encoder {
       case 'step':
       case 'artifact': {
         const { at: _, until: __, ...custom } = event
-        return this.#frame('custom', 'custom', () => custom)
+        const ofGraph = this.#run.graph === undefined ? undefined : writtenIn(event)
+        return this.#frame('custom', 'custom', undefined, () => JSON.stringify(ofGraph ?? custom))
       }
       case 'finish':
         return this.#finish(this.interruptsIn(event))
@@ -285,6 +286,13 @@ export class RunFrames implements Encoder {
     if (mode === undefined || id <= this.#known || (mode !== '' && !this.#run.modes.has(mode))) return
     this.#out += `event: ${name}\ndata: ${json ? json() : JSON.stringify(data?.())}\nid: ${id}\n\n`
   }
+}
+
+/** What a node of a graph has written. */
+function writtenIn(event: RunEvent): unknown {
+  if (event.type !== 'artifact' || event.artifactId !== 'custom') return undefined
+  const [part] = event.parts
+  return part?.type === 'data' ? part.data : undefined
 }
 
 /** Whether a graph has stored a checkpoint of its own. */

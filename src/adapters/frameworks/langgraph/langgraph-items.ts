@@ -53,6 +53,7 @@ export class LangGraphItems {
       yield* this.rest()
       yield* this.#readUpdate(fieldsOf(data))
     }
+    if (mode === 'custom' && data != null) yield customOf(data)
     if (mode !== 'messages') return
     const [message, metadata = {}] = listIn(data).map(fieldsOf)
     if (message === undefined) return
@@ -197,6 +198,11 @@ function agentIn({ langgraph_checkpoint_ns, lc_agent_name }: UnknownFields): str
   const around = (textIn(langgraph_checkpoint_ns)?.split('|') ?? []).slice(0, -1)
   const node = around.findLast(part => part.includes(':'))
   return node && (textIn(lc_agent_name) ?? node.slice(0, node.indexOf(':')))
+}
+
+/** What a node has written for its client. The newest one replaces the one before. */
+function customOf(data: unknown): RunEvent {
+  return { type: 'artifact', artifactId: 'custom', parts: [{ type: 'data', data }] }
 }
 
 function by(agent: string | undefined, event: RunEvent): RunEvent {

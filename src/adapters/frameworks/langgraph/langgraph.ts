@@ -54,7 +54,9 @@ export const langGraph: Adapter = {
       await beginning.after(asksThread(before, state, context) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     const settings = {
-      ...{ configurable, streamMode: ['messages', 'updates'], signal },
+      ...{ configurable, signal },
+      // What nodes write is for clients of graphs.
+      streamMode: ['messages', 'updates', ...(own.told === undefined ? [] : ['custom'])],
       ...(durability !== undefined && { durability }),
     }
     if (!done?.hasEnded) {
