@@ -123,29 +123,28 @@ async function planIn(
   asked: Asked,
   session: SessionOf,
   body: RunBody,
-): Promise<{ given: Given } | { asks: Place }> {
+): Promise<{ given: Given } | { asks: Place; graph?: object }> {
   const { checkpointId: named, sent } = body
   const tree = await ThreadTree.read(asked.caller, session)
   const graph = graphOf(asked.caller, session)
   const at = graph && named !== undefined ? await graph.placeIn(tree, named) : checkpointOf(named, tree)
   const given = await answersTo(tree, at, body, graph)
   if (given !== undefined) return { given }
-  return { asks: sent.length === 0 ? again(tree, at) : await newIn(asked, session, sent, { tree, at }) }
+  const asks = sent.length === 0 ? again(tree, at) : await newIn(asked, session, sent, { tree, at })
+  if (graph === undefined) return { asks }
+  const graphStart = sent.length === 0 ? named : undefined
+  return { asks, graph: { checkpoints: true, graphInput: besideMessages(body.input), graphStart } }
 }
 
 async function startIn(asked: Asked, session: SessionOf, body: RunBody): Promise<StartedRun> {
   const { caller } = asked
   const plan = await planIn(asked, session, body)
   if ('given' in plan) return answer(caller, plan.given, body)
-  const isGraph = graphOf(caller, session) !== undefined
   const { about, stopsWithReader } = body
   return caller.start({
     ...{ target: session.target, sessionId: session.id, ...plan.asks },
     ...parseConversation({ clientTools: clientToolsIn(body.input) }),
-    metadata: {
-      langgraph: about,
-      ...(isGraph && { checkpoints: true, graphInput: besideMessages(body.input) }),
-    },
+    metadata: { langgraph: about, ...plan.graph },
     isBackground: !stopsWithReader,
     // A run that ends with its reader is stored too, and what a client said of a run is told as long as the run is.
     keepsInput: stopsWithReader || Object.keys(about.metadata).length > 0,

@@ -2,7 +2,6 @@
 export const REASONS: Readonly<Record<string, string>> = {
   '7 an unknown thread | run': "LangGraph's server takes an unknown thread for a busy one",
   '14 several modes | location': 'With `location`, a client reads on by itself after its connection is cut',
-  '15 updates, custom, tools and tasks | tools': 'A call of a tool is known to servable as such',
   '17 a run that fails | tells no secret': 'What an agent throws is for the log, not for clients',
   '19 no strategy while busy | status': 'Runs of a session wait for each other, as on the hosted server',
   '22 rollback': 'The turn and its run are deleted, as LangGraph documents it',
@@ -42,8 +41,6 @@ export const REASONS: Readonly<Record<string, string>> = {
 
 /** The same for LangGraph's graphs on servable. */
 export const REASONS_OF_GRAPHS: Readonly<Record<string, string>> = {
-  '39 LangGraphAgent and a tool | messages': 'The results come before the answer',
-  '39 LangGraphAgent waits | messages': 'The results come before the answer',
   '41 a store of items': 'Agents keep their own state',
   '41 assistants of a client': 'Agents are in code',
   '41 breakpoints': 'A node that calls `interrupt()` waits',

@@ -182,9 +182,9 @@ export const runChecks: readonly Check[] = [
     },
   ],
   [
-    '15 updates, custom, tools and tasks',
+    '15 updates, custom and tasks',
     async way => {
-      const streamMode = ['updates', 'custom', 'tools', 'tasks']
+      const streamMode = ['updates', 'custom', 'tasks']
       const frames = await way.say(await way.make(), 'talks', 'weather', { streamMode })
       const updates = of(frames, 'updates').map(({ data }) => data)
       way.fact(
@@ -205,11 +205,6 @@ export const runChecks: readonly Check[] = [
       way.fact(
         'tasks end',
         of(frames, 'tasks').some(({ data }) => 'result' in data),
-      )
-      way.fact(
-        'tools',
-        of(frames, 'tools').map(({ data }) => data.event),
-        ['on_tool_start', 'on_tool_end'],
       )
     },
   ],

@@ -41,7 +41,7 @@ export const langGraph: Adapter = {
   async *run(given, input, context, _, before) {
     const { runId, signal, work } = context
     const thread = threadOf(context)
-    const own = opened(given, context, textIn(before?.state.checkpoint))
+    const own = opened(given, context, textIn(before?.state.checkpoint) ?? startIn(context))
     const { graph, durability } = own
     const threadId = textIn(before?.state.thread) ?? thread ?? runId
     const configurable = { thread_id: threadId }
@@ -49,12 +49,15 @@ export const langGraph: Adapter = {
     const state = mayBeKnown ? await threadStateOf(graph, configurable) : {}
     const beginning = new Beginning(graph, context)
     const done = beginning.doneIn(state)
+    const start = done === undefined ? startIn(context) : undefined
     const items = new LangGraphItems({ tellsIds: own.told !== undefined })
     if (done === undefined)
       await beginning.after(asksThread(before, state, context) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     const settings = {
-      ...{ configurable, signal },
+      // Named so, the checkpoint is run again. Without its name, what was done after it is taken.
+      configurable: { ...configurable, ...(start !== undefined && { checkpoint_id: start }) },
+      signal,
       // What nodes write is for clients of graphs.
       streamMode: ['messages', 'updates', ...(own.told === undefined ? [] : ['custom'])],
       ...(durability !== undefined && { durability }),
@@ -123,6 +126,7 @@ function asked(
   }
   if (done !== undefined) return null
   if (asksThread(before, state, context)) return resume(message.content)
+  if (startIn(context) !== undefined) return null
   // A protocol for graphs may have more than messages.
   const { graphInput } = context.metadata ?? {}
   return { ...fieldsOf(graphInput), messages: [...toLangChainMessages(context.history), message] }
@@ -136,6 +140,9 @@ function asksThread(before: Before | undefined, state: UnknownFields, { metadata
   if (before !== undefined) return true
   return metadata?.graphInput === undefined && openInterrupts(state).length > 0
 }
+
+/** The checkpoint at which a protocol for graphs lets the graph go on, without a message. */
+const startIn = ({ metadata }: RunContext) => textIn(metadata?.graphStart)
 
 /** The id of the last message of a thread. */
 function lastIn({ values }: UnknownFields): string | undefined {
