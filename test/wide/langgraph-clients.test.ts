@@ -180,6 +180,7 @@ describe("clients of LangGraph's server", () => {
 describe.each([
   ['LangGraph', 'reference', false],
   ['servable', 'servable', true],
+  ['servable, of graphs', 'graphs', true],
 ] as const)('pages on %s', (_, server, keepsForks) => {
   pageCases(() => ({ url: urls[server], folder: clients.folder }), { keepsForks })
 })

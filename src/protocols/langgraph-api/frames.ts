@@ -65,6 +65,9 @@ export class RunFrames implements Encoder {
   /** The messages before it as JSON, without brackets. */
   #beforeJson = ''
   #state: GraphState | undefined
+  /** The state with which a run goes on, until that is told. */
+  #goesOnWith: GraphState | undefined
+  #hasCheckpoint = false
   #position = 0
   #number = 0
   #out = ''
@@ -81,19 +84,30 @@ export class RunFrames implements Encoder {
     const { before } = this.#run
     const reads = [
       ...(this.#before === undefined ? [readNow(before(), read => this.#start(read))] : []),
-      this.#stateAfter(event)?.then(state => {
-        this.#state = state
-      }),
+      this.#readState(event),
     ].filter(each => each !== undefined)
     return reads.length === 0 ? undefined : Promise.all(reads).then(() => undefined)
   }
 
-  /** The state that the graph has at an event, if that is to be told. */
-  #stateAfter(event: RunEvent): Promise<GraphState> | undefined {
+  /** Reads the state that the graph has at an event, if that is to be told. */
+  #readState(event: RunEvent): Promise<void> | undefined {
     const { graph, modes, runId } = this.#run
-    if (event.type === 'finish' || event.type === 'error') return graph?.end(runId)
-    const isStep = event.type === 'checkpoint' && event.namespace === undefined
-    return isStep && modes.has('values') ? graph?.at(event.id) : undefined
+    if (graph === undefined) return undefined
+    if (event.type === 'finish' || event.type === 'error') {
+      return graph.end(runId).then(state => {
+        this.#state = state
+      })
+    }
+    return isCheckpoint(event) && modes.has('values') ? this.#readCheckpoint(graph, event.id) : undefined
+  }
+
+  async #readCheckpoint(graph: Pick<GraphStates, 'at'>, id: string): Promise<void> {
+    this.#state = await graph.at(id)
+    const { isBeforeInput, parentId } = this.#state
+    // A run that goes on has no input: what was before its first checkpoint comes first.
+    if (!this.#hasCheckpoint && !isBeforeInput && parentId !== undefined)
+      this.#goesOnWith = await graph.at(parentId)
+    this.#hasCheckpoint = true
   }
 
   encode(event: RunEvent, position: number): string {
@@ -109,8 +123,9 @@ export class RunFrames implements Encoder {
     const changes = this.#messages.add(event)
     for (const change of changes) this.#change(change, isJoined)
     const isStep = changes.some(({ type }) => type === 'closed' || type === 'whole')
-    const isCheckpoint = event.type === 'checkpoint' && event.namespace === undefined
-    if (isCheckpoint || event.type === 'finish' || (isStep && this.#run.graph === undefined)) this.#values()
+    if (isCheckpoint(event)) this.#valuesBefore()
+    if (isCheckpoint(event) || event.type === 'finish' || (isStep && this.#run.graph === undefined))
+      this.#values()
     this.#event(event)
     return this.#out
   }
@@ -243,8 +258,14 @@ export class RunFrames implements Encoder {
 
   #values(): void {
     // A graph's own messages have other ids than ours, so its values come once they are known.
-    const isKnown = this.#run.graph === undefined || this.#state !== undefined
+    const isKnown = this.#run.graph === undefined || this.#state?.isBeforeInput === false
     this.#frame(isKnown ? 'values' : undefined, 'values', undefined, () => this.values)
+  }
+
+  #valuesBefore(): void {
+    const before = this.#goesOnWith?.values
+    this.#goesOnWith = undefined
+    this.#frame(before === undefined ? undefined : 'values', 'values', undefined, () => before ?? '')
   }
 
   /** The whole state. */
@@ -264,6 +285,11 @@ export class RunFrames implements Encoder {
     if (mode === undefined || id <= this.#known || (mode !== '' && !this.#run.modes.has(mode))) return
     this.#out += `event: ${name}\ndata: ${json ? json() : JSON.stringify(data?.())}\nid: ${id}\n\n`
   }
+}
+
+/** Whether a graph has stored a checkpoint of its own. */
+function isCheckpoint(event: RunEvent): event is Extract<RunEvent, { type: 'checkpoint' }> {
+  return event.type === 'checkpoint' && event.namespace === undefined
 }
 
 /** The messages without brackets. */

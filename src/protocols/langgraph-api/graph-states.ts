@@ -26,6 +26,10 @@ export interface GraphState {
   /** JSON. */
   readonly values: string
   readonly interrupts: readonly Interrupt[]
+  /** Whether it is the state before the input of a run. */
+  readonly isBeforeInput: boolean
+  /** The checkpoint before it. */
+  readonly parentId: string | undefined
 }
 
 /** States that are read at once, and characters of JSON after which no more are. */
@@ -128,8 +132,13 @@ function idIn(config: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-function stateOf({ values, tasks }: GraphSnapshot): GraphState {
-  return { values: flatJson(values ?? {}), interrupts: interruptsIn(tasks) }
+function stateOf({ values, tasks, metadata, parentConfig }: GraphSnapshot): GraphState {
+  return {
+    values: flatJson(values ?? {}),
+    interrupts: interruptsIn(tasks),
+    isBeforeInput: (Object(metadata) as Fields).source === 'input',
+    parentId: idIn(parentConfig),
+  }
 }
 
 function interruptsIn(tasks: readonly unknown[]): readonly Interrupt[] {

@@ -51,7 +51,7 @@ export const langGraph: Adapter = {
     const done = beginning.doneIn(state)
     const items = new LangGraphItems()
     if (done === undefined)
-      await beginning.after(asksThread(before, state) ? lastIn(state) : beginning.messageId)
+      await beginning.after(asksThread(before, state, context) ? lastIn(state) : beginning.messageId)
     else yield* beginning.again(done, items)
     const settings = {
       ...{ configurable, streamMode: ['messages', 'updates'], signal },
@@ -120,15 +120,19 @@ function asked(
     return done !== undefined && !isOpen ? null : resume(answersOf(before, open, context))
   }
   if (done !== undefined) return null
-  if (open.length > 0) return resume(message.content)
+  if (asksThread(before, state, context)) return resume(message.content)
   // A protocol for graphs may have more than messages.
   const { graphInput } = context.metadata ?? {}
   return { ...fieldsOf(graphInput), messages: [...toLangChainMessages(context.history), message] }
 }
 
-/** Whether the run answers what its thread waits for. Its input is then no message of the thread. */
-function asksThread(before: Before | undefined, state: UnknownFields): boolean {
-  return before !== undefined || openInterrupts(state).length > 0
+/**
+ * Whether the run answers what its thread waits for. Its input is then no message of the thread. In a protocol for graphs a message is no
+ * answer: the graph begins anew.
+ */
+function asksThread(before: Before | undefined, state: UnknownFields, { metadata }: RunContext): boolean {
+  if (before !== undefined) return true
+  return metadata?.graphInput === undefined && openInterrupts(state).length > 0
 }
 
 /** The id of the last message of a thread. */
