@@ -11,6 +11,7 @@ import { SCREENS } from './screens.ts'
 import { config, loadConfig, standing, TITLE } from './service.ts'
 import { Finder } from './shell/finder.tsx'
 import { Head } from './shell/head.tsx'
+import { Help } from './shell/help.tsx'
 import { Lost } from './shell/lost.tsx'
 import { Side, Tabs } from './shell/side.tsx'
 
@@ -95,6 +96,7 @@ function Console() {
         {screen?.isWhole ? view : <div class="page">{view}</div>}
       </main>
       <Finder key={config.value.identity?.id} />
+      <Help />
     </>
   )
 }

@@ -1,10 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { catalog } from '../catalog.ts'
 import type { Pages } from '../pages.ts'
 import { lookOf } from '../parts/look.ts'
 import { Menu } from '../parts/menu.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
+import { useKey } from '../shell/press.ts'
 import { number, visible } from '../text.ts'
 import { FILTERS, type Filters, filtersOf, KINDS, queryOf, SPANS } from './filters.ts'
 import { countsOf, type Listed, outliers, type Quick } from './numbers.ts'
@@ -23,16 +24,7 @@ export function Search({ filters }: { filters: Filters }) {
     const typed = text.trim()
     if (typed !== before) to(typed === '' ? rest : { ...rest, search: typed })
   }
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const isTyping = (event.target as HTMLElement).closest?.('input, textarea, select, dialog') !== null
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-      event.preventDefault()
-      field.current?.focus()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
+  useKey('/', () => field.current?.focus())
   return (
     <form
       class="search"

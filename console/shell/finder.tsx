@@ -1,33 +1,49 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { catalog } from '../catalog.ts'
-import { linkTo } from '../route.ts'
-import { shownScreens } from '../screens.ts'
-import { config } from '../service.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isLoggedIn, logOut, standing } from '../service.ts'
 import { visible } from '../text.ts'
+import { openHelp } from './help.tsx'
+import { Found, namedBy, type Thing } from './things.ts'
 
 const isOpen = signal(false)
 
-/** Opens the dialog that finds things. */
+/** Opens the palette. */
 export function openFinder(): void {
   isOpen.value = true
 }
 
-/** Most things that are offered. */
-const MOST = 12
-
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-interface Thing {
-  readonly title: string
-  readonly what: string
-  readonly link: string
+/** The roles of a field that chooses from a list of its own, in which `chosen` is marked. The types know `list` alone. */
+function combobox(count: number, chosen: number): object {
+  const marked = count > 0 && { 'aria-activedescendant': `found-${chosen}` }
+  return {
+    type: 'text',
+    role: 'combobox',
+    'aria-expanded': count > 0,
+    'aria-controls': 'found',
+    'aria-autocomplete': 'list',
+    ...marked,
+  }
 }
 
-/** Finds a screen, an agent or a run. `Ctrl K` opens it. */
+/** What one can do anywhere. */
+function acts(): readonly Thing[] {
+  const logIn = () => {
+    standing.value = { is: 'asking', isOptional: true }
+  }
+  return [
+    { title: 'Show the keys', what: 'help', act: openHelp },
+    isLoggedIn.value
+      ? { title: 'Log out', what: 'account', act: logOut }
+      : { title: 'Log in', what: 'account', act: logIn },
+  ]
+}
+
+/** Finds a screen, an agent, a run, a session or something to do. `Ctrl K` opens it. */
 export function Finder() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const found = useMemo(() => new Found(), [])
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return
@@ -40,54 +56,68 @@ export function Finder() {
   useEffect(() => {
     if (isOpen.value) dialog.current?.showModal()
   }, [isOpen.value])
+  const write = (value: string) => {
+    setText(value)
+    setAt(0)
+    found.ask(value.trim())
+  }
   const close = () => {
     isOpen.value = false
-    setText('')
+    write('')
     dialog.current?.close()
   }
-  const found = thingsFor(text.trim())
+  const things = isOpen.value ? [...namedBy(text.trim(), acts()), ...found.things.value] : []
+  const chosen = Math.min(at, things.length - 1)
+  const open = (thing: Thing | undefined) => {
+    if (thing === undefined) return
+    close()
+    if (thing.link !== undefined) location.hash = thing.link
+    thing.act?.()
+  }
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0 || things.length === 0) return
+    event.preventDefault()
+    setAt((chosen + step + things.length) % things.length)
+  }
   return (
     <dialog ref={dialog} class="finder" aria-label="Find" onClose={close}>
       {isOpen.value && (
         <form
           onSubmit={event => {
             event.preventDefault()
-            const [first] = found
-            close()
-            if (first) location.hash = first.link
+            open(things[chosen])
           }}
         >
           <input
-            type="search"
-            aria-label="Find a run, agent or screen"
+            {...combobox(things.length, chosen)}
+            aria-label="Find a run, a session, an agent or a screen"
             placeholder="A name, words of a run, or its id"
+            maxLength={200}
             value={text}
-            onInput={event => setText(event.currentTarget.value)}
+            onInput={event => write(event.currentTarget.value)}
+            onKeyDown={press}
           />
-          <ul>
-            {found.map(({ title, what, link }) => (
-              <li key={link}>
-                <a href={link} onClick={close}>
-                  {visible(title)} <span class="soft">{what}</span>
-                </a>
-              </li>
+          <div id="found" role="listbox" aria-label="Found">
+            {things.map((thing, index) => (
+              <div
+                key={`${thing.link ?? thing.title} ${thing.what}`}
+                id={`found-${index}`}
+                role="option"
+                tabIndex={-1}
+                aria-selected={index === chosen}
+                onClick={() => open(thing)}
+                onKeyDown={press}
+              >
+                <span class="cut">{visible(thing.title)}</span> <span class="soft">{thing.what}</span>
+              </div>
             ))}
-          </ul>
+          </div>
+          {text.trim() !== '' && things.length === 0 && (
+            <p class="soft">Nothing has this name or these words.</p>
+          )}
         </form>
       )}
     </dialog>
   )
-}
-
-/** What fits a text, the likeliest first. */
-function thingsFor(text: string): readonly Thing[] {
-  if (ID.test(text)) return [{ title: text, what: 'run', link: linkTo('runs', [text.toLowerCase()]) }]
-  const fits = (title: string) => title.toLowerCase().includes(text.toLowerCase())
-  const screens = shownScreens().map(({ id, title }): Thing => ({ title, what: 'screen', link: linkTo(id) }))
-  const agents = catalog.value.targets.map(({ kind, name }): Thing => {
-    return { title: name, what: kind, link: linkTo('chat', [kind, name]) }
-  })
-  const named = [...screens, ...agents].filter(({ title }) => fits(title)).slice(0, MOST)
-  if (text === '' || config.value.notStored !== null) return named
-  return [...named, { title: `“${text}”`, what: 'in runs', link: linkTo('runs', [], { search: text }) }]
 }

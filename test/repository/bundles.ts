@@ -104,7 +104,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`chatCompletions()`', 'src/protocols/openai/chat-completions.ts', 'chatCompletions()', 46.4),
   withPlugin('`openai()`', 'src/protocols/openai/plugin.ts', 'openai()', 50.45),
   withPlugin('`anthropic()`', 'src/protocols/anthropic/plugin.ts', 'anthropic()', 48.25),
-  withPlugin('`langGraph()`', 'src/protocols/langgraph-api/plugin.ts', 'langGraph()', 58.05),
+  withPlugin('`langGraph()`', 'src/protocols/langgraph-api/plugin.ts', 'langGraph()', 58.45),
   withPlugin('`mcp()`', 'src/protocols/mcp/plugin.ts', 'mcp({ tools: true })', 47.6),
   withPlugin('`guards()`', 'src/features/guards/plugin.ts', 'guards({})', 48.25),
   withPlugin(
@@ -152,7 +152,7 @@ export const BUNDLES: readonly Bundle[] = [
   ),
   withPlugin('`metrics()`', 'src/features/metrics/plugin.ts', 'metrics(new MetricsExporter())', 48.8),
   withPlugin('`openapi()`', 'src/protocols/openapi/plugin.ts', 'openapi()', 52.25),
-  withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 155.5),
+  withPlugin('`webConsole()`', 'src/features/console/plugin.ts', 'webConsole()', 156.65),
   withPlugin('`eventSocket()`', 'src/protocols/event-socket/gateway/plugin.ts', 'eventSocket()', 59.7),
   withPlugin('`a2a()`, `memoryState()`', 'src/protocols/a2a/plugin.ts', 'a2a()', 114.5, true),
   withPlugin('`otel()`', 'src/features/otel/plugin.ts', 'otel({ tracer: {} })', 44.9),
@@ -187,7 +187,7 @@ export const BUNDLES: readonly Bundle[] = [
     imports: { [CORE]: ['createHandler', ...SMALL], ...OBJECTS, ...ROOMS },
     ...IN_OBJECTS,
     options: `${IN_OBJECTS.options} plugins: [${ALL}],`,
-    limit: 429.6,
+    limit: 431.05,
   },
   { name: '`createHandler` of `servable`', imports: { [FULL]: ['createHandler'] }, limit: 169 },
   {

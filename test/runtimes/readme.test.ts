@@ -348,6 +348,8 @@ describe('commands', () => {
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')], {
       cwd: root,
     })
-    expect(stdout).toMatch(/"finishReason":"stop"|"stop_reason":"end_turn"|"correctedValue":"Bergen"/)
+    expect(stdout).toMatch(
+      /"finishReason":"stop"|"stop_reason":"end_turn"|"correctedValue":"Bergen"|"type":"ai"/,
+    )
   })
 })
