@@ -406,6 +406,18 @@ export function langGraphCases(server: Server): void {
       expect(values.messages.map((each: Json) => each.type)).toEqual(['human', 'ai', 'human', 'ai'])
     })
 
+    it('is the only one of those that began in the same moment, if each wants to be alone', async () => {
+      const id = await newThread()
+      const gate = own('gate')
+      const body = { assistant_id: 'gated', input: { messages: [human(gate)] }, multitask_strategy: 'reject' }
+      const all = await Promise.all(Array.from({ length: 3 }, () => ask('POST', `/threads/${id}/runs`, body)))
+      expect(all.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+      await open(gate)
+      const { json } = all.find(({ status }) => status === 200) as Answer
+      expect(short(await ok('GET', `/threads/${id}/runs/${json.run_id}/join`))[0]).toBe(`h:${gate}`)
+      await eventually(async () => expect(await ok('GET', `/threads/${id}/runs`)).toHaveLength(1))
+    })
+
     it('interrupts it, or rolls it back', async () => {
       for (const strategy of ['interrupt', 'rollback']) {
         const id = await newThread()

@@ -32,7 +32,7 @@ import { clientToolsIn, historyOf, humanMessage, inputIn, joinedInput, type Sent
 import type { RunBody } from './run-body.ts'
 import { checkpointOf, placeAfter } from './states.ts'
 import { messageIdOf, ThreadTree } from './thread-tree.ts'
-import { atWork, checkIdle, type FoundThread, findThread } from './threads.ts'
+import { atWork, busy, checkIdle, type FoundThread, findThread } from './threads.ts'
 
 /** A started run, and what its client needs of it. */
 export interface Begun {
@@ -65,6 +65,7 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
     await makeRoom(asked, thread, body)
   }
   const started = await startIn(asked, session, body)
+  if (body.strategy === 'reject') await giveWay(asked, thread, started.id)
   return { started, assistant, threadId: thread.id, reads: readsOf(asked.caller, session, started.id) }
 }
 
@@ -91,6 +92,16 @@ async function makeRoom(asked: Asked, thread: FoundThread, { strategy }: RunBody
   if (strategy === 'reject') return checkIdle(asked, thread)
   const how = { waits: true, rollback: strategy === 'rollback' }
   for (const { id } of await atWork(asked, thread)) await stopRun(asked, thread.session, id, how)
+}
+
+/** Takes a run back that began beside others in the same moment, unless it is the first of them. Throws `session_busy`. */
+async function giveWay(asked: Asked, thread: FoundThread, runId: string): Promise<void> {
+  const all = await atWork(asked, thread)
+  const keyOf = (id: string) => `${all.find(run => run.id === id)?.createdAt ?? ''} ${id}`
+  if (!all.some(({ id }) => id !== runId && keyOf(id) < keyOf(runId)) || !all.some(({ id }) => id === runId))
+    return
+  await stopRun(asked, thread.session, runId, { waits: true, rollback: true })
+  throw busy(thread)
 }
 
 /** How a run is stopped. */

@@ -116,24 +116,19 @@ export class ThreadTree {
     return this.head === undefined ? others : [this.head, ...others]
   }
 
-  /** The turns up to a checkpoint, the first one first. */
-  #path(checkpoint: Checkpoint | undefined): Checkpoint[] {
-    const path: Checkpoint[] = []
-    for (let at = checkpoint; at !== undefined; at = at.parent) path.unshift(at)
-    return path
-  }
-
   /** The messages until a checkpoint. Without `readsEvents` those of answers are their texts. */
   async messagesAt(
     checkpoint: Checkpoint | undefined,
     readsEvents = true,
   ): Promise<readonly ThreadMessage[]> {
-    const path = this.#path(checkpoint)
+    const path: Checkpoint[] = []
+    let known = checkpoint
+    for (; known !== undefined && !this.#messages.has(known); known = known.parent) path.push(known)
+    path.reverse()
     if (readsEvents) await this.#read(path)
-    let messages: readonly ThreadMessage[] = []
+    let messages = (known && this.#messages.get(known)) ?? []
     for (const each of path) {
-      const known = this.#messages.get(each)
-      messages = known ?? (await this.#after(messages, each))
+      messages = await this.#after(messages, each)
       if (readsEvents) this.#messages.set(each, messages)
     }
     return messages

@@ -68,9 +68,12 @@ export async function atWork(asked: Asked, thread: FoundThread): Promise<readonl
 
 /** Throws `session_busy` while a run of the thread is at work. */
 export async function checkIdle(asked: Asked, thread: FoundThread): Promise<void> {
-  if ((await atWork(asked, thread)).length === 0) return
-  const text = `Thread ${thread.id} is busy: wait for its run, or choose another \`multitask_strategy\``
-  throw new ServableError('session_busy', text)
+  if ((await atWork(asked, thread)).length > 0) throw busy(thread)
+}
+
+export function busy({ id }: FoundThread): ServableError {
+  const text = `Thread ${id} is busy: wait for its run, or choose another \`multitask_strategy\``
+  return new ServableError('session_busy', text)
 }
 
 const STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const
