@@ -11,8 +11,20 @@ export interface Target {
   readonly description: string | null
   /** The model of an agent, if it tells one. */
   readonly model?: string | null | undefined
+  readonly provider?: string | null
   /** Names of the tools of an agent. */
   readonly tools?: readonly string[]
+  readonly capabilities?: readonly string[]
+  /** Names of the members of a team. */
+  readonly members?: readonly string[]
+  /** Names of the steps of a workflow. */
+  readonly steps?: readonly string[]
+  /** Example prompts. */
+  readonly examples?: readonly string[]
+  /** JSON Schema of the data that it takes. */
+  readonly inputSchema?: unknown
+  /** JSON Schema of its structured output. */
+  readonly outputSchema?: unknown
   /** Whether it takes corrections. */
   readonly corrections?: true
   /** Why and since when new runs of it are refused. */

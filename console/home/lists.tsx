@@ -140,7 +140,7 @@ export function AgentTable({ stats: { agents }, span }: { stats: Stats; span: st
           {agents.slice(0, LINES).map(({ kind, name, steps, runs, failed, cost }) => (
             <tr key={`${kind} ${name}`}>
               <td>
-                <a href={runsLink({ last: span, kind, name })}>{visible(name)}</a>
+                <a href={linkTo('agents', [kind, name])}>{visible(name)}</a>
               </td>
               <td class="spark">
                 <Spark steps={steps} />

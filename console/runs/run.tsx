@@ -81,7 +81,7 @@ function Title({ record, owner }: { record: RunRecord; owner: string | undefined
     <div class="title">
       <p class="actions soft">
         <Status run={record} />
-        <a class="inline" href={linkTo('runs', [], { kind, name })}>
+        <a class="inline" href={linkTo('agents', [kind, name])}>
           {visible(name)}
         </a>
         <Time at={createdAt} />

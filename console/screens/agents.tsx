@@ -1,25 +1,29 @@
-import { useRef } from 'preact/hooks'
-import { catalog, loadCatalog, type Target } from '../catalog.ts'
-import { Action, useActing } from '../parts/action.tsx'
-import { Ago } from '../parts/ago.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { AgentPage } from '../agents/agent.tsx'
+import { Paused, Pausing } from '../agents/pausing.tsx'
+import { catalog, type Target } from '../catalog.ts'
+import { isKind } from '../chat/targets.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
-import { linkTo } from '../route.ts'
-import { client, config } from '../service.ts'
+import { linkTo, route } from '../route.ts'
 import { visible } from '../text.ts'
 
 const ABSENT = 'The service does not list what it serves (`registry: false`).'
 
-/** What the service serves. An operator pauses it. */
+/** What the service serves, or the page of one. An operator pauses it. */
 export function Agents() {
   const { targets, isLoaded, error } = catalog.value
+  const [kind, name] = route.value.path
+  const target = targets.find(each => each.kind === kind && each.name === name)
+  if (target) return <AgentPage key={`${kind} ${name}`} target={target} />
   return (
     <>
       <h1 tabIndex={-1}>Agents</h1>
       {!isLoaded && <Loading />}
       {error !== undefined && <Failure error={error} absent={ABSENT} />}
+      {isLoaded && error === undefined && isKind(kind) && name !== undefined && (
+        <Notice>The service has no {`${kind} ${visible(name)}`}.</Notice>
+      )}
       {isLoaded && error === undefined && targets.length === 0 && <Notice>The service has no agents.</Notice>}
       <ul class="cards">
         {targets.map(target => (
@@ -33,23 +37,16 @@ export function Agents() {
 }
 
 function Card({ target }: { target: Target }) {
-  const { kind, name, description, model, tools = [], paused } = target
-  const acting = useActing()
-  const pausing = useRef<HTMLDialogElement>(null)
-  const mayPause = config.value.plugins.includes('pausing') && config.value.rights.includes('pause')
+  const { kind, name, description, model, tools = [] } = target
   return (
     <>
-      <h2>{visible(name)}</h2>
+      <h2>
+        <a class="inline" href={linkTo('agents', [kind, name])}>
+          {visible(name)}
+        </a>
+      </h2>
       {description && <p class="soft">{visible(description)}</p>}
-      {paused && (
-        <p class="s wait">
-          <i class="i wait" />
-          <span>
-            Paused <Ago at={paused.at} />
-            {paused.reason && `: ${visible(paused.reason)}`}
-          </span>
-        </p>
-      )}
+      <Paused target={target} />
       <Facts
         facts={{
           Kind: kind,
@@ -57,42 +54,14 @@ function Card({ target }: { target: Target }) {
           Tools: tools.length > 0 && visible(tools.join(', ')),
         }}
       />
-      <p class="actions">
+      <Pausing target={target}>
         <a class="button" href={linkTo('chat', [kind, name])}>
           Chat
         </a>
         <a class="button" href={linkTo('runs', [], { kind, name })}>
           Runs
         </a>
-        {mayPause &&
-          (paused ? (
-            <Action acting={acting} work={() => client.resume(target).then(() => loadCatalog())}>
-              Take new runs again
-            </Action>
-          ) : (
-            <button type="button" onClick={() => pausing.current?.showModal()}>
-              Pause…
-            </button>
-          ))}
-      </p>
-      {acting.error !== undefined && <Failure error={acting.error} />}
-      {mayPause && (
-        <Dialog
-          dialog={pausing}
-          title={`Pause ${visible(name)}?`}
-          submit="Pause"
-          work={async form => {
-            await client.pause(target, String(form.get('reason')).trim() || undefined)
-            await loadCatalog()
-          }}
-        >
-          <p>New runs of it are refused until you take them again. Runs at work go on.</p>
-          <label>
-            Reason, which callers read
-            <input name="reason" maxLength={500} />
-          </label>
-        </Dialog>
-      )}
+      </Pausing>
     </>
   )
 }

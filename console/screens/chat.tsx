@@ -3,13 +3,14 @@ import type { Target } from '../catalog.ts'
 import { catalog } from '../catalog.ts'
 import { chatOf, type Chat as OpenChat } from '../chat/chats.ts'
 import { Composer } from '../chat/composer.tsx'
+import { Examples } from '../chat/examples.tsx'
 import { AnswerAnnouncer, Messages } from '../chat/messages.tsx'
 import { Settings } from '../chat/settings.tsx'
 import { isKind, Targets } from '../chat/targets.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
-import { route } from '../route.ts'
+import { linkTo, route } from '../route.ts'
 import { visible } from '../text.ts'
 
 const ABSENT =
@@ -32,7 +33,8 @@ export function Chat() {
     )
   }
   const chat = chatOf(kind, name, query.get('session') ?? undefined)
-  const { paused, description } = targets.find(each => each.kind === kind && each.name === name) ?? {}
+  const { paused, description, examples } =
+    targets.find(each => each.kind === kind && each.name === name) ?? {}
   return (
     <div class="columns">
       <Targets targets={targets} kind={kind} name={name} />
@@ -41,6 +43,7 @@ export function Chat() {
         chat={chat}
         paused={paused}
         description={description ?? undefined}
+        examples={examples}
         run={query.get('run') ?? undefined}
       />
     </div>
@@ -51,11 +54,13 @@ function Conversation({
   chat,
   paused,
   description,
+  examples,
   run,
 }: {
   chat: OpenChat
   paused: Target['paused']
   description: string | undefined
+  examples: Target['examples']
   /** A run to show, which has no session. */
   run: string | undefined
 }) {
@@ -66,7 +71,12 @@ function Conversation({
   return (
     <div class="conversation">
       <header class="bar2">
-        <h1 tabIndex={-1}>Chat with {visible(chat.name)}</h1>
+        <h1 tabIndex={-1}>
+          Chat with{' '}
+          <a class="inline" href={linkTo('agents', [chat.kind, chat.name])}>
+            {visible(chat.name)}
+          </a>
+        </h1>
         <Settings chat={chat} />
       </header>
       <div class="turns">
@@ -80,7 +90,13 @@ function Conversation({
         {isLoading.value && <Loading />}
         {turns.value.length > 0 && <Messages chat={chat} />}
         {turns.value.length === 0 && !isLoading.value && failure.value === undefined && (
-          <Empty>{description ? visible(description) : `Say something to ${visible(chat.name)}.`}</Empty>
+          <>
+            <Empty>{description ? visible(description) : `Say something to ${visible(chat.name)}.`}</Empty>
+            <Examples
+              {...{ kind: chat.kind, name: chat.name, examples }}
+              session={route.value.query.get('session') ?? undefined}
+            />
+          </>
         )}
       </div>
       <AnswerAnnouncer chat={chat} />

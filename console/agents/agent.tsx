@@ -1,0 +1,97 @@
+import type { Target } from '../catalog.ts'
+import { Examples } from '../chat/examples.tsx'
+import { useLoaded } from '../loading.ts'
+import { Facts } from '../parts/facts.tsx'
+import { Folded } from '../parts/folded.tsx'
+import { Heading } from '../parts/heading.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { Section } from '../parts/page.tsx'
+import { linkTo } from '../route.ts'
+import { client, config } from '../service.ts'
+import { visible } from '../text.ts'
+import { LastDay } from './last-day.tsx'
+import { Paused, Pausing } from './pausing.tsx'
+
+/** The page of an agent, a team or a workflow. */
+export function AgentPage({ target }: { target: Target }) {
+  const { kind, name, description, model, provider, capabilities = [], members = [], examples } = target
+  const hasSessions = config.value.plugins.includes('sessions') && config.value.identity !== null
+  const listsRuns = config.value.notStored === null
+  return (
+    <>
+      <Heading>{visible(name)}</Heading>
+      {description && <p class="soft">{visible(description)}</p>}
+      <Paused target={target} />
+      <Facts
+        facts={{
+          Kind: kind,
+          Model: model && visible(model),
+          Provider: provider && visible(provider),
+          Capabilities: capabilities.length > 0 && visible(capabilities.join(', ')),
+          Members: members.length > 0 && visible(members.join(', ')),
+        }}
+      />
+      <Pausing target={target}>
+        <a class="button" href={linkTo('chat', [kind, name])}>
+          Chat
+        </a>
+        {listsRuns && (
+          <a class="button" href={linkTo('runs', [], { kind, name })}>
+            Runs
+          </a>
+        )}
+        {hasSessions && (
+          <a class="button" href={linkTo('sessions')}>
+            Sessions
+          </a>
+        )}
+      </Pausing>
+      {examples && (
+        <Section id="h-examples" title="Example prompts">
+          <Examples kind={kind} name={name} examples={examples} />
+        </Section>
+      )}
+      <LastDay target={target} />
+      <Tools names={target.tools ?? []} />
+      <Schema title="Input" value={target.inputSchema} />
+      <Schema title="Output" value={target.outputSchema} />
+    </>
+  )
+}
+
+function Schema({ title, value }: { title: string; value: unknown }) {
+  if (value === undefined) return null
+  return (
+    <Section id={`h-${title}`} title={title}>
+      <Folded summary="Schema">{() => <JsonView value={value} label={`schema of the ${title}`} />}</Folded>
+    </Section>
+  )
+}
+
+/** The tools of an agent. The service tells the schemas of those that its list of tools has. */
+function Tools({ names }: { names: readonly string[] }) {
+  const { value: known = [] } = useLoaded('tools', async signal =>
+    config.value.links.tools === undefined ? [] : client.tools.list({ signal }),
+  )
+  if (names.length === 0) return null
+  return (
+    <Section id="h-tools" title="Tools">
+      <ul class="cards">
+        {names.map(name => {
+          const tool = known.find(each => each.name === name)
+          return (
+            <li key={name} class="card">
+              <h3>{visible(name)}</h3>
+              {tool?.description && <p class="soft">{visible(tool.description)}</p>}
+              {tool?.parameters && (
+                <Folded summary="Schema">
+                  {() => <JsonView value={tool.parameters} label={`schema of ${name}`} />}
+                </Folded>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </Section>
+  )
+}
