@@ -59,6 +59,7 @@ const writer = new Agent({
   name: 'writer',
   register: false,
   description: 'Writes tables',
+  examples: ['Which words are there?'],
   async *run(input) {
     yield { type: 'thinking', text: 'Which words?' }
     yield '# Words\n\n| word | count |\n|---|--:|\n| lamp | 12 |\n'
@@ -340,6 +341,33 @@ needing('chromium-headless-shell').describe('the console of a development server
     await act('Delete', 'They and their files are gone then.', '2 of 2 deleted.')
     await expect(client.runs.get(b!.id)).rejects.toMatchObject({ code: 'run_not_found' })
     await page.getByText('No run fits.').waitFor()
+  })
+
+  it('has a page for each agent, with its last day and its example prompts', async () => {
+    await run('writer', 'cost 3')
+    const { page } = await open('agents')
+    await page.getByRole('link', { name: 'writer', exact: true }).click()
+    await page.getByRole('heading', { name: 'writer', level: 1 }).waitFor()
+    await page.getByText('Writes tables').waitFor()
+    const failed = page.locator('.figures > div', { has: page.getByText('Failed', { exact: true }) })
+    expect(await failed.locator('.big').innerText()).toMatch(/^0\s*%$/)
+    expect(await headlines(page)).toContain('cost 3')
+    expect(await violationsOf(page)).toEqual([])
+    await button(page, 'Pause…').waitFor()
+    const example = 'Which words are there?'
+    await button(page, example).click()
+    await page.getByRole('heading', { name: 'Chat with writer' }).waitFor()
+    const message = page.getByRole('textbox', { name: 'Message' })
+    expect(await message.inputValue()).toBe(example)
+    await message.fill('')
+    await button(page, example).click()
+    await expect.poll(() => message.inputValue()).toBe(example)
+    expect(await violationsOf(page)).toEqual([])
+    await page.goto(`${server().url}/api/console#/agents/agent/finder`)
+    await page.getByRole('heading', { name: 'look_up' }).waitFor()
+    await page.goto(`${server().url}/api/console#/agents/team/both`)
+    await page.getByText('writer, finder').waitFor()
+    expect(await violationsOf(page)).toEqual([])
   })
 
   it('pauses an agent for an incident', async () => {
