@@ -11,6 +11,7 @@ import { client, config } from '../service.ts'
 import { visible } from '../text.ts'
 import { LastDay } from './last-day.tsx'
 import { Paused, Pausing } from './pausing.tsx'
+import { Steps } from './steps.tsx'
 
 /** The page of an agent, a team or a workflow. */
 export function AgentPage({ target }: { target: Target }) {
@@ -52,6 +53,7 @@ export function AgentPage({ target }: { target: Target }) {
         </Section>
       )}
       <LastDay target={target} />
+      <Steps target={target} />
       <Tools names={target.tools ?? []} />
       <Schema title="Input" value={target.inputSchema} />
       <Schema title="Output" value={target.outputSchema} />

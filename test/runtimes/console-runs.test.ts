@@ -17,9 +17,11 @@ import {
   pausing,
   Registry,
   sequence,
+  steps,
   Team,
   textOf,
   tool,
+  Workflow,
 } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { served } from '../contracts/served.ts'
@@ -98,10 +100,21 @@ const slow = new Agent({
 
 const both = new Team({ name: 'both', register: false, members: [writer, finder], strategy: sequence })
 
+const report = new Workflow({
+  name: 'report',
+  register: false,
+  steps: steps()
+    .step('gather', input => textOf(input))
+    .step('check', text => {
+      if (text === 'wrong') throw new Error('It is wrong')
+      return text
+    }),
+})
+
 needing('chromium-headless-shell').describe('the console of a development server', () => {
   const server = served(async () => {
     const handler = createHandler({
-      serve: [writer, finder, remover, slow, both],
+      serve: [writer, finder, remover, slow, both, report],
       registry: new Registry(),
       production: false,
       logger: false,
@@ -367,6 +380,18 @@ needing('chromium-headless-shell').describe('the console of a development server
     await page.getByRole('heading', { name: 'look_up' }).waitFor()
     await page.goto(`${server().url}/api/console#/agents/team/both`)
     await page.getByText('writer, finder').waitFor()
+    expect(await violationsOf(page)).toEqual([])
+  })
+
+  it('shows the steps of a workflow with what its last run did', async () => {
+    const { page } = await open('agents/workflow/report')
+    const lines = page.locator('ol.steps li')
+    await expect.poll(() => lines.allTextContents()).toEqual(['gather ', 'check '])
+    await client.workflow('report').run('words')
+    await page.reload()
+    await expect
+      .poll(async () => (await lines.allTextContents()).join())
+      .toMatch(/gather Done.*ms,check Done.*ms/)
     expect(await violationsOf(page)).toEqual([])
   })
 
