@@ -46,7 +46,9 @@ export function LastDay({ target: { kind, name } }: { target: Target }) {
       {isListed && value === undefined && error === undefined && <Loading />}
       {value && <Figures {...value} />}
       {value && value.stats.runs.length > 0 && (
-        <RunTable runs={value.stats.runs.slice(0, LINES)} filters={filters} chosen={undefined} />
+        <div class="fit">
+          <RunTable runs={value.stats.runs.slice(0, LINES)} filters={filters} chosen={undefined} />
+        </div>
       )}
     </Section>
   )
@@ -80,8 +82,8 @@ function Figures({ stats, isCut }: { stats: ReturnType<typeof statsOf>; isCut: b
           <dd class="big">{cost === undefined ? '–' : money(cost)}</dd>
         </div>
       </dl>
-      {runs.length > 0 && cost === undefined && (
-        <p class="soft small">No run tells its cost. Set `runs.measure` to measure runs.</p>
+      {runs.length > 0 && runs.every(run => run.durationMs === undefined) && (
+        <p class="soft small">No run tells its tokens and cost. Set `runs.measure` to measure runs.</p>
       )}
     </>
   )

@@ -22,7 +22,7 @@ export function Examples({
   }
   if (examples.length === 0) return null
   return (
-    <ul class="actions" aria-label="Example prompts">
+    <ul class="actions examples" aria-label="Example prompts">
       {examples.map(text => (
         <li key={text}>
           <button type="button" onClick={() => open(text)}>
