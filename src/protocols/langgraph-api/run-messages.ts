@@ -101,10 +101,6 @@ export class RunMessages {
         return this.#close()
       case 'graph_message':
         return this.#name(event.id)
-      case 'checkpoint':
-        // A node has ended that named a message and said nothing.
-        this.#nextId = undefined
-        return []
       case 'steered':
         return [...this.#close(), this.#whole(humanMessage(event.messageId, event.parts))]
       case 'resumed':

@@ -136,6 +136,16 @@ describe('a session', () => {
     expect(calls[1]?.[0]).toMatchObject({ messages: [{ role: 'user', content: 'hi' }] })
   })
 
+  it('goes on in LangGraph as a protocol for graphs says', async () => {
+    const calls: unknown[][] = []
+    const getState = async () => ({ tasks: [{ interrupts: [{ value: '?' }] }] })
+    const agent = toAgent(graph({ name: 'a', calls, checkpointer: {}, getState }))
+    await agent.run('hi', { sessionId: 's', metadata: { graphInput: { color: 'red' } } })
+    expect(calls[0]?.[0]).toMatchObject({ color: 'red', messages: [{ role: 'user', content: 'hi' }] })
+    await agent.run('hi', { sessionId: 's', metadata: { graphInput: {}, graphStart: 'c1' } })
+    expect(calls[1]).toMatchObject([null, { configurable: { thread_id: 's', checkpoint_id: 'c1' } }])
+  })
+
   it('is what the option `session` opens for OpenAI Agents', async () => {
     const given: unknown[] = []
     const run = async (_agent: unknown, _input: unknown, { session }: { session?: unknown }) => {

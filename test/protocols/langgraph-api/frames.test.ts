@@ -88,6 +88,41 @@ describe('the frames of a run', () => {
     expect(frames.at(-2)?.data.messages).toMatchObject([human, { content: 'One. Two. Three.' }])
   })
 
+  it('have the ids that a graph gives its messages, also where two are made at once', () => {
+    const named = (id: string): RunEvent => ({ type: 'graph_message', id })
+    const frames = told([
+      named('a'),
+      text('One. '),
+      named('b'),
+      text('Two. '),
+      named('a'),
+      text('Three. '),
+      { type: 'tool_call_start', toolCall: { id: 'c', name: 'add' } },
+      { type: 'tool_call_ready', toolCallId: 'c', args: {} },
+      named('t'),
+      { type: 'tool_call_end', toolCallId: 'c', result: 3 },
+      text('Four.'),
+      stop,
+    ])
+    const pieces = frames.flatMap(({ event, data }) =>
+      event === 'messages' && data[0].content !== '' ? [[data[0].id, data[0].content]] : [],
+    )
+    expect(pieces).toEqual([
+      ['a', 'One. '],
+      ['b', 'Two. '],
+      ['a', 'Three. '],
+      ['t', '3'],
+      ['run-1', 'Four.'],
+    ])
+    expect(frames.at(-2)?.data.messages).toMatchObject([
+      human,
+      { id: 'a', content: 'One. Three. ', tool_calls: [{ id: 'c' }] },
+      { id: 'b', content: 'Two. ' },
+      { id: 't', tool_call_id: 'c' },
+      { id: 'run-1', content: 'Four.' },
+    ])
+  })
+
   it('of a long text, as messages so far, are at most so many times its length', () => {
     const events = [...Array.from({ length: 20_000 }, () => text('word ')), stop]
     const frames = new RunFrames({ runId: 'run', modes: new Set(['messages']), before })

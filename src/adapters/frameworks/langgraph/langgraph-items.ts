@@ -61,6 +61,7 @@ export class LangGraphItems {
     const agent = agentIn(metadata)
     for (const event of this.#readMessage(message, metadata)) {
       if (agent !== undefined && event.type === 'tool_call_start') this.#agents.set(event.toolCall.id, agent)
+      yield* this.#tellId(message, event)
       yield by(agent, event)
     }
   }
@@ -77,7 +78,6 @@ export class LangGraphItems {
   *#readMessage(message: UnknownFields, metadata: UnknownFields): Generator<RunEvent> {
     const { langgraph_node, langgraph_checkpoint_ns } = metadata
     const type = typeOf(message)
-    if (type === 'tool' || type === 'ai') yield* this.#tellId(message)
     if (type === 'tool') yield* this.#readToolMessage(message)
     if (type !== 'ai') return
     this.#count(message)
@@ -87,9 +87,11 @@ export class LangGraphItems {
     yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
   }
 
-  *#tellId(message: UnknownFields): Generator<RunEvent> {
+  /** Tells the id of the message of an event. Of a result the call itself is in another message. */
+  *#tellId(message: UnknownFields, { type }: RunEvent): Generator<RunEvent> {
     const id = textIn(message.id)
     if (!this.#tellsIds || id === undefined || id === this.#toldId) return
+    if (typeOf(message) === 'tool' && type !== 'tool_call_end') return
     this.#toldId = id
     yield { type: 'graph_message', id }
   }
