@@ -626,6 +626,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
       runs: 'Filters',
       'runs?sort=took': 'longest first',
       agents: 'Tells the weather of a city',
+      'agents/agent/helper': '95 % within',
       webhooks: 'Admin token',
       metrics: 'Since counting began',
       [`runs/${ended}`]: 'forecast',
