@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { Modal } from '../parts/modal.tsx'
 import { isLoggedIn, logOut, standing } from '../service.ts'
 import { visible } from '../text.ts'
 import { openHelp } from './help.tsx'
@@ -40,10 +41,6 @@ function acts(): readonly Thing[] {
 
 /** Finds a screen, an agent, a run, a session or something to do. `Ctrl K` opens it. */
 export function Finder() {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [text, setText] = useState('')
-  const [at, setAt] = useState(0)
-  const found = useMemo(() => new Found(), [])
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return
@@ -53,24 +50,28 @@ export function Finder() {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
-  useEffect(() => {
-    if (isOpen.value) dialog.current?.showModal()
-  }, [isOpen.value])
+  return (
+    <Modal isOpen={isOpen} label="Find" kind="finder">
+      <Finding />
+    </Modal>
+  )
+}
+
+function Finding() {
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const found = useMemo(() => new Found(), [])
+  useEffect(() => () => found.ask(''), [])
   const write = (value: string) => {
     setText(value)
     setAt(0)
     found.ask(value.trim())
   }
-  const close = () => {
-    isOpen.value = false
-    write('')
-    dialog.current?.close()
-  }
-  const things = isOpen.value ? [...namedBy(text.trim(), acts()), ...found.things.value] : []
+  const things = [...namedBy(text.trim(), acts()), ...found.things.value]
   const chosen = Math.min(at, things.length - 1)
   const open = (thing: Thing | undefined) => {
     if (thing === undefined) return
-    close()
+    isOpen.value = false
     if (thing.link !== undefined) location.hash = thing.link
     thing.act?.()
   }
@@ -81,43 +82,37 @@ export function Finder() {
     setAt((chosen + step + things.length) % things.length)
   }
   return (
-    <dialog ref={dialog} class="finder" aria-label="Find" onClose={close}>
-      {isOpen.value && (
-        <form
-          onSubmit={event => {
-            event.preventDefault()
-            open(things[chosen])
-          }}
-        >
-          <input
-            {...combobox(things.length, chosen)}
-            aria-label="Find a run, a session, an agent or a screen"
-            placeholder="A name, words of a run, or its id"
-            maxLength={200}
-            value={text}
-            onInput={event => write(event.currentTarget.value)}
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        open(things[chosen])
+      }}
+    >
+      <input
+        {...combobox(things.length, chosen)}
+        aria-label="Find a run, a session, an agent or a screen"
+        placeholder="A name, words of a run, or its id"
+        maxLength={200}
+        value={text}
+        onInput={event => write(event.currentTarget.value)}
+        onKeyDown={press}
+      />
+      <div id="found" role="listbox" aria-label="Found">
+        {things.map((thing, index) => (
+          <div
+            key={`${thing.link ?? thing.title} ${thing.what}`}
+            id={`found-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen}
+            onClick={() => open(thing)}
             onKeyDown={press}
-          />
-          <div id="found" role="listbox" aria-label="Found">
-            {things.map((thing, index) => (
-              <div
-                key={`${thing.link ?? thing.title} ${thing.what}`}
-                id={`found-${index}`}
-                role="option"
-                tabIndex={-1}
-                aria-selected={index === chosen}
-                onClick={() => open(thing)}
-                onKeyDown={press}
-              >
-                <span class="cut">{visible(thing.title)}</span> <span class="soft">{thing.what}</span>
-              </div>
-            ))}
+          >
+            <span class="cut">{visible(thing.title)}</span> <span class="soft">{thing.what}</span>
           </div>
-          {text.trim() !== '' && things.length === 0 && (
-            <p class="soft">Nothing has this name or these words.</p>
-          )}
-        </form>
-      )}
-    </dialog>
+        ))}
+      </div>
+      {text.trim() !== '' && things.length === 0 && <p class="soft">Nothing has this name or these words.</p>}
+    </form>
   )
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { Modal } from '../parts/modal.tsx'
 import { useKey } from './press.ts'
 
 const isOpen = signal(false)
@@ -21,17 +21,9 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
 
 /** The keys of this page. `?` opens it. */
 export function Help() {
-  const dialog = useRef<HTMLDialogElement>(null)
   useKey('?', openHelp)
-  useEffect(() => {
-    if (isOpen.value) dialog.current?.showModal()
-  }, [isOpen.value])
-  const close = () => {
-    isOpen.value = false
-    dialog.current?.close()
-  }
   return (
-    <dialog ref={dialog} class="help" aria-label="Keys" onClose={close}>
+    <Modal isOpen={isOpen} label="Keys" kind="help">
       <h2>Keys</h2>
       <dl>
         {KEYS.map(([key, what]) => (
@@ -44,10 +36,10 @@ export function Help() {
         ))}
       </dl>
       <p class="actions">
-        <button type="button" onClick={close}>
+        <button type="button" onClick={() => (isOpen.value = false)}>
           Close
         </button>
       </p>
-    </dialog>
+    </Modal>
   )
 }

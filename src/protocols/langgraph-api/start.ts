@@ -8,6 +8,7 @@ import {
   type AskedRun,
   type Caller,
   type RunRecord,
+  type RunSummary,
   ServableError,
   type SessionOf,
   type StartedRun,
@@ -65,7 +66,7 @@ export async function startInThread(asked: Asked, body: RunBody): Promise<Begun>
     await makeRoom(asked, thread, body)
   }
   const started = await startIn(asked, session, body)
-  if (body.strategy === 'reject') await giveWay(asked, thread, started.id)
+  if (body.strategy === 'reject') await giveWay(asked, thread, session, started.id)
   return { started, assistant, threadId: thread.id, reads: readsOf(asked.caller, session, started.id) }
 }
 
@@ -94,13 +95,26 @@ async function makeRoom(asked: Asked, thread: FoundThread, { strategy }: RunBody
   for (const { id } of await atWork(asked, thread)) await stopRun(asked, thread.session, id, how)
 }
 
-/** Takes a run back that began beside others in the same moment, unless it is the first of them. Throws `session_busy`. */
-async function giveWay(asked: Asked, thread: FoundThread, runId: string): Promise<void> {
-  const all = await atWork(asked, thread)
-  const keyOf = (id: string) => `${all.find(run => run.id === id)?.createdAt ?? ''} ${id}`
-  if (!all.some(({ id }) => id !== runId && keyOf(id) < keyOf(runId)) || !all.some(({ id }) => id === runId))
-    return
-  await stopRun(asked, thread.session, runId, { waits: true, rollback: true })
+/** How often a run that began beside others looks whose turn it is, and the milliseconds between two looks. */
+const LOOKS = 50
+const LOOK_MS = 20
+
+/** Takes a run back that began beside others in the same moment, unless the turn is its own. Throws `session_busy`. */
+async function giveWay(asked: Asked, thread: FoundThread, session: SessionOf, runId: string): Promise<void> {
+  for (let look = 1; ; look++) {
+    const [all, { turns }] = await Promise.all([atWork(asked, thread), asked.caller.sessions.tree(session)])
+    const mine = all.find(({ id }) => id === runId)
+    const others = all.filter(run => run !== mine)
+    const hasTurn = ({ id }: RunSummary) => turns.some(turn => turn.runId === id)
+    if (mine === undefined || others.length === 0 || hasTurn(mine)) return
+    if (others.some(hasTurn)) break
+    // All of them wait for a worker: the oldest stays.
+    const keyOf = ({ createdAt, id }: RunSummary) => `${createdAt} ${id}`
+    if (look === LOOKS && others.every(run => keyOf(mine) < keyOf(run))) return
+    if (look === LOOKS) break
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+  await stopRun(asked, session, runId, { waits: true, rollback: true })
   throw busy(thread)
 }
 
