@@ -124,7 +124,7 @@ export interface RunsClient {
   /**
    * Runs the input of a run again, once for each call. Rejects with `input_not_kept` if the service does not store inputs, and
    * with `key_required` if the run used a key of its client. With `from` it rejects with `not_resumable` if the service does not keep
-   * the work of runs, and with `code_changed` for an agent of another version.
+   * the work of runs, or if the agent has another version now.
    *
    * @example
    * const { id } = await client.runs.retry(runId, { input: 'Shorter, please' })

@@ -173,6 +173,8 @@ export interface ConsoleConfig {
   readonly notStored: string | null
   /** Whether the inputs of stored runs are kept. */
   readonly keepsInput: boolean
+  /** Whether the work of stored runs is kept too, so that a run can go on after a step of another one. */
+  readonly keepsJournal: boolean
   /** Whether the service lists what it serves. */
   readonly listsAgents: boolean
   /** Whether the user may list runs. */
@@ -186,7 +188,7 @@ export interface ConsoleConfig {
 /** Answers with the configuration. */
 function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
-  const { keepInput } = settings.runs
+  const { keepInput, keepJournal } = settings.runs
   const rights = RIGHTS.filter(right => state.may(right))
   const config: ConsoleConfig = {
     version: VERSION,
@@ -202,6 +204,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     links: Object.assign({}, ...mounted.map(({ links }) => links)),
     notStored: core.whyUnstored(state) ?? null,
     keepsInput: keepInput === 'identified' ? identity !== undefined : keepInput,
+    keepsJournal: keepJournal,
     listsAgents: settings.registry !== undefined,
     listsRuns: identity !== undefined || settings.runs.listAnonymous,
     takesFiles: uploads !== undefined,

@@ -233,7 +233,7 @@ export interface RunAgain {
   resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
   /**
    * Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. With `from` also
-   * `not_resumable`, and `code_changed` for an agent of another version.
+   * `not_resumable` if its work was not kept, or if the agent has another version now.
    */
   retry(asked: AskedRetry, asker: Asker): Promise<StartedRun>
 }
@@ -273,7 +273,7 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
       const { kind, name, scope } = kept.target
       const target = catalogOf(scope).resolve(kind, name)
       if (from !== undefined && target.servable.version !== kept.version) {
-        throw new ServableError('code_changed', `The run was made by another version of ${name}`)
+        throw new ServableError('not_resumable', `${name} is another version now: leave \`from\` out`)
       }
       const { input = kept.input, sessionId = kept.options.sessionId } = asked
       const { userId, history, clientTools, metadata } = kept.options
