@@ -263,8 +263,10 @@ describe('POST /runs/:id/retry from a step', () => {
     const id = await begin(ADA, { say: 'x' }, { call: acts })
     await ended(id)
     const { events }: RunEventPage = await (await ask('GET', `runs/${id}/events`, ADA)).json()
-    const two = events.find(({ event }) => event.type === 'step' && event.name === 'two')?.event
-    expect(await (await post(`runs/${id}/retry`, ADA, { from: two?.id })).json()).toMatchObject({
+    const [two] = events.flatMap(({ event }) =>
+      event.type === 'step' && event.name === 'two' ? [event.id] : [],
+    )
+    expect(await (await post(`runs/${id}/retry`, ADA, { from: two })).json()).toMatchObject({
       text: 'x1AB2C<1AB2C>',
     })
     expect(times()).toEqual([1, 1, 2])
