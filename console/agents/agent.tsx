@@ -8,7 +8,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Section } from '../parts/page.tsx'
 import { linkTo } from '../route.ts'
 import { client, config } from '../service.ts'
-import { visible } from '../text.ts'
+import { duration, number, visible } from '../text.ts'
 import { LastDay } from './last-day.tsx'
 import { Paused, Pausing } from './pausing.tsx'
 import { Steps } from './steps.tsx'
@@ -30,6 +30,9 @@ export function AgentPage({ target }: { target: Target }) {
           Provider: provider && visible(provider),
           Capabilities: capabilities.length > 0 && visible(capabilities.join(', ')),
           Members: members.length > 0 && visible(members.join(', ')),
+          'Longest run': duration(config.value.timeoutMs),
+          'Runs at once': `${number(config.value.maxRunningPerOwner)} of one client`,
+          'Longest answer': target.maxOutputTokens && `${number(target.maxOutputTokens)} tokens`,
         }}
       />
       <Pausing target={target}>

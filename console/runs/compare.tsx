@@ -22,6 +22,9 @@ export function Compare({ log, before }: { log: RunLog; before: string }) {
   const both = [other, log] as const
   return (
     <>
+      {Object.entries(TEXTS).map(([name, of]) => (
+        <Texts key={name} name={name} texts={both.map(each => of(each).slice(0, MOST)) as [string, string]} />
+      ))}
       <Section id="numbers" title="Numbers">
         <table class="compared">
           <thead>
@@ -40,9 +43,6 @@ export function Compare({ log, before }: { log: RunLog; before: string }) {
           </tbody>
         </table>
       </Section>
-      {Object.entries(TEXTS).map(([name, of]) => (
-        <Texts key={name} name={name} texts={both.map(each => of(each).slice(0, MOST)) as [string, string]} />
-      ))}
     </>
   )
 }

@@ -123,9 +123,9 @@ function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: num
             </>
           ),
           Position: position,
-          'Goes on from': run(continuedFrom),
-          'Goes on in': run(continuedBy),
-          'Run again from': run(retryOf),
+          Continues: run(continuedFrom),
+          'Continued by': run(continuedBy),
+          Repeats: run(retryOf),
         }}
       />
       <details>

@@ -388,13 +388,21 @@ needing('chromium-headless-shell').describe('the console of a development server
 
   it('shows the steps of a workflow with what its last run did', async () => {
     const { page } = await open('agents/workflow/report')
-    const lines = page.locator('ol.steps li')
+    const lines = page.locator('ol.graph > li')
     await expect.poll(() => lines.allTextContents()).toEqual(['gather ', 'check '])
     await client.workflow('report').run('words')
     await page.reload()
     await expect
       .poll(async () => (await lines.allTextContents()).join())
-      .toMatch(/gather Done.*ms,check Done.*ms/)
+      .toMatch(/gather done, .*ms,check done, .*ms/)
+    await client
+      .workflow('report')
+      .run('wrong')
+      .catch(() => {})
+    await page.reload()
+    await expect
+      .poll(async () => (await lines.allTextContents()).join())
+      .toMatch(/gather done, .*ms,check failed, .*ms/)
     expect(await violationsOf(page)).toEqual([])
   })
 

@@ -175,6 +175,10 @@ export interface ConsoleConfig {
   readonly keepsInput: boolean
   /** Whether the work of stored runs is kept too, so that a run can go on after a step of another one. */
   readonly keepsJournal: boolean
+  /** The most milliseconds of a run. */
+  readonly timeoutMs: number
+  /** The most runs at work of one client. */
+  readonly maxRunningPerOwner: number
   /** Whether the service lists what it serves. */
   readonly listsAgents: boolean
   /** Whether the user may list runs. */
@@ -188,7 +192,7 @@ export interface ConsoleConfig {
 /** Answers with the configuration. */
 function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
-  const { keepInput, keepJournal } = settings.runs
+  const { keepInput, keepJournal, timeoutMs, maxRunningPerOwner } = settings.runs
   const rights = RIGHTS.filter(right => state.may(right))
   const config: ConsoleConfig = {
     version: VERSION,
@@ -205,6 +209,7 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     notStored: core.whyUnstored(state) ?? null,
     keepsInput: keepInput === 'identified' ? identity !== undefined : keepInput,
     keepsJournal: keepJournal,
+    ...{ timeoutMs, maxRunningPerOwner },
     listsAgents: settings.registry !== undefined,
     listsRuns: identity !== undefined || settings.runs.listAnonymous,
     takesFiles: uploads !== undefined,
