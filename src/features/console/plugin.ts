@@ -8,7 +8,6 @@
  */
 
 import * as v from 'valibot'
-import { KINDS } from '../../agents/registry.ts'
 import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func } from '../../base/schemas.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
@@ -101,7 +100,7 @@ export function webConsole(options: ConsoleOptions = {}): Plugin {
 }
 
 /** What the page asks for its user. `identity` is the one that the middleware has found. */
-type Answer = (state: RequestState, identity: Identity | undefined) => object
+type Telling = (state: RequestState, identity: Identity | undefined) => object
 
 function routesOf(
   core: Core,
@@ -111,14 +110,14 @@ function routesOf(
   const security = resolveSecurity({}, core.settings)
   const asks = asksOf(security)
   const files = filesOf(BUILT.files)
-  const guarded = (answer: Answer) => async (request: Request, state: RequestState) => {
+  const guarded = (answer: Telling) => async (request: Request, state: RequestState) => {
     const { identity } = state
     const guard = gate(authenticate && (asked => authenticate(asked, identity)), OWN_MACHINE)
     return guard(request, state, async () =>
       Response.json(answer(state, identity), { headers: { 'cache-control': 'no-store' } }),
     )
   }
-  const ofUser = (name: string, answer: Answer): Route => ({
+  const ofUser = (name: string, answer: Telling): Route => ({
     ...{ method: 'GET', path: joinPath(path, name), part: NAME, cors: null, endpoint: guarded(answer) },
   })
   return [
@@ -206,7 +205,7 @@ const MAX_TOOLS = 200
 
 /** The tools of an agent, a team or a workflow, with their schemas. Lists tell their names alone. */
 function toolsOf({ catalog }: Core, { kind, name = '' }: RequestState['params']): readonly ToolSummary[] {
-  const known = KINDS.find(each => each === kind)
+  const known = (['agent', 'team', 'workflow'] as const).find(each => each === kind)
   if (known === undefined) throw new ServableError('not_found', 'The kind must be agent, team or workflow')
   const { servable } = catalog.resolve(known, name)
   const { tools } = servable as { readonly tools?: unknown }
