@@ -16,15 +16,17 @@ import {
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
-import type { ServerCallOptions } from '../../agents/tool-servers.ts'
+import type { ServerCallOptions, ServerQuery } from '../../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
+import { isObject } from '../../base/validation.ts'
 import { unrefed } from '../../base/wake.ts'
 import { VERSION } from '../../http/version.ts'
 import type { AddressPolicy } from '../../web/address.ts'
 import type { ServerAccess } from './definition.ts'
 import { guardedFetch } from './fetch.ts'
 import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
-import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
+import { pageOf, readFrom } from './reads.ts'
+import { collectTools, type Listing, type RemoteTool } from './tool-list.ts'
 
 /** Starts a program and connects to it (MCP, transport `stdio`). */
 export type OpenStdio = (program: {
@@ -73,16 +75,13 @@ const TAKES_ALL: jsonSchemaValidator = {
     input => ({ valid: true, data: input as T, errorMessage: undefined }),
 }
 
-/** Accepts a page as it is. Each tool is checked separately, so that an invalid one does not affect the others. */
-const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
+/** Accepts a result as it is. Each of its parts is checked separately, so that an invalid one does not affect the others. */
+const ANY_RESULT: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
     vendor: 'servable',
-    validate: value => {
-      const { tools, nextCursor } = Object(value) as Record<string, unknown>
-      if (!Array.isArray(tools)) return { issues: [{ message: '`tools` must be an array' }] }
-      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
-    },
+    validate: value =>
+      isObject(value) ? { value } : { issues: [{ message: 'The result must be an object' }] },
   },
 }
 
@@ -158,33 +157,50 @@ export class ServerConnection {
   }
 
   /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
-  async call(tool: RemoteTool, args: unknown, { signal, traceparent }: ServerCallOptions): Promise<unknown> {
-    const { callTimeoutMs } = this.#options.limits
-    const late = AbortSignal.timeout(callTimeoutMs)
-    const both = signal === undefined ? late : AbortSignal.any([signal, late])
-    let answer: unknown
-    try {
-      const calling = this.#client.callTool(
-        {
-          name: tool.name,
-          arguments: args as Record<string, unknown>,
-          ...(traceparent !== undefined && { _meta: { traceparent } }),
-        },
+  async call(tool: RemoteTool, args: unknown, options: ServerCallOptions): Promise<unknown> {
+    const answer = await this.#within(options, (limits, meta) =>
+      this.#client.callTool(
+        { name: tool.name, arguments: args as Record<string, unknown>, ...meta },
         // With this definition, the official client does not search its own list.
-        {
-          signal: both,
-          timeout: callTimeoutMs,
-          toolDefinition: { name: tool.name, inputSchema: tool.inputSchema },
-        },
-      )
-      answer = await untilAborted(calling, both)
+        { ...limits, toolDefinition: { name: tool.name, inputSchema: tool.inputSchema } },
+      ),
+    )
+    return resultOf(answer)
+  }
+
+  /** Lists or reads resources or prompts. Rejects as `call` does. */
+  read(query: ServerQuery, options: ServerCallOptions): Promise<unknown> {
+    return this.#within(options, (limits, meta) =>
+      readFrom(query, {
+        capabilities: Object(this.#client.getServerCapabilities()),
+        maxItems: this.#options.limits.maxTools,
+        ask: (method, params) =>
+          this.#client.request({ method, params: { ...params, ...meta } }, ANY_RESULT, limits),
+      }),
+    )
+  }
+
+  /** Does work within the time of a call. */
+  async #within<T>(
+    { signal, traceparent }: ServerCallOptions,
+    work: (
+      limits: { signal: AbortSignal; timeout: number },
+      meta: { _meta?: Record<string, unknown> },
+    ) => Promise<T>,
+  ): Promise<T> {
+    const { callTimeoutMs: timeout } = this.#options.limits
+    const late = AbortSignal.timeout(timeout)
+    const both = signal === undefined ? late : AbortSignal.any([signal, late])
+    try {
+      const meta = traceparent === undefined ? {} : { _meta: { traceparent } }
+      const answer = await untilAborted(work({ signal: both, timeout }, meta), both)
+      this.#confirmedAt = Date.now()
+      return answer
     } catch (error) {
       if (signal?.aborted) throw failed('The call was cancelled')
-      if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${callTimeoutMs} ms`)
+      if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${timeout} ms`)
       throw this.#failureOf(error)
     }
-    this.#confirmedAt = Date.now()
-    return resultOf(answer)
   }
 
   /** Resolves if the server answered within the last `maxAgeMs`, or after it has answered a check or is lost. */
@@ -218,12 +234,13 @@ export class ServerConnection {
   async #list(signal: AbortSignal): Promise<void> {
     const { maxTools, connectTimeoutMs: timeout } = this.#options.limits
     if (this.#client.getServerCapabilities()?.tools === undefined) return
-    const page = (cursor: string | undefined) =>
-      this.#client.request(
-        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        ANY_PAGE,
-        { signal, timeout },
-      )
+    const page = async (cursor: string | undefined) => {
+      const params = cursor === undefined ? {} : { cursor }
+      const limits = { signal, timeout }
+      const result = await this.#client.request({ method: 'tools/list', params }, ANY_RESULT, limits)
+      const [tools, nextCursor] = pageOf(result, 'tools')
+      return { tools, nextCursor }
+    }
     this.#listing = await collectTools(page, maxTools)
     this.#confirmedAt = Date.now()
   }

@@ -8,6 +8,16 @@
  */
 
 export type {
+  ServerCallOptions,
+  ServerContent,
+  ServerPrompt,
+  ServerPrompts,
+  ServerPromptText,
+  ServerQuery,
+  ServerReads,
+  ServerResource,
+  ServerResources,
+  ServerResourceTemplate,
   ServerTool,
   ToolApprovals,
   ToolServer,

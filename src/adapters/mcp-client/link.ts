@@ -7,6 +7,7 @@
 import type {
   KeptDefinition,
   ServerCallOptions,
+  ServerQuery,
   ToolServer,
   ToolServerStatus,
 } from '../../agents/tool-servers.ts'
@@ -141,32 +142,33 @@ export class ServerLink {
     this.#error = null
   }
 
-  /**
-   * Calls a tool, after connecting. Its result has no secrets, because it gets into events and logs. Throws the errors of
-   * `ToolServers.call`.
-   */
-  async call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
-    try {
-      return withoutSecrets(await this.#call(toolName, args, options), this.#secrets)
-    } catch (error) {
-      throw this.#clean(error)
-    }
-  }
-
-  async #call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
-    const once = async () => {
-      const connection = await this.#connected()
+  /** Calls a tool, after connecting. Throws the errors of `ToolServers.call`. */
+  call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
+    return this.#use(async connection => {
       const tool = connection.tools.get(toolName)
       if (tool !== undefined) return connection.call(tool, args, options)
       throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
-    }
+    })
+  }
+
+  /** Lists or reads resources or prompts, after connecting. Throws the errors of `ToolServers.read`. */
+  read(query: ServerQuery, options: ServerCallOptions): Promise<unknown> {
+    return this.#use(connection => connection.read(query, options))
+  }
+
+  /** Uses the connection. The result has no secrets, because it gets into events and logs. */
+  async #use(work: (connection: ServerConnection) => Promise<unknown>): Promise<unknown> {
+    const once = async () => work(await this.#connected())
     try {
-      return await once()
+      const result = await once().catch(async error => {
+        if (!(error instanceof SessionLostError)) throw error
+        // The server did not do the work, so a new session repeats it.
+        await this.connect()
+        return once()
+      })
+      return withoutSecrets(result, this.#secrets)
     } catch (error) {
-      if (!(error instanceof SessionLostError)) throw error
-      // The server did not execute the call, so a new session repeats it.
-      await this.connect()
-      return once()
+      throw this.#clean(error)
     }
   }
 

@@ -7,6 +7,8 @@
 import type {
   KeptDefinition,
   ServerCallOptions,
+  ServerQuery,
+  ServerReads,
   ServerTool,
   ToolServer,
   ToolServerDefinition,
@@ -19,6 +21,7 @@ import { unrefed } from '../../base/wake.ts'
 import { type AddressPolicy, checkAddress } from '../../web/address.ts'
 import { parseDefinition, reachOf, type ServerAccess, shownOf } from './definition.ts'
 import { type LinkOptions, ServerLink } from './link.ts'
+import { checkQuery } from './reads.ts'
 import type { Seal } from './seal.ts'
 
 /** The options of local tool servers. */
@@ -122,6 +125,20 @@ class LocalToolServers implements ToolServers {
     const link = await this.#linkOf(server)
     if (link !== undefined) return link.call(tool, args ?? {}, options)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
+  }
+
+  async read<Query extends ServerQuery>(
+    server: string,
+    query: Query,
+    options: ServerCallOptions = {},
+  ): Promise<ServerReads[Query['kind']]> {
+    checkQuery(query)
+    const link = await this.#linkOf(server)
+    if (link !== undefined) return (await link.read(query, options)) as ServerReads[Query['kind']]
+    throw new ServableError(
+      'tool_server_not_found',
+      `There is no tool server named \`${server.slice(0, 100)}\``,
+    )
   }
 
   close(): void {

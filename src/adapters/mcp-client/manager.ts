@@ -7,6 +7,11 @@ import {
   type ToolContext,
 } from '../../agents/tool.ts'
 import type {
+  ServerCallOptions,
+  ServerContent,
+  ServerPrompts,
+  ServerPromptText,
+  ServerResources,
   ToolApprovals,
   ToolServerPlace,
   ToolServerSource,
@@ -30,7 +35,7 @@ export interface ToolServerManagerOptions {
   readonly encryptionKey?: string | readonly string[]
   /** Most tool servers. Default: 100. */
   readonly maxServers?: number
-  /** Most tools of one server. Further tools are left out. Default: 1,000. */
+  /** Most tools of one server, and most resources and prompts in a list. Further ones are left out. Default: 1,000. */
   readonly maxTools?: number
   /** Most bytes of one answer, and of a stream in a minute. Default: 4,194,304. */
   readonly maxBytes?: number
@@ -151,6 +156,40 @@ export class ToolServerManager implements ToolServerSource {
       description: description ?? undefined,
       parameters,
     }))
+  }
+
+  /**
+   * The resources of the server of this name, and the patterns of those that it does not list. Throws `tool_server_not_found` and
+   * `tool_server_failed`.
+   */
+  resources(server: string, options?: ServerCallOptions): Promise<ServerResources> {
+    return this.servers.read(server, { kind: 'resources' }, options)
+  }
+
+  /**
+   * Reads a resource, at most `maxBytes`. Throws `tool_failed` if the server refuses, and the errors of `resources`. Nothing is
+   * recorded: a run that goes on reads it again, unless a step of the run does it.
+   *
+   * @example
+   * const [guide] = yield* context.step('guide', ({ signal }) => manager.readResource('docs', 'docs://guide', { signal }))
+   */
+  readResource(server: string, uri: string, options?: ServerCallOptions): Promise<readonly ServerContent[]> {
+    return this.servers.read(server, { kind: 'resource', uri }, options)
+  }
+
+  /** The prompts of the server of this name. Throws the errors of `resources`. */
+  prompts(server: string, options?: ServerCallOptions): Promise<ServerPrompts> {
+    return this.servers.read(server, { kind: 'prompts' }, options)
+  }
+
+  /** The messages of a prompt, with its arguments filled in. Throws the errors of `readResource`. */
+  prompt(
+    server: string,
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: ServerCallOptions,
+  ): Promise<ServerPromptText> {
+    return this.servers.read(server, { kind: 'prompt', name, args }, options)
   }
 
   /** Ends all connections and programs. They start again when they are needed. */

@@ -4,7 +4,13 @@
  * @module
  */
 
-import type { KeptDefinition, ServerTool, ToolServerStore, ToolServers } from '../../agents/tool-servers.ts'
+import type {
+  KeptDefinition,
+  ServerQuery,
+  ServerTool,
+  ToolServerStore,
+  ToolServers,
+} from '../../agents/tool-servers.ts'
 import type { ObjectService } from '../../core/hosted.ts'
 import { callIn } from '../../core/object-service.ts'
 import type { Reader, Store } from '../../stores/store.ts'
@@ -18,6 +24,7 @@ export interface ToolServerMethods
   tools(id: string | undefined): Promise<readonly ServerTool[]>
   needsApproval(name: string): Promise<boolean>
   call(callId: string, name: string, args: unknown, traceparent?: string): Promise<unknown>
+  read(callId: string, server: string, query: ServerQuery, traceparent?: string): Promise<unknown>
   cancel(callId: string): void
 }
 
@@ -29,6 +36,15 @@ export function createToolServerObject(open: () => ToolServers): ObjectService {
     opened ??= open()
     return opened
   }
+  const cancellable = async (callId: string, work: (signal: AbortSignal) => Promise<unknown>) => {
+    const controller = new AbortController()
+    calls.set(callId, controller)
+    try {
+      return await work(controller.signal)
+    } finally {
+      calls.delete(callId)
+    }
+  }
   const methods: ToolServerMethods = {
     list: () => servers().list(),
     get: id => servers().get(id),
@@ -38,15 +54,10 @@ export function createToolServerObject(open: () => ToolServers): ObjectService {
     disconnect: id => servers().disconnect(id),
     tools: id => servers().tools(id),
     needsApproval: name => servers().needsApproval(name),
-    async call(callId, name, args, traceparent) {
-      const controller = new AbortController()
-      calls.set(callId, controller)
-      try {
-        return await servers().call(name, args, { signal: controller.signal, traceparent })
-      } finally {
-        calls.delete(callId)
-      }
-    },
+    call: (callId, name, args, traceparent) =>
+      cancellable(callId, signal => servers().call(name, args, { signal, traceparent })),
+    read: (callId, server, query, traceparent) =>
+      cancellable(callId, signal => servers().read(server, query, { signal, traceparent })),
     cancel: callId => calls.get(callId)?.abort(),
   }
   return { ask: (method, args) => callIn(methods, method, args) }

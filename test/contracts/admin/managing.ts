@@ -122,6 +122,53 @@ export function managingCases(server: Server): void {
     await removeServer(server, added)
   })
 
+  it('lets an agent list and read its resources and prompts, without its secrets', async () => {
+    const name = newName()
+    const headers = { authorization: 'Bearer abc-654321' }
+    const added = await addServer(server, { ...httpServer(name), headers })
+    const read = async (query: object) =>
+      JSON.parse(
+        (await run(server, '/api/agents/reader/run', { input: `${name} ${JSON.stringify(query)}` })).text,
+      )
+    expect(await read({ kind: 'resources' })).toEqual({
+      resources: [
+        { uri: 'docs://guide', name: 'guide', description: 'How it works', mimeType: null, size: null },
+      ],
+      templates: [
+        { uriTemplate: 'docs://city/{city}', name: 'city', description: null, mimeType: 'text/plain' },
+      ],
+      warnings: [],
+    })
+    const [guide] = await read({ kind: 'resource', uri: 'docs://guide' })
+    expect(guide).toMatchObject({ uri: 'docs://guide', mimeType: 'text/plain' })
+    expect(guide.text).toContain('[redacted]')
+    expect(guide.text).not.toContain('abc-654321')
+    expect(await read({ kind: 'resource', uri: 'docs://city/Oslo' })).toEqual([
+      { uri: 'docs://city/Oslo', mimeType: 'text/plain', text: 'About Oslo' },
+    ])
+    expect(await read({ kind: 'prompts' })).toEqual({
+      prompts: [
+        {
+          name: 'greet',
+          description: 'Greets',
+          arguments: [{ name: 'name', description: null, required: true }],
+        },
+      ],
+      warnings: [],
+    })
+    expect(await read({ kind: 'prompt', name: 'greet', args: { name: 'Ada' } })).toEqual({
+      description: null,
+      messages: [{ role: 'user', content: { type: 'text', text: 'Hello Ada' } }],
+    })
+    const unknown = await post(server, '/api/agents/reader/run', {
+      input: `${name} {"kind":"resource","uri":"docs://none"}`,
+    })
+    expect([unknown.status, JSON.parse(unknown.text).code]).toEqual([502, 'tool_failed'])
+    await removeServer(server, added)
+    const gone = await post(server, '/api/agents/reader/run', { input: `${name} {"kind":"prompts"}` })
+    expect([gone.status, JSON.parse(gone.text).code]).toEqual([404, 'tool_server_not_found'])
+  })
+
   it('asks for an approval of the tools that the definition names, and of no other', async () => {
     const name = newName()
     const body = { ...httpServer(name), needsApproval: ['forecast', 'gone'] }

@@ -48,6 +48,17 @@ const caller = (manager: ToolServerManager) =>
     },
   })
 
+/** Reads what its input asks for: `server {"kind":"resource","uri":"…"}`. */
+const reader = (manager: ToolServerManager) =>
+  new Agent({
+    name: 'reader',
+    register: false,
+    async *run(input, { signal, traceparent }) {
+      const [, server = '', query = ''] = /^(\S+) (.*)$/s.exec(textOf(input)) ?? []
+      yield JSON.stringify(await manager.servers.read(server, JSON.parse(query), { signal, traceparent }))
+    },
+  })
+
 /** The handler of the service. `more` is what a deployment adds. */
 export function handlerOn(
   state: State,
@@ -59,7 +70,7 @@ export function handlerOn(
   return createHandler({
     production: false,
     registry: false,
-    agents: { caller: caller(manager) },
+    agents: { caller: caller(manager), reader: reader(manager) },
     state,
     toolkits: [
       {

@@ -1,5 +1,5 @@
 /** A real tool server from the official package: a pure fetch, for every runtime. */
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { createMcpHandler, McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 
 /** What a tool server records of its callers. */
@@ -60,6 +60,23 @@ export function toolServer({ token }: { readonly token?: string } = {}): ToolSer
         })
       })
     })
+    const guide = (uri: URL, text: string) => ({
+      contents: [{ uri: uri.href, mimeType: 'text/plain', text }],
+    })
+    server.registerResource('guide', 'docs://guide', { description: 'How it works' }, uri =>
+      guide(uri, `Sent ${[...seen.credentials].join(' and ')}`),
+    )
+    server.registerResource(
+      'city',
+      new ResourceTemplate('docs://city/{city}', { list: undefined }),
+      { mimeType: 'text/plain' },
+      (uri, { city }) => guide(uri, `About ${city}`),
+    )
+    server.registerPrompt(
+      'greet',
+      { description: 'Greets', argsSchema: z.object({ name: z.string() }) },
+      ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Hello ${name}` } }] }),
+    )
     for (const name of more) {
       server.registerTool(name, { inputSchema: z.object({}) }, () => ({
         content: [{ type: 'text', text: name }],
