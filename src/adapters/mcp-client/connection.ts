@@ -5,6 +5,7 @@
  */
 
 import {
+  type AuthProvider,
   Client,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
@@ -54,6 +55,8 @@ export interface ConnectionOptions {
   readonly policy: AddressPolicy
   readonly limits: ConnectionLimits
   readonly openStdio: OpenStdio | undefined
+  /** Gives the tokens of a server with `auth`. */
+  readonly tokens?: AuthProvider | undefined
   /** Stops the attempt to connect. */
   readonly signal: AbortSignal
   /** Called if the server is gone or silent. Never called after `close`. */
@@ -304,7 +307,10 @@ async function endOf(client: Client): Promise<void> {
   await client.close()
 }
 
-function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, last: LastFailure): Transport {
+function transportOf(
+  { reach, policy, limits, openStdio, tokens }: ConnectionOptions,
+  last: LastFailure,
+): Transport {
   const { maxBytes } = limits
   if (reach.transport === 'stdio') {
     if (openStdio === undefined) throw failed('Programs cannot be started here')
@@ -317,7 +323,8 @@ function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, la
       last.why = failure
     },
   })
-  const options = { fetch, requestInit: { headers: reach.headers } }
+  const requestInit = { headers: reach.headers }
+  const options = { fetch, requestInit, ...(tokens && { authProvider: tokens }) }
   const url = new URL(reach.url)
   return reach.transport === 'sse'
     ? new SSEClientTransport(url, options)

@@ -19,8 +19,12 @@ export type {
   ServerResources,
   ServerResourceTemplate,
   ServerTool,
+  SignIn,
+  SignInAnswer,
+  SignInPlace,
   ToolApprovals,
   ToolServer,
+  ToolServerAuth,
   ToolServerDefinition,
   ToolServers,
 } from '../../agents/tool-servers.ts'

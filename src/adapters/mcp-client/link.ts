@@ -17,12 +17,15 @@ import { plain } from '../../web/plain.ts'
 import { withoutSecrets } from '../../web/secrets.ts'
 import { type ConnectionOptions, ServerConnection, SessionLostError } from './connection.ts'
 import { type ServerAccess, secretsOf } from './definition.ts'
+import type { Grant } from './grants.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /** The options that all links share. */
 export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits' | 'openStdio'> {
   /** Decrypts a stored definition. Throws if the definition is not allowed or cannot be read. */
   readonly reach: (definition: KeptDefinition) => Promise<ServerAccess>
+  /** The tokens of a server. Undefined for one without `auth`. */
+  readonly grantOf: (id: string, reach: ServerAccess) => Grant | undefined
   /** Milliseconds before the first new try. Each further try waits twice as long. */
   readonly retryMs: number
   /** Most milliseconds between two tries. */
@@ -52,7 +55,8 @@ export class ServerLink {
   #retry: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #triedAt = Number.NEGATIVE_INFINITY
-  #secrets: readonly string[] = []
+  #ownSecrets: readonly string[] = []
+  #grant: Grant | undefined
 
   constructor(definition: KeptDefinition, options: LinkOptions) {
     this.definition = definition
@@ -84,7 +88,16 @@ export class ServerLink {
 
   /** The server for the admin routes. */
   get view(): ToolServer {
-    const { id, name, transport, url, command, createdAt, needsApproval = false } = this.definition
+    const {
+      id,
+      name,
+      transport,
+      url,
+      command,
+      createdAt,
+      needsApproval = false,
+      isSignedIn,
+    } = this.definition
     const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
     return {
       id,
@@ -97,9 +110,15 @@ export class ServerLink {
       error: this.#error,
       warnings: this.#warnings,
       needsApproval,
+      signIn: isSignedIn === undefined ? null : isSignedIn ? 'done' : 'needed',
       connectedAt,
       createdAt: new Date(createdAt).toISOString(),
     }
+  }
+
+  /** What is cut out of everything that the server sends. */
+  get #secrets(): readonly string[] {
+    return [...this.#ownSecrets, ...(this.#grant?.secrets ?? [])]
   }
 
   /** Whether a person must approve calls of a tool. */
@@ -188,10 +207,12 @@ export class ServerLink {
     this.#status = 'connecting'
     try {
       const reach = await this.#options.reach(this.definition)
-      this.#secrets = secretsOf(reach)
+      this.#ownSecrets = secretsOf(reach)
+      this.#grant = this.#options.grantOf(this.definition.id, reach)
       const connection: ServerConnection = await ServerConnection.open({
         ...this.#options,
         reach,
+        tokens: this.#grant,
         signal,
         onLost: why => this.#lose(connection, why),
       })

@@ -10,6 +10,9 @@ import type {
   ServerQuery,
   ServerReads,
   ServerTool,
+  SignIn,
+  SignInAnswer,
+  SignInPlace,
   ToolServer,
   ToolServerDefinition,
   ToolServerPlace,
@@ -20,6 +23,7 @@ import { misfit } from '../../base/validation.ts'
 import { unrefed } from '../../base/wake.ts'
 import { type AddressPolicy, checkAddress } from '../../web/address.ts'
 import { parseDefinition, reachOf, type ServerAccess, shownOf } from './definition.ts'
+import { Grant, noSignIn, serverOfState, unknownState } from './grants.ts'
 import { type LinkOptions, ServerLink } from './link.ts'
 import { checkQuery } from './reads.ts'
 import type { Seal } from './seal.ts'
@@ -75,6 +79,7 @@ class LocalToolServers implements ToolServers {
       isWanted: autoConnect,
       ...shownOf(reach),
       needsApproval,
+      ...(definition.auth?.type === 'authorization_code' && { isSignedIn: false }),
       reach: await this.#options.seal.close(JSON.stringify(reach), id),
     }
     await this.#options.store.put(kept, others => this.#checkRoom(name, others))
@@ -105,6 +110,18 @@ class LocalToolServers implements ToolServers {
     await this.#want(link, false)
     link.disconnect()
     return link.view
+  }
+
+  async signIn(id: string, place: SignInPlace): Promise<SignIn> {
+    return (await this.#grant(await this.#link(id))).begin(place)
+  }
+
+  async endSignIn(answer: SignInAnswer): Promise<ToolServer> {
+    const id = serverOfState(answer.state)
+    const link = (await this.#sync()).find(({ definition }) => definition.id === id)
+    if (link === undefined) throw unknownState()
+    await (await this.#grant(link)).finish(answer)
+    return this.connect(id)
   }
 
   async tools(id?: string): Promise<readonly ServerTool[]> {
@@ -203,8 +220,23 @@ class LocalToolServers implements ToolServers {
 
   async #want(link: ServerLink, isWanted: boolean): Promise<void> {
     if (link.definition.isWanted === isWanted) return
-    link.definition = { ...link.definition, isWanted }
-    await this.#options.store.put(link.definition)
+    const kept = await this.#options.store.change(link.definition.id, kept => ({ ...kept, isWanted }))
+    if (kept !== undefined) link.definition = kept
+  }
+
+  /** The grant of a server. Throws `unsupported_operation` if it has no `auth`. */
+  async #grant({ definition }: ServerLink): Promise<Grant> {
+    const grant = this.#grantOf(definition.id, await this.#reach(definition))
+    if (grant !== undefined) return grant
+    throw noSignIn()
+  }
+
+  #grantOf(id: string, reach: ServerAccess): Grant | undefined {
+    if (reach.transport === 'stdio' || reach.auth === undefined) return undefined
+    const { limits, store, seal } = this.#options
+    const { url, auth } = reach
+    const options = { url, auth, policy: this.#policy, timeoutMs: limits.connectTimeoutMs }
+    return new Grant(id, options, { store, seal })
   }
 
   #linkOptions(): LinkOptions {
@@ -219,15 +251,18 @@ class LocalToolServers implements ToolServers {
         // Another process may have removed it meanwhile.
         const isKept = (await this.#options.store.all()).some(({ id }) => id === definition.id)
         if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
-        const reach = JSON.parse(
-          await this.#options.seal.open(definition.reach, definition.id),
-        ) as ServerAccess
-        // The service may have started with other allowed addresses and programs.
-        await this.#check(reach)
-        return reach
+        return this.#reach(definition)
       },
+      grantOf: (id, reach) => this.#grantOf(id, reach),
       onChange: ({ definition: { id, name }, status, error }) => onChange({ id, name, status, error }),
     }
+  }
+
+  async #reach({ id, reach: sealed }: KeptDefinition): Promise<ServerAccess> {
+    const reach = JSON.parse(await this.#options.seal.open(sealed, id)) as ServerAccess
+    // The service may have started with other allowed addresses and programs.
+    await this.#check(reach)
+    return reach
   }
 
   /** Throws if the deployment does not allow this way to reach a server. */

@@ -20,6 +20,8 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
     remove: id => reached(object.remove(id)),
     connect: id => reached(object.connect(id)),
     disconnect: id => reached(object.disconnect(id)),
+    signIn: (id, place) => reached(object.signIn(id, place)),
+    endSignIn: answer => reached(object.endSignIn(answer)),
     tools: id => reached(object.tools(id)),
     needsApproval: name => reached(object.needsApproval(name)),
     call: (name, args, options = {}) =>

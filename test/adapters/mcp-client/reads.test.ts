@@ -101,6 +101,7 @@ async function managerOf(path: string) {
         isShared: false,
         all: () => [...kept.values()],
         put: definition => void kept.set(definition.id, definition),
+        change: id => kept.get(id),
         remove: id => void kept.delete(id),
       },
       policy: { allow: ['127.0.0.1'], commands: [] },

@@ -44,6 +44,7 @@ export function managingCases(server: Server): void {
       error: null,
       warnings: [],
       needsApproval: false,
+      signIn: null,
       connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     })

@@ -18,6 +18,9 @@ import {
 
 export const ADMIN_TOKEN = 'token-of-an-administrator'
 
+/** The token of another one. */
+export const OTHER_TOKEN = 'token-of-another-administrator'
+
 /** A key that encrypts stored data. */
 export const ENCRYPTION_KEY: string = btoa('0123456789abcdef0123456789abcdef')
 
@@ -84,7 +87,7 @@ export function handlerOn(
     swagger: { enabled: true },
     admin: {
       manager,
-      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'ada' } }),
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'ada', [OTHER_TOKEN]: 'bob' } }),
       allow: ['127.0.0.1'],
       stdio: { commands: ['mcp-server-everything'] },
     },
