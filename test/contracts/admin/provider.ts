@@ -53,7 +53,7 @@ export interface ProviderFixture extends Listening {
 const json = (response: ServerResponse, status: number, value: unknown) =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
