@@ -46,7 +46,38 @@ export interface ToolServerDefinition {
    * Default: none.
    */
   readonly needsApproval?: ToolApprovals | undefined
+  /**
+   * What happens to questions that its tools ask in the middle of a call (form mode). `ask`: the run is asked, if its agent calls the
+   * tool with `manager.call`; otherwise they are declined. `refuse`: a call that asks fails. Default: `refuse`.
+   */
+  readonly elicitation?: Elicitation | undefined
 }
+
+/** Whether tools of a server may ask questions. */
+export type Elicitation = 'ask' | 'refuse'
+
+/** A question of a tool. */
+export interface ToolQuestion {
+  /** The tool's name of it. */
+  readonly key: string
+  /** At most 2,000 characters. */
+  readonly message: string
+  /** JSON Schema of an object. At most 16,384 characters. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Answers to the questions of a tool. */
+export interface ToolAnswers {
+  /** Results of MCP's elicitation by the keys of the questions. */
+  readonly answers: Readonly<Record<string, unknown>>
+  /** What the tool gave with its questions. */
+  readonly state?: string | undefined
+}
+
+/** The end of a call, or what its tool asks first: at most 3 questions. */
+export type CallRound =
+  | { readonly result: unknown }
+  | { readonly questions: readonly ToolQuestion[]; readonly state?: string | undefined }
 
 /** How the service gets tokens for a tool server (OAuth 2.1). The secret is never shown again. */
 export type ToolServerAuth = {
@@ -120,6 +151,8 @@ export interface ToolServer {
   readonly warnings: readonly string[]
   /** As in its definition; false for none. */
   readonly needsApproval: ToolApprovals
+  /** As in its definition. */
+  readonly elicitation: Elicitation
   /** Whether an administrator must sign in, or has done so. Null if nobody needs to. */
   readonly signIn: 'needed' | 'done' | null
   /** ISO 8601; null unless it is connected. */
@@ -269,6 +302,13 @@ export interface ToolServers {
    * reached or does not answer in time, and `tool_failed` if the tool reports an error.
    */
   call(name: string, args: unknown, options?: ServerCallOptions): Promise<unknown>
+  /** Calls as `call` does, and gives what the tool asks. It is called again with the answers. */
+  round(
+    name: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options?: ServerCallOptions,
+  ): Promise<CallRound>
   /**
    * Lists or reads resources and prompts of the server of this name. Throws `tool_server_not_found`, `invalid_input`, and the errors
    * of `call`.
@@ -356,6 +396,8 @@ export interface KeptDefinition {
   /** Null for `http` and `sse`. */
   readonly command: string | null
   readonly needsApproval?: ToolApprovals | undefined
+  /** Absent for `refuse`. */
+  readonly elicitation?: Elicitation | undefined
   /** The definition's connection, with its secrets: JSON, or that JSON encrypted. */
   readonly reach: string
   /** Whether somebody has signed in. Absent if nobody needs to. */

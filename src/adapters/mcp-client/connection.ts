@@ -7,26 +7,27 @@
 import {
   type AuthProvider,
   Client,
+  type InputResponses,
+  isInputRequiredResult,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
   ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
   SSEClientTransport,
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
-import type { ServerCallOptions, ServerQuery } from '../../agents/tool-servers.ts'
+import type { CallRound, ServerCallOptions, ServerQuery, ToolAnswers } from '../../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
-import { unrefed } from '../../base/wake.ts'
+import { unless, unrefed } from '../../base/wake.ts'
 import { VERSION } from '../../http/version.ts'
 import type { AddressPolicy } from '../../web/address.ts'
+import { isNoMessage, isSessionLost, isTimeout, resultOf } from './answers.ts'
 import type { ServerAccess } from './definition.ts'
+import { questionsIn } from './elicitation.ts'
 import { guardedFetch } from './fetch.ts'
 import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
-import { pageOf, readFrom } from './reads.ts'
+import { METHOD_NOT_FOUND, pageOf, readFrom } from './reads.ts'
 import { collectTools, type Listing, type RemoteTool } from './tool-list.ts'
 
 /** Starts a program and connects to it (MCP, transport `stdio`). */
@@ -57,6 +58,8 @@ export interface ConnectionOptions {
   readonly openStdio: OpenStdio | undefined
   /** Gives the tokens of a server with `auth`. */
   readonly tokens?: AuthProvider | undefined
+  /** Whether its tools may ask questions. */
+  readonly mayAsk?: boolean | undefined
   /** Stops the attempt to connect. */
   readonly signal: AbortSignal
   /** Called if the server is gone or silent. Never called after `close`. */
@@ -67,6 +70,10 @@ export interface ConnectionOptions {
 interface LastFailure {
   why: string | undefined
 }
+
+/** Most requests of a server in a minute. */
+const MAX_REQUESTS = 100
+const REQUEST_WINDOW_MS = 60_000
 
 /** Milliseconds between two checks of a server that had an error. */
 const VERIFY_EVERY_MS = 5000
@@ -105,6 +112,7 @@ export class ServerConnection {
   #confirmedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
   #isStale = false
+  #requests = { count: 0, since: Number.NEGATIVE_INFINITY }
   #verifying: ReturnType<typeof setTimeout> | undefined
 
   private constructor(client: Client, options: ConnectionOptions, last: LastFailure) {
@@ -122,18 +130,30 @@ export class ServerConnection {
     const client = new Client(
       { name: 'servable', version: VERSION },
       {
-        capabilities: {},
+        capabilities: options.mayAsk ? { elicitation: { form: {} } } : {},
         jsonSchemaValidator: TAKES_ALL,
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: limits.connectTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, onChanged: () => connection.#changed() } },
       },
     )
     const connection = new ServerConnection(client, options, last)
+    // A run that waits cannot keep a call open, so what a server asks during a call is declined.
+    if (options.mayAsk) {
+      client.setRequestHandler('elicitation/create', () => {
+        connection.#countRequest()
+        return { action: 'decline' }
+      })
+    }
+    client.fallbackRequestHandler = async () => {
+      connection.#countRequest()
+      throw new ProtocolError(METHOD_NOT_FOUND, 'Method not found')
+    }
     let transport: Transport | undefined
     try {
-      transport = transportOf(options, last)
-      await untilAborted(client.connect(transport, { signal: both, timeout: limits.connectTimeoutMs }), both)
-      await untilAborted(connection.#list(both), both)
+      const opened = transportOf(options, last)
+      transport = opened
+      await unless(both, () => client.connect(opened, { signal: both, timeout: limits.connectTimeoutMs }))
+      await unless(both, () => connection.#list(both))
     } catch (error) {
       // The official client has the transport only after it knows the server's protocol.
       if (client.transport === undefined) void transport?.close().then(undefined, () => {})
@@ -160,15 +180,36 @@ export class ServerConnection {
   }
 
   /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
-  async call(tool: RemoteTool, args: unknown, options: ServerCallOptions): Promise<unknown> {
+  async call(
+    tool: RemoteTool,
+    args: unknown,
+    given: ToolAnswers | undefined,
+    options: ServerCallOptions,
+  ): Promise<CallRound> {
+    const { answers, state } = given ?? {}
     const answer = await this.#within(options, (limits, meta) =>
       this.#client.callTool(
-        { name: tool.name, arguments: args as Record<string, unknown>, ...meta },
-        // With this definition, the official client does not search its own list.
-        { ...limits, toolDefinition: { name: tool.name, inputSchema: tool.inputSchema } },
+        {
+          name: tool.name,
+          arguments: args as Record<string, unknown>,
+          ...meta,
+          ...(answers && { inputResponses: answers as InputResponses }),
+          ...(state !== undefined && { requestState: state }),
+        },
+        {
+          ...limits,
+          allowInputRequired: true,
+          // With this definition, the official client does not search its own list.
+          toolDefinition: { name: tool.name, inputSchema: tool.inputSchema },
+        },
       ),
     )
-    return resultOf(answer)
+    if (!isInputRequiredResult(answer)) return { result: resultOf(answer) }
+    if (this.#options.mayAsk) return questionsIn(answer)
+    throw new ServableError(
+      'tool_failed',
+      "The tool asks questions, and its server has no `elicitation: 'ask'`",
+    )
   }
 
   /** Lists or reads resources or prompts. Rejects as `call` does. */
@@ -196,7 +237,7 @@ export class ServerConnection {
     const both = signal === undefined ? late : AbortSignal.any([signal, late])
     try {
       const meta = traceparent === undefined ? {} : { _meta: { traceparent } }
-      const answer = await untilAborted(work({ signal: both, timeout }, meta), both)
+      const answer = await unless(both, () => work({ signal: both, timeout }, meta))
       this.#confirmedAt = Date.now()
       return answer
     } catch (error) {
@@ -262,7 +303,7 @@ export class ServerConnection {
       this.#isStale = false
       const late = AbortSignal.timeout(this.#options.limits.connectTimeoutMs)
       try {
-        await untilAborted(this.#list(late), late)
+        await unless(late, () => this.#list(late))
       } catch (error) {
         return this.#lose(this.#explain(error).message)
       }
@@ -282,6 +323,13 @@ export class ServerConnection {
         void this.confirm(VERIFY_EVERY_MS)
       }, VERIFY_EVERY_MS),
     )
+  }
+
+  /** Ends a connection whose server sends requests endlessly. Each costs an answer. */
+  #countRequest(): void {
+    const now = performance.now()
+    if (now - this.#requests.since > REQUEST_WINDOW_MS) this.#requests = { count: 0, since: now }
+    if (++this.#requests.count > MAX_REQUESTS) this.#lose('The tool server sends too many requests')
   }
 
   #lose(why: string): void {
@@ -331,50 +379,6 @@ function transportOf(
     : new HttpTransport(url, { ...options, onInsufficientScope: 'throw' })
 }
 
-/** A lost session is a 404 (MCP, Streamable HTTP, session management). Some servers send an error text instead. */
-function isSessionLost(error: unknown): boolean {
-  if (error instanceof SdkHttpError) return error.status === 404
-  return error instanceof ProtocolError && error.code === -32001 && /session/i.test(error.message)
-}
-
-/** Whether the answer is not JSON, or not a message of the protocol. */
-function isNoMessage(error: unknown): boolean {
-  if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult
-  return error instanceof SyntaxError || (error instanceof Error && 'issues' in error)
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
-}
-
-/** The value of `work`, or the signal's reason if the signal fires first. The client's own waits may not react to the signal. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    if (signal.aborted) stop()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
-}
-
 function failed(why: string): ServableError {
   return new ServableError('tool_server_failed', why)
-}
-
-/** Most characters of a tool's error text. */
-const MAX_ERROR = 2000
-
-/**
- * The result of a tool (MCP, `tools/call`): its structured content if it has any, otherwise its text if all content is text,
- * otherwise its content. Throws `tool_failed` if the tool reports an error.
- */
-export function resultOf(answer: unknown): unknown {
-  const { content, structuredContent, isError } = Object(answer) as Record<string, unknown>
-  const parts = Array.isArray(content) ? content : []
-  const texts = parts.flatMap(part => (part?.type === 'text' ? [String(part.text)] : []))
-  if (isError === true) {
-    throw new ServableError('tool_failed', texts.join('\n').slice(0, MAX_ERROR) || 'The tool failed')
-  }
-  if (structuredContent !== undefined) return structuredContent
-  return texts.length === parts.length ? texts.join('\n') : parts
 }

@@ -118,6 +118,7 @@ const Definition = v.strictObject({
       ),
     ),
   ),
+  elicitation: v.optional(v.picklist(['ask', 'refuse'], "must be 'ask' or 'refuse'")),
   autoConnect: v.optional(v.boolean('must be true or false')),
   needsApproval: v.optional(
     v.union(

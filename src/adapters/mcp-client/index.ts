@@ -8,6 +8,8 @@
  */
 
 export type {
+  CallRound,
+  Elicitation,
   ServerCallOptions,
   ServerContent,
   ServerPrompt,
@@ -22,11 +24,14 @@ export type {
   SignIn,
   SignInAnswer,
   SignInPlace,
+  ToolAnswers,
   ToolApprovals,
+  ToolQuestion,
   ToolServer,
   ToolServerAuth,
   ToolServerDefinition,
   ToolServers,
 } from '../../agents/tool-servers.ts'
 export type { OpenStdio } from './connection.ts'
+export type { AskingContext } from './elicitation.ts'
 export { type ServerToolOptions, ToolServerManager, type ToolServerManagerOptions } from './manager.ts'

@@ -5,9 +5,11 @@
  */
 
 import type {
+  CallRound,
   KeptDefinition,
   ServerCallOptions,
   ServerQuery,
+  ToolAnswers,
   ToolServer,
   ToolServerStatus,
 } from '../../agents/tool-servers.ts'
@@ -88,16 +90,8 @@ export class ServerLink {
 
   /** The server for the admin routes. */
   get view(): ToolServer {
-    const {
-      id,
-      name,
-      transport,
-      url,
-      command,
-      createdAt,
-      needsApproval = false,
-      isSignedIn,
-    } = this.definition
+    const { id, name, transport, url, command, createdAt } = this.definition
+    const { needsApproval = false, elicitation = 'refuse', isSignedIn } = this.definition
     const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
     return {
       id,
@@ -110,6 +104,7 @@ export class ServerLink {
       error: this.#error,
       warnings: this.#warnings,
       needsApproval,
+      elicitation,
       signIn: isSignedIn === undefined ? null : isSignedIn ? 'done' : 'needed',
       connectedAt,
       createdAt: new Date(createdAt).toISOString(),
@@ -162,10 +157,15 @@ export class ServerLink {
   }
 
   /** Calls a tool, after connecting. Throws the errors of `ToolServers.call`. */
-  call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
+  call(
+    toolName: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options: ServerCallOptions,
+  ): Promise<CallRound> {
     return this.#use(async connection => {
       const tool = connection.tools.get(toolName)
-      if (tool !== undefined) return connection.call(tool, args, options)
+      if (tool !== undefined) return connection.call(tool, args, answers, options)
       throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
     })
   }
@@ -176,7 +176,7 @@ export class ServerLink {
   }
 
   /** Uses the connection. The result has no secrets, because it gets into events and logs. */
-  async #use(work: (connection: ServerConnection) => Promise<unknown>): Promise<unknown> {
+  async #use<T>(work: (connection: ServerConnection) => Promise<T>): Promise<T> {
     const once = async () => work(await this.#connected())
     try {
       const result = await once().catch(async error => {
@@ -213,6 +213,7 @@ export class ServerLink {
         ...this.#options,
         reach,
         tokens: this.#grant,
+        mayAsk: this.definition.elicitation === 'ask',
         signal,
         onLost: why => this.#lose(connection, why),
       })

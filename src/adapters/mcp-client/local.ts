@@ -5,6 +5,7 @@
  */
 
 import type {
+  CallRound,
   KeptDefinition,
   ServerCallOptions,
   ServerQuery,
@@ -13,6 +14,7 @@ import type {
   SignIn,
   SignInAnswer,
   SignInPlace,
+  ToolAnswers,
   ToolServer,
   ToolServerDefinition,
   ToolServerPlace,
@@ -23,6 +25,7 @@ import { misfit } from '../../base/validation.ts'
 import { unrefed } from '../../base/wake.ts'
 import { type AddressPolicy, checkAddress } from '../../web/address.ts'
 import { parseDefinition, reachOf, type ServerAccess, shownOf } from './definition.ts'
+import { callDeclining } from './elicitation.ts'
 import { Grant, noSignIn, serverOfState, unknownState } from './grants.ts'
 import { type LinkOptions, ServerLink } from './link.ts'
 import { checkQuery } from './reads.ts'
@@ -71,7 +74,7 @@ class LocalToolServers implements ToolServers {
     const reach = reachOf(definition)
     await this.#check(reach)
     const id = crypto.randomUUID()
-    const { name, autoConnect = true, needsApproval = false } = definition
+    const { name, autoConnect = true, needsApproval = false, elicitation } = definition
     const kept: KeptDefinition = {
       id,
       name,
@@ -79,6 +82,7 @@ class LocalToolServers implements ToolServers {
       isWanted: autoConnect,
       ...shownOf(reach),
       needsApproval,
+      ...(elicitation === 'ask' && { elicitation }),
       ...(definition.auth?.type === 'authorization_code' && { isSignedIn: false }),
       reach: await this.#options.seal.close(JSON.stringify(reach), id),
     }
@@ -136,11 +140,20 @@ class LocalToolServers implements ToolServers {
     return (await this.#linkOf(server))?.needsApproval(tool) ?? false
   }
 
-  async call(name: string, args: unknown, options: ServerCallOptions = {}): Promise<unknown> {
+  call(name: string, args: unknown, options: ServerCallOptions = {}): Promise<unknown> {
+    return callDeclining(answers => this.round(name, args, answers, options))
+  }
+
+  async round(
+    name: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options: ServerCallOptions = {},
+  ): Promise<CallRound> {
     checkArguments(args)
     const [server, tool] = partsOf(name)
     const link = await this.#linkOf(server)
-    if (link !== undefined) return link.call(tool, args ?? {}, options)
+    if (link !== undefined) return link.call(tool, args ?? {}, answers, options)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
   }
 

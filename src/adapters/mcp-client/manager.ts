@@ -1,5 +1,6 @@
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
+import type { Yielded } from '../../agents/run-types.ts'
 import {
   needsApproval as isNeeded,
   type NeedsApproval,
@@ -20,6 +21,7 @@ import type {
 import { nameResolver } from '../../base/environment.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { ConnectionLimits, OpenStdio } from './connection.ts'
+import { type AskingContext, callAsking } from './elicitation.ts'
 import { localToolServers } from './local.ts'
 import { createSeal } from './seal.ts'
 
@@ -141,6 +143,23 @@ export class ToolServerManager implements ToolServerSource {
         (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: approval }, args, context),
       execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
     }
+  }
+
+  /**
+   * Calls `server.tool` in the body of an agent, which is asked what the tool asks, if the definition of its server has
+   * `elicitation: 'ask'`. Each question is a request of the kind `question`; the answer null declines it. A call asks at most 3
+   * questions. Throws as `context.callTool` and `context.ask` do.
+   *
+   * @example
+   * const ticket = yield* manager.call(context, 'travel.book', { city: 'Oslo' })
+   */
+  call(
+    context: AskingContext,
+    name: string,
+    args: unknown,
+    options?: ServerToolOptions,
+  ): AsyncGenerator<Yielded, unknown> {
+    return callAsking(this.servers, this.tool(name, options), args, context)
   }
 
   /**

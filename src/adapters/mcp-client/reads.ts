@@ -30,7 +30,7 @@ const MAX_DESCRIPTION = 2000
 const MAX_ARGUMENTS = 100
 
 /** The JSON-RPC code for an unknown method. */
-const METHOD_NOT_FOUND = -32601
+export const METHOD_NOT_FOUND = -32601
 
 /** Throws `invalid_input` unless the server can be asked so. */
 export function checkQuery(query: ServerQuery): void {

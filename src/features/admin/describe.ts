@@ -121,6 +121,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
         oneOf: [flag, list(text)],
         description: 'Which of its tools need an approval: all, or those of these names',
       },
+      'elicitation?': { ...choice('ask', 'refuse'), description: 'Whether its tools may ask questions' },
     }),
     ToolServer: object({
       id: text,
@@ -133,6 +134,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       error: maybeText,
       warnings: list(text),
       needsApproval: { oneOf: [flag, list(text)] },
+      elicitation: choice('ask', 'refuse'),
       signIn: {
         type: 'string',
         nullable: true,

@@ -8,6 +8,7 @@ import type {
   KeptDefinition,
   ServerQuery,
   ServerTool,
+  ToolAnswers,
   ToolServerStore,
   ToolServers,
 } from '../../agents/tool-servers.ts'
@@ -27,6 +28,13 @@ export interface ToolServerMethods
   tools(id: string | undefined): Promise<readonly ServerTool[]>
   needsApproval(name: string): Promise<boolean>
   call(callId: string, name: string, args: unknown, traceparent?: string): Promise<unknown>
+  round(
+    callId: string,
+    name: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    traceparent?: string,
+  ): Promise<unknown>
   read(callId: string, server: string, query: ServerQuery, traceparent?: string): Promise<unknown>
   cancel(callId: string): void
 }
@@ -61,6 +69,8 @@ export function createToolServerObject(open: () => ToolServers): ObjectService {
     needsApproval: name => servers().needsApproval(name),
     call: (callId, name, args, traceparent) =>
       cancellable(callId, signal => servers().call(name, args, { signal, traceparent })),
+    round: (callId, name, args, answers, traceparent) =>
+      cancellable(callId, signal => servers().round(name, args, answers, { signal, traceparent })),
     read: (callId, server, query, traceparent) =>
       cancellable(callId, signal => servers().read(server, query, { signal, traceparent })),
     cancel: callId => calls.get(callId)?.abort(),

@@ -4,7 +4,13 @@
  * @module
  */
 
-import type { ServerCallOptions, ServerQuery, ServerReads, ToolServers } from '../../agents/tool-servers.ts'
+import type {
+  CallRound,
+  ServerCallOptions,
+  ServerQuery,
+  ServerReads,
+  ToolServers,
+} from '../../agents/tool-servers.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import type { HostedState } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
@@ -26,6 +32,10 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
     needsApproval: name => reached(object.needsApproval(name)),
     call: (name, args, options = {}) =>
       cancellable(object, options, id => object.call(id, name, args, options.traceparent)),
+    round: (name, args, answers, options = {}) =>
+      cancellable(object, options, id =>
+        object.round(id, name, args, answers, options.traceparent),
+      ) as Promise<CallRound>,
     read: <Query extends ServerQuery>(server: string, query: Query, options: ServerCallOptions = {}) =>
       cancellable(object, options, id => object.read(id, server, query, options.traceparent)) as Promise<
         ServerReads[Query['kind']]

@@ -44,6 +44,7 @@ export function managingCases(server: Server): void {
       error: null,
       warnings: [],
       needsApproval: false,
+      elicitation: 'refuse',
       signIn: null,
       connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -196,6 +197,48 @@ export function managingCases(server: Server): void {
     expect(second.text).toBe('Sunny in Oslo')
     expect(tools().seen.calls).toHaveLength(calls + 1)
     await removeServer(server, added)
+  })
+
+  it('asks the run what a tool asks, and goes on with the answers', async () => {
+    const own = await serveTools({ asks: true })
+    const added = await addServer(server, { ...httpServer(), url: own.url, elicitation: 'ask' })
+    const name = `${added.name}.order`
+    const call = callOf(name, { item: 'shirt' })
+    let result = await run(server, '/api/agents/asker/run', call)
+    for (const [message, key, value] of [
+      ['Which size of shirt?', 'size', { size: 'L' }],
+      ['Which colour?', 'colour', null],
+    ] as const) {
+      expect(result).toMatchObject({ finishReason: 'input_required' })
+      expect(result.requests).toEqual([
+        {
+          id: expect.any(String),
+          digest: expect.any(String),
+          kind: 'question',
+          message: `\`${name}\` asks: ${message}`,
+          schema: { type: ['object', 'null'], properties: { [key]: { type: 'string' } }, required: [key] },
+        },
+      ])
+      expect(JSON.stringify(result)).not.toContain('state-')
+      const [{ id } = { id: '' }] = result.requests ?? []
+      result = await run(server, `/api/runs/${result.runId}/answers`, { answers: [{ id, value }] })
+    }
+    expect(result.text).toBe('"shirt, L, any"')
+    expect(own.seen.calls).toEqual(['shirt', 'shirt', 'shirt'])
+    // Nobody is asked in a plain call.
+    expect((await run(server, RUN, call)).text).toBe('shirt, any, any')
+    await removeServer(server, added)
+    const silent = await addServer(server, { ...httpServer(), url: own.url })
+    for (const agent of ['asker', 'caller']) {
+      const refused = await post(
+        server,
+        `/api/agents/${agent}/run`,
+        callOf(`${silent.name}.order`, { item: 'x' }),
+      )
+      expect([refused.status, JSON.parse(refused.text).code]).toEqual([502, 'tool_failed'])
+    }
+    await removeServer(server, silent)
+    await own.stop()
   })
 
   it('fails a run with what a tool says of its failure, and with what is wrong with its arguments', async () => {

@@ -51,6 +51,17 @@ const caller = (manager: ToolServerManager) =>
     },
   })
 
+/** Calls the tool that its input names, and is asked what the tool asks. */
+const asker = (manager: ToolServerManager) =>
+  new Agent({
+    name: 'asker',
+    register: false,
+    async *run(input, context) {
+      const [, name = '', args = '{}'] = /^(\S+) ?(.*)$/s.exec(textOf(input)) ?? []
+      yield JSON.stringify(yield* manager.call(context, name, JSON.parse(args)))
+    },
+  })
+
 /** Reads what its input asks for: `server {"kind":"resource","uri":"…"}`. */
 const reader = (manager: ToolServerManager) =>
   new Agent({
@@ -73,7 +84,7 @@ export function handlerOn(
   return createHandler({
     production: false,
     registry: false,
-    agents: { caller: caller(manager), reader: reader(manager) },
+    agents: { caller: caller(manager), reader: reader(manager), asker: asker(manager) },
     state,
     toolkits: [
       {
