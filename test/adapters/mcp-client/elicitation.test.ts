@@ -65,11 +65,8 @@ beforeAll(async () => {
         call = { id, response, asked: 0 }
         return askAgain(call)
       }
-      if (method === undefined || id === undefined) {
-        response.writeHead(202).end()
-        if (method === undefined) take(answer.result ?? answer.error, request.url === '/endless')
-        return
-      }
+      if (method === undefined) take(answer.result ?? answer.error, request.url === '/endless')
+      if (method === undefined || id === undefined) return void response.writeHead(202).end()
       const result = RESULTS[method] ?? {}
       response
         .writeHead(200, { 'content-type': 'application/json' })
