@@ -16,7 +16,8 @@ import {
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
-import type { CallRound, ServerCallOptions, ServerQuery, ToolAnswers } from '../../agents/tool-servers.ts'
+import type { ServerQuery } from '../../agents/server-reads.ts'
+import type { CallRound, ServerCallOptions, ToolAnswers } from '../../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import { unless, unrefed } from '../../base/wake.ts'

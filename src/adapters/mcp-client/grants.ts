@@ -170,14 +170,15 @@ export class Grant implements AuthProvider {
       const kept = await this.#change(kept => {
         mine = undefined
         const left = (kept.renewingUntil ?? 0) - Date.now()
-        // A clock may have been set back, or a process may have died meanwhile.
+        // A clock may have been set back, or who renewed may have died meanwhile.
         if (kept.grant !== known || (left > 0 && left <= 2 * timeoutMs)) return undefined
         mine = Date.now() + 2 * timeoutMs
         return { ...kept, renewingUntil: mine }
       })
       if (mine !== undefined) return this.#renewAs(mine)
       if (kept.grant !== known) return this.#adopt(kept)
-      if (Date.now() > deadline) throw failed('Another process has not renewed the token in time')
+      if (Date.now() > deadline)
+        throw failed('The token is being renewed elsewhere, and that has not ended in time')
     }
   }
 

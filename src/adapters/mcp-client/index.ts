@@ -8,9 +8,6 @@
  */
 
 export type {
-  CallRound,
-  Elicitation,
-  ServerCallOptions,
   ServerContent,
   ServerPrompt,
   ServerPrompts,
@@ -20,6 +17,11 @@ export type {
   ServerResource,
   ServerResources,
   ServerResourceTemplate,
+} from '../../agents/server-reads.ts'
+export type {
+  CallRound,
+  Elicitation,
+  ServerCallOptions,
   ServerTool,
   SignIn,
   SignInAnswer,

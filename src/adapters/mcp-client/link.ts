@@ -4,11 +4,11 @@
  * @module
  */
 
+import type { ServerQuery } from '../../agents/server-reads.ts'
 import type {
   CallRound,
   KeptDefinition,
   ServerCallOptions,
-  ServerQuery,
   ToolAnswers,
   ToolServer,
   ToolServerStatus,

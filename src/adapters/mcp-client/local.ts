@@ -4,12 +4,11 @@
  * @module
  */
 
+import type { ServerQuery, ServerReads } from '../../agents/server-reads.ts'
 import type {
   CallRound,
   KeptDefinition,
   ServerCallOptions,
-  ServerQuery,
-  ServerReads,
   ServerTool,
   SignIn,
   SignInAnswer,

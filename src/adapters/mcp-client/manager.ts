@@ -1,6 +1,12 @@
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
 import type { Yielded } from '../../agents/run-types.ts'
+import type {
+  ServerContent,
+  ServerPrompts,
+  ServerPromptText,
+  ServerResources,
+} from '../../agents/server-reads.ts'
 import {
   needsApproval as isNeeded,
   type NeedsApproval,
@@ -9,10 +15,6 @@ import {
 } from '../../agents/tool.ts'
 import type {
   ServerCallOptions,
-  ServerContent,
-  ServerPrompts,
-  ServerPromptText,
-  ServerResources,
   ToolApprovals,
   ToolServerPlace,
   ToolServerSource,

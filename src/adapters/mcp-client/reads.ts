@@ -10,7 +10,7 @@ import type {
   ServerPromptText,
   ServerQuery,
   ServerResource,
-} from '../../agents/tool-servers.ts'
+} from '../../agents/server-reads.ts'
 import { ServableError } from '../../base/errors.ts'
 import { isObject } from '../../base/validation.ts'
 import { walkPages } from './tool-list.ts'

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { ServerQuery } from '../../agents/server-reads.ts'
 import type {
   KeptDefinition,
-  ServerQuery,
   ServerTool,
   ToolAnswers,
   ToolServerStore,

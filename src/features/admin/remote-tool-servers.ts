@@ -4,13 +4,8 @@
  * @module
  */
 
-import type {
-  CallRound,
-  ServerCallOptions,
-  ServerQuery,
-  ServerReads,
-  ToolServers,
-} from '../../agents/tool-servers.ts'
+import type { ServerQuery, ServerReads } from '../../agents/server-reads.ts'
+import type { CallRound, ServerCallOptions, ToolServers } from '../../agents/tool-servers.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import type { HostedState } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
