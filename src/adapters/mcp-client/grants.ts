@@ -138,7 +138,7 @@ export class Grant implements AuthProvider {
     await this.#adopt(await this.#change(kept => ({ ...kept, grant, isSignedIn: true, renewingUntil: 0 })))
   }
 
-  /** A state counts once, in whichever process. */
+  /** A state counts once, wherever it comes. */
   async #useUp(signIn: string): Promise<void> {
     let isMine = false
     await this.#change(kept => {
@@ -155,7 +155,7 @@ export class Grant implements AuthProvider {
     return this.#renewing
   }
 
-  /** Renews the tokens, or takes those that another process has renewed. */
+  /** Renews the tokens, or takes those that were renewed elsewhere. */
   async #renew(): Promise<void> {
     const { timeoutMs, auth } = this.#options
     const before = this.#sealed
@@ -182,7 +182,7 @@ export class Grant implements AuthProvider {
     }
   }
 
-  /** Renews the tokens as the only process that may. Others wait until it is done, or until `mine` has passed. */
+  /** Renews the tokens as the only one that may. Others wait until it is done, or until `mine` has passed. */
   async #renewAs(mine: number): Promise<void> {
     let changes: Partial<KeptDefinition> = {}
     try {
