@@ -11,8 +11,19 @@ function tick(): void {
   now.value = Date.now()
 }
 
-/** The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". */
-export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
+/**
+ * The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". `isDue`: the time until a moment that
+ * comes.
+ */
+export function Ago({
+  at,
+  isBare = false,
+  isDue = false,
+}: {
+  at: string
+  isBare?: boolean
+  isDue?: boolean
+}) {
   useEffect(() => {
     if (shown++ === 0) timer = setInterval(tick, 1000)
     tick()
@@ -20,10 +31,11 @@ export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
       if (--shown === 0) clearInterval(timer)
     }
   }, [])
-  const since = age(now.value - Date.parse(at))
+  const past = now.value - Date.parse(at)
+  const since = age(Math.abs(isDue ? Math.min(0, past) : Math.max(0, past)))
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {isBare ? since : `${since} ago`}
+      {isDue ? `in ${since}` : isBare ? since : `${since} ago`}
     </time>
   )
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { definitionOf, type Typed } from '../../../console/admin/definition.ts'
+import { definitionOf } from '../../../console/admin/definition.ts'
 import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
 import { askedOf, filtersOf, fits, queryOf } from '../../../console/runs/filters.ts'
@@ -252,20 +252,20 @@ describe('the facts of a card', () => {
 })
 
 describe('the definition of a tool server', () => {
-  const typed: Typed = {
-    name: ' weather ',
-    transport: 'http',
-    url: 'https://tools.example.com/mcp ',
-    headers: 'authorization: Bearer a:b\n\n x-team : one',
-    command: 'ignored',
-    args: '',
-    env: '',
-    autoConnect: true,
-    needsApproval: ' refund, pay ',
+  const typed = (fields: Readonly<Record<string, string>>) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ name: ' weather ', ...fields })) form.set(name, value)
+    return form
   }
 
-  it('has what its transport needs', () => {
-    expect(definitionOf(typed)).toEqual({
+  it('has what was typed, and nothing of empty fields', () => {
+    const headers = 'authorization: Bearer a:b\r\n\r\n x-team : one'
+    const url = 'https://tools.example.com/mcp '
+    expect(
+      definitionOf(
+        typed({ transport: 'http', url, headers, autoConnect: 'on', needsApproval: ' refund, pay ' }),
+      ),
+    ).toEqual({
       name: 'weather',
       transport: 'http',
       autoConnect: true,
@@ -273,22 +273,18 @@ describe('the definition of a tool server', () => {
       headers: { authorization: 'Bearer a:b', 'x-team': 'one' },
       needsApproval: ['refund', 'pay'],
     })
-    const program = {
-      ...typed,
-      transport: 'stdio',
-      command: 'x',
-      args: 'a b\nc',
-      env: 'A=1=2',
-      needsApproval: '*',
-    } as const
-    expect(definitionOf(program)).toEqual({
+    const program = { transport: 'stdio', command: 'x', args: 'a b\nc', env: 'A=1=2', needsApproval: '*' }
+    expect(definitionOf(typed(program))).toEqual({
       name: 'weather',
       transport: 'stdio',
-      autoConnect: true,
+      autoConnect: false,
       command: 'x',
       args: ['a b', 'c'],
       env: { A: '1=2' },
       needsApproval: true,
+    })
+    expect(definitionOf(typed({ transport: 'http', url: '', headers: '', needsApproval: '' }))).toEqual({
+      ...{ name: 'weather', transport: 'http', autoConnect: false },
     })
   })
 })
