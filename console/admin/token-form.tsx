@@ -1,5 +1,4 @@
 import { Field, Form } from '../parts/form.tsx'
-import { Notice } from '../parts/notice.tsx'
 import { textIn } from '../parts/typed.ts'
 import { ofAdmin, ofMetrics, type PartToken } from './token.ts'
 
@@ -39,17 +38,21 @@ function Asked({
   hint: string
 }) {
   return (
-    <Form label={label} submit="Open" work={async fields => token.keep(textIn(fields, 'token'))}>
+    <Form
+      label={label}
+      submit="Open"
+      given={token.isRefused.value ? { token: REFUSED } : {}}
+      work={async fields => token.keep(textIn(fields, 'token'))}
+    >
       <h2>{label}</h2>
-      {token.isRefused.value && (
-        <Notice kind="error">The service did not accept the token. Check it, and enter it again.</Notice>
-      )}
       <Field name="token" label={field} hint={hint}>
         <input type="password" autocomplete="off" />
       </Field>
     </Form>
   )
 }
+
+const REFUSED = 'The service did not accept this token. Check it, and enter it again.'
 
 /** A button that forgets the token of the administrator, if there is one. */
 export function ForgetToken() {

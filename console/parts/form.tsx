@@ -5,14 +5,12 @@ import type { Issue } from '../../src/base/errors.ts'
 import { codeOf, messageOf } from '../service.ts'
 import { type Acting, useActing } from './action.tsx'
 import { Failure, Notice } from './notice.tsx'
-
-/** What is wrong, by the name of a field. `''` has what belongs to no field. */
-type Wrong = Readonly<Record<string, string>>
+import { type Wrong, wrongIn } from './wrong.ts'
 
 const WrongFields = createContext<Wrong>({})
 
-/** The browser, or the page itself, found fields that are not filled in correctly. */
-class Misfilled extends Error {
+/** The browser, or the page itself, finds that fields are not filled in correctly. */
+export class Misfilled extends Error {
   readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[]) {
@@ -29,6 +27,7 @@ export function Form({
   submit,
   work,
   at = {},
+  given = {},
   kind = 'card form',
   isCleared = false,
   children,
@@ -41,6 +40,8 @@ export function Form({
   work: (fields: FormData) => Promise<unknown>
   /** The names of fields by the codes of errors that are about them. */
   at?: Readonly<Record<string, string>> | undefined
+  /** What is known to be wrong before it is sent. */
+  given?: Wrong | undefined
   kind?: string | undefined
   /** Whether the fields are as at first once it is sent. */
   isCleared?: boolean
@@ -51,7 +52,7 @@ export function Form({
 }) {
   const acting = useActing()
   const form = useRef<HTMLFormElement>(null)
-  const wrong = wrongIn(acting.error, at, form.current)
+  const wrong = acting.error === undefined ? given : wrongOf(acting.error, at, form.current)
   const send = (event: SubmitEvent) => {
     event.preventDefault()
     const sent = event.currentTarget as HTMLFormElement
@@ -185,32 +186,9 @@ function misfilledIn({ elements }: HTMLFormElement): readonly Issue[] {
 }
 
 /** What an error says of the fields of a form. */
-function wrongIn(error: unknown, at: Readonly<Record<string, string>>, form: HTMLFormElement | null): Wrong {
+function wrongOf(error: unknown, at: Readonly<Record<string, string>>, form: HTMLFormElement | null): Wrong {
   const code = codeOf(error)
   const field = code === undefined ? undefined : at[code]
-  const issues: readonly Issue[] =
-    field === undefined ? (Object(error).issues ?? []) : [{ path: field, message: messageOf(error) }]
-  const wrong: Record<string, string> = {}
-  for (const { path, message } of issues) {
-    const name = nameOf(path, form)
-    const text = name === '' && path !== '' ? `\`${path}\` ${message}` : sentenceOf(message)
-    wrong[name] = wrong[name] === undefined ? text : `${wrong[name]} ${text}`
-  }
-  return wrong
-}
-
-/** The field that a path is about, or is inside of. Empty if the form has none. */
-function nameOf(path: string, form: HTMLFormElement | null): string {
-  const parts = path.split('.')
-  for (let count = parts.length; count > 0; count--) {
-    const name = parts.slice(0, count).join('.')
-    if (name !== '' && form?.querySelector(`.field [name="${CSS.escape(name)}"]`)) return name
-  }
-  return ''
-}
-
-/** A message of the service as a sentence about the field beside it. */
-function sentenceOf(message: string): string {
-  const text = message.replace(/^(`[^`]*` )?(?=[a-z])/, 'This ')
-  return /[.!?。！？]$/.test(text) ? text : `${text}.`
+  const issues = field ? [{ path: field, message: messageOf(error) }] : (Object(error).issues ?? [])
+  return wrongIn(issues, name => Boolean(form?.querySelector(`.field [name="${CSS.escape(name)}"]`)))
 }

@@ -432,11 +432,11 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const agents = await page.getByLabel('Agent').locator('option').allTextContents()
     expect(agents).not.toContain('slow')
     await page.getByLabel('Agent').selectOption('helper')
-    await page.getByLabel('What it was').fill('{"city": "Oslo"}')
-    await page.getByLabel('What it should be').fill(HOSTILE)
+    await page.getByLabel('Wrong output').fill('{"city": "Oslo"}')
+    await page.getByLabel('Right output').fill(HOSTILE)
     await page.getByLabel('Why').fill('it moved')
-    await button(page, 'Add').click()
-    await page.getByText('The service keeps the correction.').waitFor()
+    await button(page, 'Save').click()
+    await page.getByText('Saved.').waitFor()
     const { corrections } = await client.agent('helper').corrections.list()
     expect(corrections).toMatchObject([{ originalValue: { city: 'Oslo' }, correctedValue: HOSTILE }])
     await page.reload()
@@ -447,7 +447,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
   it('says how an agent takes corrections that takes none', async () => {
     const { page } = await open('corrections/slow')
     await page.getByText('This agent takes no corrections.').waitFor()
-    expect(await button(page, 'Add').count()).toBe(0)
+    expect(await button(page, 'Save').count()).toBe(0)
   })
 
   it('shows the card of all agents and that of one, in each form', async () => {
@@ -471,7 +471,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const { page, complaints } = await open('tool-servers')
     await page.getByLabel('Admin token').fill('another')
     await button(page, 'Open').click()
-    await page.getByText('The service did not accept the token').waitFor()
+    await page.getByText('The service did not accept this token').waitFor()
     await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
     await button(page, 'Open').click()
     await page.getByText('There are no tool servers yet.').waitFor()
@@ -688,7 +688,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
       sessions: 'Export all',
       'sessions/agent/helper/axe': 'Fork up to here',
       approvals: 'Approve',
-      'corrections/helper': 'Add a correction',
+      'corrections/helper': 'New correction',
       tools: 'Admin token',
       keys: 'Admin token',
       'tool-servers': 'Admin token',

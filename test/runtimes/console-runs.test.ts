@@ -399,7 +399,7 @@ needing('chromium-headless-shell').describe('the console of a development server
     const { page } = await open('agents')
     const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'writer' }) })
     await card.getByRole('button', { name: 'Pause…' }).click()
-    await page.getByRole('dialog').getByLabel('Reason, which callers read').fill('it writes nonsense')
+    await page.getByRole('dialog').getByLabel('Reason').fill('it writes nonsense')
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await card.getByText('it writes nonsense').waitFor()
     expect(await violationsOf(page)).toEqual([])

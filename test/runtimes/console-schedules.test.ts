@@ -83,7 +83,7 @@ needing('chromium-headless-shell').describe('the screen of schedules', () => {
     const { page } = await visit(browser, `${server().url}/api/console#/schedules`)
     await page.getByLabel('Admin token').fill('another')
     await button(page, 'Open').click()
-    await page.getByText('The service did not accept the token').waitFor()
+    await page.getByText('The service did not accept this token').waitFor()
   })
 
   it('names the plugin where there are none', async () => {

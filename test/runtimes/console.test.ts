@@ -85,7 +85,7 @@ needing('chromium-headless-shell').describe('metrics with a token of their own',
       await page.getByRole('button', { name: 'Open' }).click()
     }
     await give('another')
-    await page.getByText('The service did not accept the token.').waitFor()
+    await page.getByText('The service did not accept this token.').waitFor()
     expect(await violationsOf(page)).toEqual([])
     await give(METRICS_TOKEN)
     await page.locator('.canvas canvas').first().waitFor()

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { definitionOf } from '../../../console/admin/definition.ts'
 import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
+import { wrongIn } from '../../../console/parts/wrong.ts'
 import { askedOf, filtersOf, fits, queryOf } from '../../../console/runs/filters.ts'
 import {
   costOf,
@@ -286,6 +287,39 @@ describe('the definition of a tool server', () => {
     expect(definitionOf(typed({ transport: 'http', url: '', headers: '', needsApproval: '' }))).toEqual({
       ...{ name: 'weather', transport: 'http', autoConnect: false },
     })
+  })
+})
+
+describe('what is wrong with a form', () => {
+  const has = (name: string) => ['scopes', 'rate', 'a.b'].includes(name)
+
+  it('is said of the field that a path is inside of', () => {
+    expect(
+      wrongIn(
+        [
+          { path: 'scopes.0', message: 'must be one of read, run' },
+          { path: 'scopes.1', message: '`scopes` is empty' },
+          { path: 'a.b.c', message: 'Please fill out this field.' },
+          { path: 'other.0', message: 'is missing' },
+          { path: '', message: 'must be a JSON object' },
+        ],
+        has,
+      ),
+    ).toEqual({
+      scopes: 'This must be one of read, run. This is empty.',
+      'a.b': 'Please fill out this field.',
+      '': '`other.0` is missing. This must be a JSON object.',
+    })
+  })
+
+  it('is said once, of a field that is there or of none', () => {
+    const issue = fc.record({ path: fc.string(), message: fc.string({ minLength: 1 }) })
+    fc.assert(
+      fc.property(fc.array(issue), issues => {
+        for (const name of Object.keys(wrongIn(issues, has))) expect(name === '' || has(name)).toBe(true)
+        expect(Object.keys(wrongIn(issues, has)).length > 0).toBe(issues.length > 0)
+      }),
+    )
   })
 })
 
