@@ -51,6 +51,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'GET /webhooks': 'webhooks',
   'GET /webhooks/:id': 'webhooks',
   'GET /webhooks/:id/deliveries': 'webhooks',
+  'GET /webhooks/:id/deliveries/:delivery': 'webhooks',
   'POST /webhooks/:id/deliveries/:delivery/replay': 'webhooks',
   'POST /webhooks/:id/test': 'webhooks',
   'DELETE /webhooks/:id': 'webhooks',

@@ -1,5 +1,5 @@
 import type { Builders, Description, OperationParts, Paths, Schema, Secured } from '../../core/builders.ts'
-import { EVENTS } from './options.ts'
+import { EVENTS, TEST } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
 
 const TAG = 'webhooks'
@@ -110,6 +110,8 @@ function deliveryPaths(
   const { at, operation, page, parameter, choice } = build
   const id = idOf(build)
   const status = parameter('query', 'status', 'Only those', choice('pending', 'delivered', 'failed'))
+  const type = parameter('query', 'type', 'Only those', choice(...EVENTS, TEST))
+  const delivery = parameter('path', 'delivery', 'Id of the delivery')
   const send = (operationId: string, summary: string, parameters: readonly Schema[]) =>
     operation(tag, operationId + suffix, summary, {
       ...secured,
@@ -123,15 +125,21 @@ function deliveryPaths(
         ...page(tag, `listDeliveries${suffix}`, 'List deliveries, newest first', 'WebhookDeliveryPage', [
           id,
           status,
+          type,
         ]),
         ...secured,
       },
     },
+    [at(`${path}/{id}/deliveries/{delivery}`)]: {
+      get: operation(tag, `getDelivery${suffix}`, 'Read a delivery with what was sent', {
+        ...secured,
+        parameters: [id, delivery],
+        responses: { 200: answerOf(build, 'WebhookDeliveryWithPayload') },
+        problems: [401, ...(secured ? [403] : []), 404],
+      }),
+    },
     [at(`${path}/{id}/deliveries/{delivery}/replay`)]: {
-      post: send('replayDelivery', 'Send a delivery again', [
-        id,
-        parameter('path', 'delivery', 'Id of the delivery'),
-      ]),
+      post: send('replayDelivery', 'Send a delivery again', [id, delivery]),
     },
     [at(`${path}/{id}/test`)]: { post: send('testWebhook', 'Send `webhook.test`', [id]) },
   }
@@ -157,24 +165,26 @@ function schemasOf({
     enabled: flag,
     'createdAt?': moment,
   }
+  const delivery = {
+    id: text,
+    type: text,
+    'runId?': text,
+    status: choice('pending', 'delivered', 'failed'),
+    tries: count,
+    createdAt: moment,
+    'lastTryAt?': moment,
+    'nextTryAt?': moment,
+    'responseStatus?': count,
+    'error?': text,
+    'code?': choice('interrupted'),
+  }
   return {
     Webhook: object(webhook),
     Webhooks: object({ webhooks: list(ref('Webhook')) }),
     WebhookWithSecret: object({ ...webhook, secret: text }),
     AnyWebhooks: object({ webhooks: list(object({ ...webhook, owner: maybeText })) }),
-    WebhookDelivery: object({
-      id: text,
-      type: text,
-      'runId?': text,
-      status: choice('pending', 'delivered', 'failed'),
-      tries: count,
-      createdAt: moment,
-      'lastTryAt?': moment,
-      'nextTryAt?': moment,
-      'responseStatus?': count,
-      'error?': text,
-      'code?': choice('interrupted'),
-    }),
+    WebhookDelivery: object(delivery),
+    WebhookDeliveryWithPayload: object({ ...delivery, 'payload?': { type: 'object' } }),
     WebhookDeliveryPage: object({ deliveries: list(ref('WebhookDelivery')), nextCursor: maybeText }),
   }
 }

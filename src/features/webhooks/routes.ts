@@ -10,15 +10,16 @@ import { paging, validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import type { Notices } from './notices.ts'
-import { clientKey, NAME, type WebhookSettings } from './options.ts'
+import { clientKey, EVENTS, NAME, TEST, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
 import { changed, type OwnerFilter } from './transactions.ts'
-import { anyWebhookView, deliveryView, webhookView } from './view.ts'
+import { anyWebhookView, deliveryView, type WebhookDeliveryWithPayload, webhookView } from './view.ts'
 
 /** Most bytes of a body. */
 const MAX_BODY = 65_536
@@ -26,10 +27,13 @@ const MAX_BODY = 65_536
 /** Bytes of a generated secret. */
 const SECRET_BYTES = 32
 
+const TYPES = [...EVENTS, TEST] as const
+
 const QuerySchema = v.object({
   status: v.optional(
     v.picklist(['pending', 'delivered', 'failed'], 'must be one of pending, delivered, failed'),
   ),
+  type: v.optional(v.picklist(TYPES, `must be one of ${TYPES.join(', ')}`)),
   ...paging,
 })
 
@@ -106,7 +110,7 @@ export function webhookRoutes(parts: RouteParts): Route[] {
       clientKey(secret)
       return answer({ ...webhookView(await calls.rotate(NAME, id, owner, secret)), secret })
     }),
-    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), NAME, ownerOf),
+    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), { part: NAME, ownerIn: ownerOf, mayRead }),
   ]
 }
 
@@ -127,7 +131,12 @@ export function adminWebhookRoutes(parts: RouteParts, decidesItself = false): Ro
         return answer({ webhooks: [...subscriptions, ...kept].map(anyWebhookView) })
       },
     },
-    ...deliveryRoutes(parts, base, 'admin', () => undefined),
+    ...deliveryRoutes(parts, base, {
+      part: 'admin',
+      ownerIn: () => undefined,
+      // A role sees what was sent of runs that it may read. Whom `admin.authenticate` lets in sees all.
+      mayRead: (state, owner) => !hasRight(state, 'admin', decidesItself) || mayRead(state, owner),
+    }),
   ]
   return routes.map(route => ({ ...route, decidesItself, endpoint: reported(route) }))
 }
@@ -149,27 +158,45 @@ function reported({ method, path, endpoint }: Route): Endpoint {
 /** Most characters of an id in the log. */
 const MAX_SHOWN = 100
 
+/** Who asks about deliveries. */
+interface DeliveryReader {
+  readonly part: string
+  readonly ownerIn: (state: RequestState) => OwnerFilter
+  /** Whether the sender sees what was sent of a run of that owner. */
+  readonly mayRead: (state: RequestState, owner: string | null) => boolean
+}
+
+/** Whether the sender may read the runs of an owner. */
+function mayRead(state: RequestState, owner: string | null): boolean {
+  return (owner !== null && owner === state.identity?.id) || state.may('read', owner)
+}
+
 /** The routes of deliveries, for callers and administrators. */
 function deliveryRoutes(
   { notices, checkShared }: RouteParts,
   base: string,
-  part: string,
-  ownerIn: (state: RequestState) => OwnerFilter,
+  { part, ownerIn, mayRead }: DeliveryReader,
 ): Route[] {
   const { calls } = notices
   const check = checkShared('Webhooks need')
   const route = (
     method: Route['method'],
     path: string,
-    endpoint: (owner: OwnerFilter, params: RequestState['params'], request: Request) => ReturnType<Endpoint>,
+    endpoint: (
+      owner: OwnerFilter,
+      params: RequestState['params'],
+      request: Request,
+      state: RequestState,
+    ) => ReturnType<Endpoint>,
   ): Route => ({
     method,
     path: joinPath(base, path),
     part,
     async endpoint(request, state) {
       check(state)
-      if (method === 'POST' && part === NAME) await checkKey({ notices }, state)
-      return endpoint(ownerIn(state), state.params, request)
+      if (part === NAME && (method === 'POST' || state.params.delivery !== undefined))
+        await checkKey({ notices }, state)
+      return endpoint(ownerIn(state), state.params, request, state)
     },
   })
   return [
@@ -177,6 +204,14 @@ function deliveryRoutes(
       const query = validate(QuerySchema, Object.fromEntries(queryOf(request.url)), 'invalid_query', 'query')
       const { values, next = null } = await calls.deliveries(NAME, id, owner, query)
       return answer({ deliveries: values.map(deliveryView), nextCursor: next })
+    }),
+    route('GET', ':id/deliveries/:delivery', async (owner, { id = '', delivery = '' }, _, state) => {
+      const found = await calls.delivery(NAME, id, owner, delivery)
+      const shown = {
+        ...deliveryView(found),
+        ...(mayRead(state, found.owner) && { payload: JSON.parse(found.body) }),
+      }
+      return answer(shown satisfies WebhookDeliveryWithPayload)
     }),
     route('POST', ':id/test', async (owner, { id = '' }) => {
       const delivery = await calls.test(NAME, id, owner, `${crypto.randomUUID()}_test`)

@@ -13,6 +13,7 @@ import type { Position, Reader, Transaction } from '../../stores/store.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
+  type DeliveryType,
   deliveryIdOf,
   dropDeliveriesOf,
   dropDelivery,
@@ -33,6 +34,7 @@ export type OwnerFilter = string | undefined
 /** Which deliveries to list, newest first. */
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus | undefined
+  readonly type?: DeliveryType | undefined
   readonly cursor?: string | undefined
   readonly limit: number
 }
@@ -59,6 +61,8 @@ export interface WebhookTransactions extends Transactions {
       owner: OwnerFilter,
       query: DeliveryQuery,
     ) => Page<KeptDelivery>
+    /** Throws `delivery_not_found`. */
+    readonly delivery: (tx: Reader, id: string, owner: OwnerFilter, delivery: string) => KeptDelivery
   }
   readonly writes: {
     /** Throws `too_many_webhooks`. */
@@ -124,9 +128,9 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
           : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
       find,
       owners: (tx, tenant) => ownersIn<KeptWebhook>(tx, WEBHOOKS, tenant, ({ value }) => value.owner),
-      deliveries(tx, id, owner, { status, ...page }) {
+      deliveries(tx, id, owner, { status, type, ...page }) {
         check(tx, id, owner)
-        const tags = status && { status }
+        const tags = { ...(status && { status }), ...(type && { type }) }
         const { values, next } = readPage<KeptDelivery>(
           tx,
           DELIVERIES,
@@ -134,6 +138,12 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
           { ...page, isLive: true },
         )
         return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
+      },
+      delivery(tx, id, owner, delivery) {
+        check(tx, id, owner)
+        const found = findDelivery(tx, id, delivery)
+        if (found.createdAt + settings.retentionMs > tx.now) return found
+        throw noDelivery()
       },
     },
     writes: { ...subscriptionWrites(settings), ...deliveryWrites(settings, check) },
@@ -214,10 +224,7 @@ function deliveryWrites(
     },
     replay(tx, id, owner, delivery) {
       const url = check(tx, id, owner)?.url
-      const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
-      if (before === undefined || before.webhook !== id) {
-        throw new ServableError('delivery_not_found', 'The webhook has no such delivery: it may have expired')
-      }
+      const before = findDelivery(tx, id, delivery)
       // A pending delivery is left to its worker.
       if (before.status === 'pending') return before
       const { error: _, nextTryAt: __, code: ___, ...about } = before
@@ -259,6 +266,16 @@ function find(tx: Reader, id: string, owner: OwnerFilter): KeptWebhook {
   const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
   if (found !== undefined && (owner === undefined || found.owner === owner)) return found
   throw new ServableError('webhook_not_found', 'There is no such webhook')
+}
+
+function findDelivery(tx: Reader, webhook: string, id: string): KeptDelivery {
+  const found = tx.get<KeptDelivery>(DELIVERIES, id)?.value
+  if (found?.webhook === webhook) return found
+  throw noDelivery()
+}
+
+function noDelivery(): ServableError {
+  return new ServableError('delivery_not_found', 'The webhook has no such delivery: it may have expired')
 }
 
 function put(tx: Transaction, webhook: KeptWebhook): KeptWebhook {

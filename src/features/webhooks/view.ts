@@ -2,6 +2,7 @@
 
 import type { DeliveryStatus, KeptDelivery, KeptWebhook } from './kept.ts'
 import { type DeploymentWebhook, EVENTS, type WebhookEventType } from './options.ts'
+import type { WebhookPayload } from './payload.ts'
 
 /** A subscription, without its secret. */
 export interface Webhook {
@@ -46,6 +47,12 @@ export interface WebhookDelivery {
   readonly error?: string | undefined
   /** `interrupted`: given up because the processes that sent it crashed. */
   readonly code?: 'interrupted' | undefined
+}
+
+/** A delivery with what was sent. */
+export interface WebhookDeliveryWithPayload extends WebhookDelivery {
+  /** What was sent. Absent for a role that may not read the run. */
+  readonly payload?: WebhookPayload | undefined
 }
 
 function moment(at: number): string {

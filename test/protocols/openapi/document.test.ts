@@ -777,6 +777,11 @@ describe('the server', async () => {
           'get',
           await send('GET', `${base}/${one}/deliveries`),
         )
+        await expectDocumented(
+          `${base}/{id}/deliveries/{delivery}`,
+          'get',
+          await send('GET', `${base}/${one}/deliveries/${delivery}`),
+        )
         const replay = `${base}/${one}/deliveries/${delivery}/replay`
         await expectDocumented(
           `${base}/{id}/deliveries/{delivery}/replay`,
