@@ -12,6 +12,7 @@ import { Chat } from './screens/chat.tsx'
 import { Corrections } from './screens/corrections.tsx'
 import { Keys } from './screens/keys.tsx'
 import { Metrics } from './screens/metrics.tsx'
+import { MyWebhooks } from './screens/my-webhooks.tsx'
 import { Runs } from './screens/runs.tsx'
 import { Schedules } from './screens/schedules.tsx'
 import { Sessions } from './screens/sessions.tsx'
@@ -58,6 +59,10 @@ export const SCREENS: readonly Screen[] = [
     group: 'Build',
     view: Cards,
     isOn: () => config.value.links.card !== undefined,
+  },
+  {
+    ...{ id: 'my-webhooks', title: 'My webhooks', group: 'Build', view: MyWebhooks, isWhole: true },
+    isOn: () => config.value.links.webhooks !== undefined && config.value.identity !== null,
   },
   {
     ...{ id: 'runs', title: 'Runs', group: 'Observe', view: Runs, isWhole: true },

@@ -50,7 +50,7 @@ export interface Managing<T> {
   /** More of one, beside the list. */
   readonly detail: (item: T) => ComponentChildren
   /** Makes a new one. */
-  readonly make?: { readonly title: string; readonly ask: (ask: Ask, close: () => void) => ComponentChildren }
+  readonly make?: (ask: Ask) => Act
   /** What stands above the list, such as a filter. */
   readonly above?: ComponentChildren
   readonly none: string
@@ -99,6 +99,7 @@ function List<T>({ of, acting, ask, chosen }: Parts & { of: Managing<T>; chosen:
   const { title, what, pages, heads, row, acts, make, above, none, absent } = of
   const { screen, query } = route.value
   const given = Object.fromEntries(query)
+  const first = make?.(ask)
   return (
     <>
       <div class="bar">
@@ -108,9 +109,9 @@ function List<T>({ of, acting, ask, chosen }: Parts & { of: Managing<T>; chosen:
             <button type="button" class="quiet" onClick={pages.reload}>
               Refresh
             </button>
-            {make && (
-              <button type="button" class="main" onClick={() => ask(close => make.ask(ask, close))}>
-                {make.title}
+            {first && (
+              <button type="button" class="main" onClick={() => first.ask && ask(first.ask)}>
+                {first.title}
               </button>
             )}
           </span>

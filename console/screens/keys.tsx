@@ -50,9 +50,9 @@ function Opened() {
         },
         acts,
         detail: key => <Details of={key} />,
-        make: {
+        make: ask => ({
           title: 'New key…',
-          ask: (ask, close) => (
+          ask: close => (
             <Dialog title="New key" submit="Create" work={issue(ask)} at={AT} onClose={close}>
               <Field name="owner" label="Owner" hint="The id of the user in whose name it calls">
                 <input required maxLength={256} spellcheck={false} />
@@ -60,7 +60,7 @@ function Opened() {
               <Terms />
             </Dialog>
           ),
-        },
+        }),
         above: (
           <>
             <OwnerFilter owner={owner} />

@@ -75,14 +75,14 @@ function Opened() {
         },
         acts,
         detail: server => <Details of={server} />,
-        make: {
+        make: () => ({
           title: 'New tool server…',
-          ask: (_, close) => (
+          ask: close => (
             <Dialog title="New tool server" submit="Add" work={add} at={AT} onClose={close}>
               <Fields />
             </Dialog>
           ),
-        },
+        }),
         above: <ForgetToken />,
         none: 'There are no tool servers yet.',
         absent: ABSENT,

@@ -12,13 +12,12 @@ export function Webhooks() {
   const { plugins } = config.value
   const isThere = plugins.includes('webhooks') && plugins.includes('admin')
   return (
-    <ForAdmins title="Webhooks" right="webhooks" isThere={isThere} absent={ABSENT}>
+    <ForAdmins title="Webhooks" right="admin" isThere={isThere} absent={ABSENT}>
       <List
         title="Webhooks"
         what="Addresses that this service tells of runs: those of the service and those of its users."
         base="/admin/webhooks"
         send={askAsAdmin}
-        actsOf={() => []}
         above={<ForgetToken />}
         none="There are no webhooks. Give `webhooks()` some `subscriptions`, or let users add theirs by `clients`."
         absent={ABSENT}

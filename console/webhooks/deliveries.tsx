@@ -1,18 +1,21 @@
 import { useState } from 'preact/hooks'
-import type { WebhookDelivery } from '../../src/features/webhooks/plugin.ts'
+import type { WebhookDelivery, WebhookDeliveryWithPayload } from '../../src/features/webhooks/plugin.ts'
 import { useListed } from '../admin/ask.ts'
+import { useLoaded } from '../loading.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Folded } from '../parts/folded.tsx'
+import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure } from '../parts/notice.tsx'
-import { Section } from '../parts/page.tsx'
+import { Loading, Section } from '../parts/page.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { linkTo } from '../route.ts'
 import type { ask } from '../service.ts'
 import { visible } from '../text.ts'
+import { EVENTS } from './events.ts'
 
 /** Sends a request and gives the answer, with the rights of a caller or of an administrator. */
 export type Asker = typeof ask
@@ -24,7 +27,8 @@ const STATES = { '': 'All', failed: 'Failed', pending: 'Waiting', delivered: 'De
 export function Deliveries({ base, send }: { base: string; send: Asker }) {
   const acting = useActing()
   const [status, setStatus] = useState<keyof typeof STATES>('')
-  const pages = useListed<WebhookDelivery>('deliveries', `${base}/deliveries`, send, { status })
+  const [type, setType] = useState('')
+  const pages = useListed<WebhookDelivery>('deliveries', `${base}/deliveries`, send, { status, type })
   const sendAgain = (id: string) => async () => {
     await send(`${base}/deliveries/${encodeURIComponent(id)}/replay`, { method: 'POST' })
     pages.reload()
@@ -39,18 +43,29 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
         </button>
       }
     >
-      <fieldset class="seg" aria-label="Which deliveries">
-        {Object.entries(STATES).map(([each, title]) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={each === status}
-            onClick={() => setStatus(each as keyof typeof STATES)}
-          >
-            {title}
-          </button>
-        ))}
-      </fieldset>
+      <div class="top">
+        <fieldset class="seg" aria-label="State">
+          {Object.entries(STATES).map(([each, title]) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === status}
+              onClick={() => setStatus(each as keyof typeof STATES)}
+            >
+              {title}
+            </button>
+          ))}
+        </fieldset>
+        <label>
+          <span class="unseen">Event</span>
+          <select value={type} onChange={event => setType(event.currentTarget.value)}>
+            <option value="">Any event</option>
+            {[...Object.keys(EVENTS), 'webhook.test'].map(each => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
       {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="lines">
         {pages.items.map(delivery => (
@@ -68,6 +83,7 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
               {() => (
                 <>
                   <Details of={delivery} />
+                  <Sent path={`${base}/deliveries/${encodeURIComponent(delivery.id)}`} send={send} />
                   {delivery.status !== 'pending' && (
                     <p class="actions">
                       <Action acting={acting} work={sendAgain(delivery.id)}>
@@ -81,7 +97,15 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
           </li>
         ))}
       </ul>
-      <More pages={pages} none="There are no deliveries like this in the last days." absent="" />
+      <More
+        pages={pages}
+        none={
+          status === '' && type === ''
+            ? 'Nothing was sent yet.'
+            : 'No delivery fits. Choose another state or event.'
+        }
+        absent=""
+      />
     </Section>
   )
 }
@@ -101,5 +125,17 @@ function Details({ of }: { of: WebhookDelivery }) {
         Id: <code>{id}</code>,
       }}
     />
+  )
+}
+
+/** What was sent, once it is asked for. */
+function Sent({ path, send }: { path: string; send: Asker }) {
+  const { value, error } = useLoaded(path, signal => send<WebhookDeliveryWithPayload>(path, { signal }))
+  if (error !== undefined) return <Failure error={error} />
+  if (value === undefined) return <Loading />
+  return value.payload === undefined ? (
+    <p class="soft">Your role may not see what was sent.</p>
+  ) : (
+    <JsonView value={value.payload} label="what was sent" />
   )
 }

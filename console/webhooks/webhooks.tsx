@@ -1,10 +1,12 @@
 import type { AnyWebhook, WebhookDelivery } from '../../src/features/webhooks/plugin.ts'
 import { useListed } from '../admin/ask.ts'
+import type { Pages } from '../pages.ts'
 import { Facts } from '../parts/facts.tsx'
 import { type Act, type Ask, Managed, type Managing } from '../parts/managed.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
 import { type Asker, Deliveries } from './deliveries.tsx'
+import { EVENTS, nameOf } from './events.ts'
 
 /** A webhook of the caller, or any if an administrator asks. */
 export type Listed = Omit<AnyWebhook, 'owner'> & Partial<Pick<AnyWebhook, 'owner'>>
@@ -14,12 +16,15 @@ export function Webhooks({
   base,
   send,
   actsOf,
+  make,
   ...of
-}: Pick<Managing<Listed>, 'title' | 'what' | 'make' | 'above' | 'none' | 'absent'> & {
+}: Pick<Managing<Listed>, 'title' | 'what' | 'above' | 'none' | 'absent'> & {
   /** The path of their routes. */
   base: string
   send: Asker
-  actsOf: (webhook: Listed, ask: Ask, pages: Managing<Listed>['pages']) => readonly Act[]
+  actsOf?: (webhook: Listed, ask: Ask, pages: Pages<Listed>) => readonly Act[]
+  /** The dialog for a new one. Administrators add none. */
+  make?: (ask: Ask, pages: Pages<Listed>) => Act
 }) {
   const pages = useListed<Listed>('webhooks', base, send)
   const test = ({ id }: Listed): Act => ({
@@ -38,7 +43,8 @@ export function Webhooks({
           name: owner === null ? id : url.replace(/^https:\/\//, ''),
           about: events.length === ALL ? 'a run ends or waits' : events.map(nameOf).join(', '),
         }),
-        acts: (webhook, ask) => [test(webhook), ...actsOf(webhook, ask, pages)],
+        acts: (webhook, ask) => [test(webhook), ...(actsOf?.(webhook, ask, pages) ?? [])],
+        ...(make && { make: ask => make(ask, pages) }),
         detail: webhook => (
           <>
             <Details of={webhook} />
@@ -50,19 +56,7 @@ export function Webhooks({
   )
 }
 
-/** The events of a run, and what people call them. */
-export const EVENTS: Readonly<Record<string, string>> = {
-  'run.completed': 'a run is done',
-  'run.failed': 'a run failed',
-  'run.input_required': 'a run waits for a person',
-  'run.cancelled': 'a run was stopped',
-}
-
 const ALL = Object.keys(EVENTS).length
-
-function nameOf(event: string): string {
-  return EVENTS[event] ?? event
-}
 
 function Details({ of: { id, url, events, agents, owner, contents, createdAt } }: { of: Listed }) {
   return (
@@ -72,7 +66,7 @@ function Details({ of: { id, url, events, agents, owner, contents, createdAt } }
         Id: <code>{id}</code>,
         Owner: owner === undefined ? undefined : owner === null ? 'this service' : visible(owner),
         'Is told when': events.map(nameOf).join(', '),
-        Of: agents ? visible(agents.join(', ')) : 'all agents',
+        Agents: agents ? visible(agents.join(', ')) : 'all',
         'Is sent': contents ? 'what the run answered, too' : 'that it happened',
         Created: createdAt && <Time at={createdAt} />,
       }}

@@ -14,7 +14,7 @@ import { served } from '../contracts/served.ts'
 import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
 import { layLine } from './broken-line.ts'
-import { HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
+import { flawsOf, HAS_BROWSER, hostsOf, launch, type Opened, violationsOf, visit } from './browser.ts'
 import { CONSOLES } from './console-servers.ts'
 import { startNode } from './harness.ts'
 
@@ -23,42 +23,11 @@ const ENTRY = 'test/contracts/console/service.ts'
 /** Text that must be shown as it is. */
 const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'
 
-/** In the page: what is to be hit by a finger, and is lower than 44 pixels. */
-const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list tr:has(a)')]
-  .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
-  .map(each => each.outerHTML.slice(0, 80)).join(' ')`
-
-/** From a desktop to the smallest phone, which is 320 pixels wide, as 1280 are at 400 %. */
-const SIZES = [
-  [1440, 900],
-  [1024, 768],
-  [768, 1024],
-  [390, 844],
-  [320, 640],
-] as const
-
 /** The lines of the list of runs. */
 const LINES = 'table.list tbody tr:not(.gap)'
 
 /** The state of the run that is shown. */
 const STATUS = '.title .status'
-
-/** What is wrong with a screen, in each size and scheme. */
-async function flawsOf(page: Page): Promise<string[]> {
-  const found: string[] = []
-  for (const [width, height] of SIZES) {
-    await page.setViewportSize({ width, height })
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      for (const each of await violationsOf(page)) found.push(`${width}, ${colorScheme}: ${each}`)
-    }
-    const wide = Number(await page.evaluate('document.documentElement.scrollWidth'))
-    if (wide > width) found.push(`${wide} pixels wide on ${width}`)
-  }
-  const small = await page.evaluate(SMALL_TARGETS)
-  if (small !== '') found.push(`these are lower than 44 pixels: ${small}`)
-  return found
-}
 
 let browser: Browser
 beforeAll(async () => {
@@ -528,7 +497,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.getByRole('link', { name: 'crm' }).click()
     const one = page.getByRole('region', { name: 'The one that is chosen' })
     await one.getByText('https://127.0.0.1/hook').waitFor()
-    await one.getByText('There are no deliveries').waitFor()
+    await one.getByText('Nothing was sent yet.').waitFor()
     await one.getByRole('button', { name: 'Send a test' }).click()
     const delivery = one.getByRole('listitem')
     const failed = async (tries: string) => {
