@@ -52,7 +52,7 @@ export function Login({ isRefused, isOptional }: { isRefused?: boolean; isOption
             <input type="password" autocomplete="off" required={ASKS.length === 1} />
           </Field>
         ))}
-        <Field name="keep" label="Keep it for this tab">
+        <Field name="keep" label="Stay logged in until this tab is closed">
           <input type="checkbox" />
         </Field>
       </Form>

@@ -55,7 +55,7 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     id: 'cards',
-    title: 'Cards',
+    title: 'Agent cards',
     group: 'Build',
     view: Cards,
     isOn: () => config.value.links.card !== undefined,

@@ -111,7 +111,11 @@ function ofOwner(request: Request): Request {
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers({ ...credentials.value })
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
-  const response = await heard(fetch(addressOf(path), { ...init, headers }))
+  const response = await heard(fetch(addressOf(path), { ...init, headers })).catch(cause => {
+    throw cause instanceof TypeError
+      ? new ServableClientError('network_error', 'The service did not answer', { cause })
+      : cause
+  })
   if (response.ok) return response
   const {
     code = 'invalid_response',

@@ -35,7 +35,7 @@ export function Pausing({ target, children }: { target: Target; children: Compon
         {mayPause &&
           (target.paused ? (
             <Action acting={acting} work={() => client.resume(target).then(() => loadCatalog())}>
-              Take new runs again
+              Resume
             </Action>
           ) : (
             <button type="button" onClick={() => pausing.current?.showModal()}>
@@ -54,7 +54,7 @@ export function Pausing({ target, children }: { target: Target; children: Compon
             await loadCatalog()
           }}
         >
-          <p>New runs of it are refused until you take them again. Runs at work go on.</p>
+          <p>New runs are refused until you resume it. Runs that have begun go on.</p>
           <Field name="reason" label="Reason" hint="Callers read it">
             <input maxLength={500} />
           </Field>

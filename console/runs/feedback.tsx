@@ -29,7 +29,7 @@ export function FeedbackForm({ id, query }: { id: string; query: Readonly<Record
       <div role="status">{value && <Given feedback={value} />}</div>
       {unread !== undefined && <Failure error={unread} />}
       <label>
-        {value ? 'Say something else' : 'What you say of this run'}
+        {value ? 'Change your feedback' : 'Your feedback on this run'}
         <textarea
           rows={2}
           maxLength={4000}
@@ -52,12 +52,12 @@ export function FeedbackForm({ id, query }: { id: string; query: Readonly<Record
 
 function Given({ feedback: { score, text, correction, updatedAt } }: { feedback: StoredFeedback }) {
   const word =
-    score === undefined ? 'Said' : score > 0 ? '▲ Good' : score < 0 ? '▼ Bad' : 'Neither good nor bad'
+    score === undefined ? 'Feedback' : score > 0 ? '▲ Good' : score < 0 ? '▼ Bad' : 'Neither good nor bad'
   return (
     <p class="said quote plain">
       <strong>{word}</strong>
       {text !== undefined && `: ${visible(text)}`}
-      {correction !== undefined && `\nShould be: ${visible(JSON.stringify(correction))}`}{' '}
+      {correction !== undefined && `\nRight output: ${visible(JSON.stringify(correction))}`}{' '}
       <span class="soft small">
         <Time at={updatedAt} />
       </span>

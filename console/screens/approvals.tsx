@@ -21,7 +21,7 @@ export function Approvals() {
       {!hasInbox.value && <Absent />}
       {inboxError.value !== undefined && <Failure error={inboxError.value} />}
       {hasInbox.value && !isKnown && inboxError.value === undefined && <p aria-busy="true">Loading…</p>}
-      {isKnown && shown.length === 0 && <p>Nothing waits.</p>}
+      {isKnown && shown.length === 0 && <p>Nothing is waiting for you.</p>}
       <div class="cards">
         {shown.map(waiting => {
           const { id, digest } = waiting.request
@@ -38,8 +38,8 @@ function Absent() {
   return (
     <Notice>
       {hasPlugin
-        ? 'What waits is listed to known users only. Use an `authenticate` middleware.'
-        : 'The service has no inbox. Add the plugin `approvals()` of `servable/approvals`.'}
+        ? 'Approvals are shown to users who are known. Log in, or add an `authenticate` middleware.'
+        : 'This service has no approvals. To add them, add the plugin `approvals()` of `servable/approvals`.'}
     </Notice>
   )
 }

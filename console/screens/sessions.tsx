@@ -14,7 +14,7 @@ import { client, config, send } from '../service.ts'
 import { Session } from '../sessions/session.tsx'
 import { visible } from '../text.ts'
 
-const ABSENT = 'Sessions are listed to known users only. Use an `authenticate` middleware.'
+const ABSENT = 'Sessions are shown to users who are known. Log in, or add an `authenticate` middleware.'
 
 /** The sessions of the user, and the details of one. */
 export function Sessions() {
@@ -39,7 +39,11 @@ export function Sessions() {
 
 function Absent() {
   if (!config.value.plugins.includes('sessions'))
-    return <Notice>The service shows no sessions. Add the plugin `sessions()` of `servable/sessions`.</Notice>
+    return (
+      <Notice>
+        This service keeps no sessions. To keep them, add the plugin `sessions()` of `servable/sessions`.
+      </Notice>
+    )
   return config.value.identity === null ? <Notice>{ABSENT}</Notice> : null
 }
 
@@ -68,7 +72,7 @@ function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSumm
       {acting.error !== undefined && <Failure error={acting.error} />}
       {items.length > 0 && (
         <table class="list talks">
-          <Heads of={[['Title'], ['With', 'name'], ['Turns', 'number'], ['Last', 'number last']]} />
+          <Heads of={[['Title'], ['Agent', 'name'], ['Messages', 'number'], ['Last used', 'number last']]} />
           <tbody>
             {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
               const link = linkTo('sessions', [kind, name, id])
@@ -91,7 +95,7 @@ function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSumm
           </tbody>
         </table>
       )}
-      <More pages={pages} none="There are no sessions." absent={ABSENT} />
+      <More pages={pages} none="There are no sessions yet. A chat begins one." absent={ABSENT} />
     </>
   )
 }

@@ -160,7 +160,7 @@ needing('chromium-headless-shell').describe('the console of a service that goes 
     await page.goto(`${line.url}/api/console#/sessions`).catch(() => {})
     line.up()
     await lost.waitFor({ state: 'detached' })
-    await page.getByText('There are no sessions.').waitFor()
+    await page.getByText('There are no sessions yet.').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 

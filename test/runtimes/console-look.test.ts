@@ -87,13 +87,13 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     expect(await page.getByLabel('Session').inputValue()).toBe('filtered')
     await page.getByLabel('To').fill('2026-01-01T00:00')
     await page.getByLabel('To').press('Enter')
-    await page.getByText('No run fits.').waitFor()
+    await page.getByText('No run matches.').waitFor()
     await page.getByLabel('To').fill('')
     await page.getByLabel('To').press('Enter')
     await expect.poll(() => page.locator(LINES).count()).toBe(1)
     await page.getByLabel('Session').fill('of nobody')
     await page.getByLabel('Session').press('Enter')
-    await page.getByText('No run fits.').waitFor()
+    await page.getByText('No run matches.').waitFor()
     await page.getByRole('link', { name: 'Clear' }).click()
     await expect.poll(() => page.url()).toMatch(/#\/runs$/)
     check(opened)
@@ -127,7 +127,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     expect(await bar.locator('rect').first().getAttribute('width')).toMatch(/%$/)
     await page.getByRole('link', { name: 'Events' }).click()
     await page.getByRole('button', { name: 'tool_call_end' }).click()
-    await page.getByRole('region', { name: 'The event that is chosen' }).getByText('tool_call_end').waitFor()
+    await page.getByRole('region', { name: 'Details of the event' }).getByText('tool_call_end').waitFor()
     await page.getByRole('link', { name: 'JSON' }).click()
     await page.getByText('"finishReason": "stop"').first().waitFor()
     expect(await page.evaluate('globalThis.hacked')).toBeUndefined()
@@ -209,7 +209,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
   it('keeps what is said of a run', async () => {
     const id = await run('helper', 'Oslo')
     const { page } = await open(`runs/${id}`)
-    await page.getByLabel('What you say of this run').fill('too short')
+    await page.getByLabel('Your feedback on this run').fill('too short')
     await page.getByRole('button', { name: 'Bad' }).click()
     await page.getByRole('status').getByText('▼ Bad: too short').waitFor()
     const kept = await fetch(`${server().url}/api/runs/${id}/feedback`)
@@ -280,7 +280,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
   it('tells of an approval once, counts it, and decides it', async () => {
     const opened = await open('approvals')
     const { page } = opened
-    await page.getByText('Nothing waits.').waitFor()
+    await page.getByText('Nothing is waiting for you.').waitFor()
     const id = await run('payer', '50')
     await page.getByRole('status').getByText('New approval: payer wants pay').waitFor({ state: 'attached' })
     await expect.poll(() => page.title()).toContain('(1) Approvals')
@@ -425,7 +425,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.getByRole('link', { name: 'The card of helper' }).click()
     await heading(page, 'helper').first().waitFor()
     await page.getByText('JSONRPC 1.0').waitFor()
-    await page.getByLabel('Form').selectOption('0.3')
+    await page.getByLabel('Version of A2A').selectOption('0.3')
     await page.getByText('JSONRPC 1.0').waitFor({ state: 'detached' })
     await page.getByText('JSON', { exact: true }).click()
     await page.getByText('"protocolVersion": "0.3.0"').waitFor()
@@ -495,7 +495,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
     await button(page, 'Open').click()
     await page.getByRole('link', { name: 'crm' }).click()
-    const one = page.getByRole('region', { name: 'The one that is chosen' })
+    const one = page.getByRole('region', { name: 'Details' })
     await one.getByText('https://127.0.0.1/hook').waitFor()
     await one.getByText('Nothing was sent yet.').waitFor()
     await one.getByRole('button', { name: 'Send a test' }).click()
@@ -527,15 +527,15 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const { page } = opened
     const card = page.getByRole('listitem').filter({ has: heading(page, 'calculate') })
     await card.waitFor()
-    expect(await card.getByText('Call it').count()).toBe(0)
+    expect(await card.getByText('Try it').count()).toBe(0)
     await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
     await button(page, 'Open').click()
-    await card.getByText('Call it').click()
+    await card.getByText('Try it').click()
     expect(await violationsOf(page)).toEqual([])
     await card.getByLabel('expression').fill('6*7')
     await card.getByRole('button', { name: 'Call calculate' }).click()
     await card.getByText('It took').waitFor()
-    expect(await card.getByRole('region', { name: 'What calculate gave' }).locator('pre').textContent()).toBe(
+    expect(await card.getByRole('region', { name: 'Result of calculate' }).locator('pre').textContent()).toBe(
       '42',
     )
     check(opened)
@@ -572,7 +572,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
       await line.getByRole('button', { name: title, exact: true }).click()
     }
     await line.getByRole('link', { name: 'laptop' }).click()
-    const one = page.getByRole('region', { name: 'The one that is chosen' })
+    const one = page.getByRole('region', { name: 'Details' })
     await one.getByText('read agent:helper').waitFor()
     await one.getByText('60 in 60 s').waitFor()
     expect(await flawsOf(page)).toEqual([])
@@ -650,7 +650,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
       agents: 'Tells the weather of a city',
       'agents/agent/helper': '95 % within',
       webhooks: 'Admin token',
-      metrics: 'Since counting began',
+      metrics: 'Since the service started',
       [`runs/${ended}`]: 'forecast',
       [`runs/${ended}?view=events`]: 'tool_call_end',
       [`runs/${waits}?view=json`]: 'Approve',
@@ -698,11 +698,11 @@ needing('chromium-headless-shell').describe.each(CONSOLES)(
       const hers = await logIn('ada', 'approvals')
       await button(hers, 'Approve').waitFor()
       const his = await logIn('bob', 'approvals')
-      await his.getByText('Nothing waits.').waitFor()
+      await his.getByText('Nothing is waiting for you.').waitFor()
       await his.locator('.side').getByRole('link', { name: 'Runs' }).click()
       await his.getByText('There are no runs yet.').waitFor()
       await his.locator('.side').getByRole('link', { name: 'Sessions' }).click()
-      await his.getByText('There are no sessions.').waitFor()
+      await his.getByText('There are no sessions yet.').waitFor()
       await his.goto(`${server().url}/api/console#/runs/${id}`)
       await his.getByText('run_not_found').waitFor()
     })
@@ -776,7 +776,7 @@ needing('chromium-headless-shell').describe('the console of a service that has l
       Runs: '`runs.store`',
       Sessions: 'Add the plugin `sessions()`',
       Approvals: 'Add the plugin `approvals()`',
-      Cards: 'Set `a2a: true`',
+      Cards: 'set `a2a: true`',
     }
     for (const [screen, option] of Object.entries(said)) {
       await page.goto(`${server().url}/api/console#/${screen.toLowerCase()}`)

@@ -66,7 +66,7 @@ needing('chromium-headless-shell').describe('the screen of schedules', () => {
     await act('Turn on')
     await first.getByText('On', { exact: true }).waitFor()
     await first.getByRole('link').click()
-    const one = page.getByRole('region', { name: 'The one that is chosen' })
+    const one = page.getByRole('region', { name: 'Details' })
     await one.getByText('0 0 1 1 * (UTC)').waitFor()
     expect(await one.textContent()).not.toContain('Last run')
     await act('Run now')

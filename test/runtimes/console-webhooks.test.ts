@@ -74,7 +74,7 @@ needing('chromium-headless-shell').it(
     await client.runs.result((await client.runs.start({ kind: 'agent', name: 'echo' }, 'x')).id)
     await expect.poll(() => receiver.payloads('/hook', secret ?? '').length).toBe(1)
     await page.locator('table.managed').getByRole('link', { name: '/hook' }).click()
-    const one = page.getByRole('region', { name: 'The one that is chosen' })
+    const one = page.getByRole('region', { name: 'Details' })
     const deliveries = one.getByRole('listitem')
     await deliveries.getByText('run.completed').click()
     await deliveries.getByText('"text": "said"').waitFor()
