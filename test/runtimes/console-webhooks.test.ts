@@ -1,6 +1,6 @@
 /** A user's own webhooks in the console, in a real browser. */
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { webConsole } from '../../src/features/console/plugin.ts'
 import { webhooks } from '../../src/features/webhooks/plugin.ts'
