@@ -61,7 +61,7 @@ export function Approval({
         }}
       />
       {!isGone && outcome === undefined && (
-        <Folded summary="What was said before">{() => <Before id={run.id} />}</Folded>
+        <Folded summary="The conversation so far">{() => <Before id={run.id} />}</Folded>
       )}
       {request.args !== undefined && (
         <JsonView value={request.args} label={`arguments of ${request.toolName}`} />
@@ -69,7 +69,7 @@ export function Approval({
       {outcome ? (
         <Outcome {...outcome} />
       ) : !isOpen ? (
-        <p class="soft">Your role may read this, and others decide it.</p>
+        <p class="soft">You may read this. Others decide it.</p>
       ) : (
         <Open waiting={waiting} isGone={isGone} decide={decide} onChanged={onChanged} />
       )}
@@ -126,9 +126,16 @@ function Open({
 }) {
   const acting = useActing()
   const { isBusy, act } = acting
-  if (isGone) return <Notice>It waits no longer: it was decided elsewhere, or it has expired.</Notice>
+  if (isGone)
+    return (
+      <Notice>There is nothing to decide any more: somebody else decided this, or it has expired.</Notice>
+    )
   if (request.kind === 'client_tool')
-    return <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
+    return (
+      <Notice>
+        The program that started the run has this tool, and answers this with `client.runs.answer`.
+      </Notice>
+    )
   return (
     <>
       {request.kind === 'question' ? (
@@ -159,7 +166,7 @@ function Outcome({ word, next }: { word: string; next: string | undefined }) {
   useEffect(() => notice.current?.focus(), [])
   return (
     <p ref={notice} tabIndex={-1} class="notice">
-      {word} {next && <a href={linkTo('runs', [next])}>See how the run goes on</a>}
+      {word} {next && <a href={linkTo('runs', [next])}>See what the run does next</a>}
     </p>
   )
 }
@@ -172,7 +179,7 @@ function Refused({ acting: { error, act }, onChanged }: { acting: Acting; onChan
     <Notice kind="error">
       The request has changed since it was shown. Nothing is decided.{' '}
       <button type="button" onClick={() => void act(onChanged)}>
-        Show it as it is now
+        Show the new request
       </button>
     </Notice>
   )

@@ -74,8 +74,8 @@ function argsIn(text: string, schema: unknown): { readonly args: unknown } | { r
   try {
     const args: unknown = JSON.parse(text)
     const misfit = misfitIn(args, schema)
-    return misfit === undefined ? { args } : { wrong: `The arguments do not fit. ${misfit}.` }
+    return misfit === undefined ? { args } : { wrong: `The tool does not take these arguments. ${misfit}.` }
   } catch {
-    return { wrong: 'The arguments are no JSON.' }
+    return { wrong: 'This is not JSON. Look for a missing quote, comma or bracket.' }
   }
 }

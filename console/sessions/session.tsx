@@ -48,18 +48,20 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
   return (
     <>
       <Heading>{title}</Heading>
-      {error !== undefined && <Failure error={error} absent="There is no such session." />}
+      {error !== undefined && (
+        <Failure error={error} absent="This session does not exist. It may be deleted." />
+      )}
       {session && (
         <>
           <p class="soft">
-            {of.kind} {of.name}, begun <Time at={session.createdAt} />
+            {of.kind} {of.name}, since <Time at={session.createdAt} />
           </p>
           <p class="actions">
             <a class="button" href={linkTo('chat', [of.kind, of.name, id])}>
               Open in chat
             </a>
             <a class="button" href={linkTo('runs', [], { ...of, sessionId: id })}>
-              Its runs
+              See its runs
             </a>
             <button type="button" onClick={() => renaming.current?.showModal()}>
               Rename
@@ -81,10 +83,10 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
           <Dialog dialog={deleting} title="Delete the session?" submit="Delete" work={() => remove()}>
             {({ error: why, act }) => (
               <>
-                <p>Its turns, its runs and their files are deleted. This cannot be undone.</p>
+                <p>Its messages, its runs and their files are deleted. This cannot be undone.</p>
                 {codeOf(why) === 'session_busy' && (
                   <button type="button" onClick={() => void act(() => remove('cancel'))}>
-                    Cancel its runs and delete it
+                    Stop its runs and delete it
                   </button>
                 )}
               </>
@@ -94,9 +96,9 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
       )}
       <More
         pages={pages}
-        none="It has no turns."
-        absent="There is no such session."
-        label="Load older turns"
+        none="This session has no messages yet."
+        absent="This session does not exist. It may be deleted."
+        label="Load earlier messages"
       />
       <ol class="talk">
         {pages.items.toReversed().map(turn => (

@@ -226,7 +226,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     await visitor.button('Edit the arguments').click()
     await page.getByLabel('Arguments, as JSON').fill('{"item": "a wool shirt"')
     await visitor.button('Approve').click()
-    await page.getByRole('alert').getByText('no JSON').waitFor()
+    await page.getByRole('alert').getByText('This is not JSON.').waitFor()
     await page.getByLabel('Arguments, as JSON').fill('{"item": "a wool shirt", "size": 7}')
     await visitor.button('Approve').click()
     await page.getByRole('alert').getByText('`size`: The value must be of the type string').waitFor()

@@ -133,7 +133,7 @@ needing('chromium-headless-shell').describe('the console in many windows', () =>
       await page.locator('.title').waitFor()
       pages.push(page)
     }
-    const waits = pages.at(-1)!.getByText('Other windows use all connections')
+    const waits = pages.at(-1)!.getByText('This browser has no connection left')
     await waits.waitFor()
     await pages[0]!.close()
     await waits.waitFor({ state: 'detached' })
