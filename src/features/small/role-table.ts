@@ -49,6 +49,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'DELETE /kinds/:name/sessions/:id': 'delete',
   'DELETE /users/me': 'delete',
   'GET /webhooks': 'webhooks',
+  'GET /webhooks/deliveries': 'webhooks',
   'GET /webhooks/:id': 'webhooks',
   'GET /webhooks/:id/deliveries': 'webhooks',
   'GET /webhooks/:id/deliveries/:delivery': 'webhooks',

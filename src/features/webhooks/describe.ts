@@ -107,7 +107,7 @@ function deliveryPaths(
     secured,
   }: { readonly suffix: string; readonly tag?: string; readonly secured?: Secured },
 ): Paths {
-  const { at, operation, page, parameter, choice } = build
+  const { at, operation, page, parameter, choice, text } = build
   const id = idOf(build)
   const status = parameter('query', 'status', 'Only those', choice('pending', 'delivered', 'failed'))
   const type = parameter('query', 'type', 'Only those', choice(...EVENTS, TEST))
@@ -119,7 +119,18 @@ function deliveryPaths(
       responses: { 202: answerOf(build, 'WebhookDelivery') },
       problems: [401, ...(secured ? [403] : []), 404],
     })
+  const webhook = parameter('query', 'webhook', 'Only those of this webhook', text)
   return {
+    [at(`${path}/deliveries`)]: {
+      get: {
+        ...page(tag, `listAllDeliveries${suffix}`, 'List deliveries of all webhooks', 'WebhookDeliveryPage', [
+          webhook,
+          status,
+          type,
+        ]),
+        ...secured,
+      },
+    },
     [at(`${path}/{id}/deliveries`)]: {
       get: {
         ...page(tag, `listDeliveries${suffix}`, 'List deliveries, newest first', 'WebhookDeliveryPage', [
@@ -167,6 +178,7 @@ function schemasOf({
   }
   const delivery = {
     id: text,
+    webhook: text,
     type: text,
     'runId?': text,
     status: choice('pending', 'delivered', 'failed'),

@@ -26,6 +26,13 @@ export const OUTBOX = 'webhook-outbox'
 /** The subscription id for deliveries to receivers that a run itself names. */
 export const RUN_WEBHOOK = 'run'
 
+/** The beginning of the ids of clients' subscriptions. No other has it. */
+export const OF_CLIENT = 'wh_'
+
+function isOfClient(webhook: string): boolean {
+  return webhook.startsWith(OF_CLIENT)
+}
+
 /** A secret of a client. It is stored, since it signs. */
 export interface KeptSecret {
   readonly secret: string
@@ -108,8 +115,9 @@ function thingOf(id: string): string {
 
 /** Writes a delivery. A full store evicts pending ones last. */
 export function putDelivery(tx: Transaction, delivery: KeptDelivery, retentionMs: number): void {
-  const { id, webhook: partition, createdAt: at, status, type, session } = delivery
-  const tags = { status, type, ...(session && { sessionId: session.id }) }
+  const { id, webhook: partition, owner, createdAt: at, status, type, session } = delivery
+  const of = owner !== null && isOfClient(partition) && { of: owner }
+  const tags = { status, type, ...of, ...(session && { sessionId: session.id }) }
   const leaves: Eviction['leaves'] = status === 'pending' ? 'last' : 'first'
   const expiresAt = at + retentionMs
   tx.put(DELIVERIES, { id, partition, at, tags, value: delivery, expiresAt }, { thing: thingOf(id), leaves })

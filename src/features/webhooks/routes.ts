@@ -15,6 +15,7 @@ import { toBase64 } from '../../web/base64.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
+import { OF_CLIENT } from './kept.ts'
 import type { Notices } from './notices.ts'
 import { clientKey, EVENTS, NAME, TEST, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
@@ -36,6 +37,8 @@ const QuerySchema = v.object({
   type: v.optional(v.picklist(TYPES, `must be one of ${TYPES.join(', ')}`)),
   ...paging,
 })
+
+const AllQuerySchema = v.object({ ...QuerySchema.entries, webhook: v.optional(v.string()) })
 
 type RouteParts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
   readonly settings: WebhookSettings
@@ -78,6 +81,8 @@ export function webhookRoutes(parts: RouteParts): Route[] {
     return { keyId: state.identity?.keyId ?? null, only: only ?? null }
   }
   return [
+    // Before the routes of one webhook, since `deliveries` is none.
+    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), { part: NAME, ownerIn: ownerOf, mayRead }),
     route('GET', '', async (_, owner) =>
       answer({ webhooks: (await calls.list(NAME, owner)).map(webhookView) }),
     ),
@@ -87,7 +92,7 @@ export function webhookRoutes(parts: RouteParts): Route[] {
       await notices.check(asked.url)
       const webhook = {
         ...asked,
-        id: `wh_${crypto.randomUUID()}`,
+        id: `${OF_CLIENT}${crypto.randomUUID()}`,
         ...{ owner, secrets: [{ secret }], isEnabled: true, createdAt: Date.now() },
       }
       await calls.add(NAME, changed(webhook, await keyOf(state)))
@@ -110,7 +115,6 @@ export function webhookRoutes(parts: RouteParts): Route[] {
       clientKey(secret)
       return answer({ ...webhookView(await calls.rotate(NAME, id, owner, secret)), secret })
     }),
-    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), { part: NAME, ownerIn: ownerOf, mayRead }),
   ]
 }
 
@@ -200,6 +204,16 @@ function deliveryRoutes(
     },
   })
   return [
+    route('GET', 'deliveries', async (owner, _, request) => {
+      const query = validate(
+        AllQuerySchema,
+        Object.fromEntries(queryOf(request.url)),
+        'invalid_query',
+        'query',
+      )
+      const { values, next = null } = await calls.allDeliveries(NAME, owner, query)
+      return answer({ deliveries: values.map(deliveryView), nextCursor: next })
+    }),
     route('GET', ':id/deliveries', async (owner, { id = '' }, request) => {
       const query = validate(QuerySchema, Object.fromEntries(queryOf(request.url)), 'invalid_query', 'query')
       const { values, next = null } = await calls.deliveries(NAME, id, owner, query)

@@ -9,7 +9,7 @@ import type { Forgetting } from '../../core/plugin.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import type { Permitted } from '../../runs/permit.ts'
 import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'
-import type { Position, Reader, Transaction } from '../../stores/store.ts'
+import type { Position, Reader, Filter as StoreFilter, Transaction } from '../../stores/store.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
@@ -25,8 +25,11 @@ import {
   WEBHOOKS,
 } from './kept.ts'
 import { createMatcher, matches } from './matching.ts'
-import type { WebhookSettings } from './options.ts'
+import { TEST, type WebhookSettings } from './options.ts'
 import { bodyOf, type RunNotice, testBody } from './payload.ts'
+
+/** The subscription and the tags of deliveries to list. */
+type Filter = Pick<StoreFilter, 'partition' | 'tags'>
 
 /** The owner whose subscription is requested. Undefined for an administrator, who may request any. */
 export type OwnerFilter = string | undefined
@@ -60,6 +63,12 @@ export interface WebhookTransactions extends Transactions {
       id: string,
       owner: OwnerFilter,
       query: DeliveryQuery,
+    ) => Page<KeptDelivery>
+    /** Those of one subscription, or of all: of a client's, or of everyone for an administrator. */
+    readonly allDeliveries: (
+      tx: Reader,
+      owner: OwnerFilter,
+      query: DeliveryQuery & { readonly webhook?: string | undefined },
     ) => Page<KeptDelivery>
     /** Throws `delivery_not_found`. */
     readonly delivery: (tx: Reader, id: string, owner: OwnerFilter, delivery: string) => KeptDelivery
@@ -114,9 +123,19 @@ interface Recipient {
 export function webhookTransactions(settings: WebhookSettings): WebhookTransactions {
   const deployed = new Set(settings.subscriptions.map(({ id }) => id))
   /** Throws for a subscription that is not the caller's. Administrators may also request those of the deployment and of runs. */
-  const check = (tx: Reader, id: string, owner: OwnerFilter): Pick<KeptWebhook, 'url'> | undefined => {
+  const check = (
+    tx: Reader,
+    id: string,
+    owner: OwnerFilter,
+  ): Pick<KeptWebhook, 'url' | 'owner'> | undefined => {
     if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
     return find(tx, id, owner)
+  }
+  const page = (tx: Reader, { partition, tags }: Filter, { status, type, ...query }: DeliveryQuery) => {
+    const all = { ...tags, ...(status && { status }), ...(type && { type }) }
+    const filter = { partition, tags: all }
+    const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, filter, { ...query, isLive: true })
+    return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
   }
   return {
     expiring: [DELIVERIES],
@@ -128,16 +147,13 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
           : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
       find,
       owners: (tx, tenant) => ownersIn<KeptWebhook>(tx, WEBHOOKS, tenant, ({ value }) => value.owner),
-      deliveries(tx, id, owner, { status, type, ...page }) {
+      deliveries(tx, id, owner, query) {
         check(tx, id, owner)
-        const tags = { ...(status && { status }), ...(type && { type }) }
-        const { values, next } = readPage<KeptDelivery>(
-          tx,
-          DELIVERIES,
-          { partition: id, tags },
-          { ...page, isLive: true },
-        )
-        return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
+        return page(tx, { partition: id }, query)
+      },
+      allDeliveries(tx, owner, { webhook, ...query }) {
+        if (webhook !== undefined) check(tx, webhook, owner)
+        return page(tx, { partition: webhook, ...(owner !== undefined && { tags: { of: owner } }) }, query)
       },
       delivery(tx, id, owner, delivery) {
         check(tx, id, owner)
@@ -186,7 +202,7 @@ function subscriptionWrites({
 /** The writes of deliveries. `check` throws for a subscription that is not the caller's. */
 function deliveryWrites(
   settings: WebhookSettings,
-  check: (tx: Reader, id: string, owner: OwnerFilter) => Pick<KeptWebhook, 'url'> | undefined,
+  check: (tx: Reader, id: string, owner: OwnerFilter) => Pick<KeptWebhook, 'url' | 'owner'> | undefined,
 ): Pick<Writes, 'forgetRun' | 'drop' | 'enqueue' | 'test' | 'replay'> {
   const receiversOf = receiversBy(settings)
   const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
@@ -214,12 +230,12 @@ function deliveryWrites(
       }
     },
     test(tx, id, owner, delivery) {
-      const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
-      const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
+      const to = id === RUN_WEBHOOK ? find(tx, id, owner) : check(tx, id, owner)
+      const about = { id: delivery, webhook: id, owner: to?.owner ?? null, type: TEST } as const
       return queue(
         tx,
         { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
-        url,
+        to?.url,
       )
     },
     replay(tx, id, owner, delivery) {

@@ -32,6 +32,8 @@ export interface AnyWebhook extends Webhook {
 /** A delivery. */
 export interface WebhookDelivery {
   readonly id: string
+  /** The id of its subscription; `run` if a run named the receiver. */
+  readonly webhook: string
   readonly type: string
   /** Absent for a test. */
   readonly runId?: string | undefined
@@ -84,6 +86,7 @@ export function anyWebhookView(webhook: KeptWebhook | DeploymentWebhook): AnyWeb
 /** A delivery, without its body. */
 export function deliveryView({
   id,
+  webhook,
   type,
   runId,
   status,
@@ -96,7 +99,7 @@ export function deliveryView({
   code,
 }: KeptDelivery): WebhookDelivery {
   return {
-    ...{ id, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error, code },
+    ...{ id, webhook, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error, code },
     ...(lastTryAt !== undefined && { lastTryAt: moment(lastTryAt) }),
     ...(nextTryAt !== undefined && { nextTryAt: moment(nextTryAt) }),
   }

@@ -80,6 +80,23 @@ export function managingCases(told: Told): void {
     expect(shown.text).not.toContain(secret)
     expect(shown.headers.get('cache-control')).toBe('no-store')
 
+    // Those of all webhooks are of the caller's alone. An administrator sees those of everyone.
+    const listed = async (path: string, headers: Record<string, string>) => {
+      const { status, text } = await ask(server, `/api/${path}`, { headers })
+      return status === 200 ? JSON.parse(text).deliveries.map((each: { id: string }) => each.id) : status
+    }
+    const admin = { 'x-test-admin': 'yes' }
+    expect(await listed('webhooks/deliveries', as(ann))).toHaveLength(2)
+    expect(await listed('webhooks/deliveries?type=run.completed', as(ann))).toEqual([delivery])
+    expect(await listed(`webhooks/deliveries?webhook=${id}&type=run.completed`, as(ann))).toEqual([delivery])
+    expect(await listed('webhooks/deliveries', as(own('bob')))).toEqual([])
+    expect(await listed(`webhooks/deliveries?webhook=${id}`, as(own('bob')))).toBe(404)
+    expect(await listed('webhooks/deliveries?webhook=all', as(ann))).toBe(404)
+    expect(await listed('admin/webhooks/deliveries?limit=100', admin)).toEqual(
+      expect.arrayContaining([delivery, `${runId}_completed_all`]),
+    )
+    expect(await listed(`admin/webhooks/deliveries?webhook=all&limit=100`, admin)).not.toContain(delivery)
+
     // It is of its owner, of administrators, and of its own webhook alone.
     const other = await subscribed(told, ann, '/other')
     for (const [webhook, which, who] of [

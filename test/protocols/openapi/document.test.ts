@@ -789,6 +789,12 @@ describe('the server', async () => {
           await send('POST', replay),
         )
       }
+      for (const base of [all, '/api/admin/webhooks'])
+        await expectDocumented(
+          `${base}/deliveries`,
+          'get',
+          await send('GET', `${base}/deliveries?webhook=${one}`),
+        )
       await expectDocumented('/api/admin/webhooks', 'get', await ask('/api/admin/webhooks'))
       await expectDocumented(`${all}/{id}`, 'delete', await send('DELETE', `${all}/${one}`))
     }
