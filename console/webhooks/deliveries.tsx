@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { WebhookDelivery, WebhookDeliveryWithPayload } from '../../src/features/webhooks/plugin.ts'
 import { useListed } from '../admin/ask.ts'
 import { useLoaded } from '../loading.ts'
@@ -23,16 +23,43 @@ export type Asker = typeof ask
 /** Which deliveries are shown. */
 const STATES = { '': 'All', failed: 'Failed', pending: 'Waiting', delivered: 'Delivered' } as const
 
-/** The deliveries of a webhook, newest first. `base` is its path. */
-export function Deliveries({ base, send }: { base: string; send: Asker }) {
+/** The deliveries of a webhook, or of all, newest first. */
+export function Deliveries({
+  base,
+  send,
+  only,
+  names = {},
+  turn = 0,
+}: {
+  /** The path of the webhooks. */
+  base: string
+  send: Asker
+  /** The id of the webhook. Without it, one can be chosen. */
+  only?: string
+  /** The names of all webhooks by their ids. */
+  names?: Readonly<Record<string, string>>
+  /** Another number reads them again. */
+  turn?: number
+}) {
   const acting = useActing()
+  const [chosen, choose] = useState('')
+  const webhook = only ?? chosen
   const [status, setStatus] = useState<keyof typeof STATES>('')
   const [type, setType] = useState('')
-  const pages = useListed<WebhookDelivery>('deliveries', `${base}/deliveries`, send, { status, type })
-  const sendAgain = (id: string) => async () => {
-    await send(`${base}/deliveries/${encodeURIComponent(id)}/replay`, { method: 'POST' })
+  const pages = useListed<WebhookDelivery>('deliveries', `${base}/deliveries`, send, {
+    webhook,
+    status,
+    type,
+  })
+  const pathOf = (of: WebhookDelivery) =>
+    `${base}/${encodeURIComponent(of.webhook)}/deliveries/${encodeURIComponent(of.id)}`
+  const sendAgain = (of: WebhookDelivery) => async () => {
+    await send(`${pathOf(of)}/replay`, { method: 'POST' })
     pages.reload()
   }
+  useEffect(() => {
+    if (turn > 0) pages.reload()
+  }, [turn])
   return (
     <Section
       id="deliveries"
@@ -56,15 +83,16 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
             </button>
           ))}
         </fieldset>
-        <label>
-          <span class="unseen">Event</span>
-          <select value={type} onChange={event => setType(event.currentTarget.value)}>
-            <option value="">Any event</option>
-            {[...Object.keys(EVENTS), 'webhook.test'].map(each => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Event"
+          any="Any event"
+          choices={Object.fromEntries([...Object.keys(EVENTS), 'webhook.test'].map(each => [each, each]))}
+          chosen={type}
+          choose={setType}
+        />
+        {only === undefined && (
+          <Choice label="Webhook" any="Any webhook" choices={names} chosen={chosen} choose={choose} />
+        )}
       </div>
       {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="lines">
@@ -74,6 +102,7 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
               summary={
                 <>
                   <Status status={delivery.status} /> <code>{visible(delivery.type)}</code>{' '}
+                  {only === undefined && <span>{visible(names[delivery.webhook] ?? delivery.webhook)}</span>}
                   <span class="soft">
                     <Ago at={delivery.createdAt} />
                   </span>
@@ -83,10 +112,10 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
               {() => (
                 <>
                   <Details of={delivery} />
-                  <Sent path={`${base}/deliveries/${encodeURIComponent(delivery.id)}`} send={send} />
+                  <Sent path={pathOf(delivery)} send={send} />
                   {delivery.status !== 'pending' && (
                     <p class="actions">
-                      <Action acting={acting} work={sendAgain(delivery.id)}>
+                      <Action acting={acting} work={sendAgain(delivery)}>
                         Send again
                       </Action>
                     </p>
@@ -100,13 +129,40 @@ export function Deliveries({ base, send }: { base: string; send: Asker }) {
       <More
         pages={pages}
         none={
-          status === '' && type === ''
+          status === '' && type === '' && chosen === ''
             ? 'Nothing was sent yet.'
-            : 'No delivery fits. Choose another state or event.'
+            : 'No delivery matches. Choose another state or event.'
         }
         absent=""
       />
     </Section>
+  )
+}
+
+/** A filter by one of several. */
+function Choice({
+  label,
+  any,
+  choices,
+  chosen,
+  choose,
+}: {
+  label: string
+  any: string
+  /** The titles by their values. */
+  choices: Readonly<Record<string, string>>
+  chosen: string
+  choose: (value: string) => void
+}) {
+  return (
+    <select aria-label={label} value={chosen} onChange={event => choose(event.currentTarget.value)}>
+      <option value="">{any}</option>
+      {Object.entries(choices).map(([value, title]) => (
+        <option key={value} value={value}>
+          {visible(title)}
+        </option>
+      ))}
+    </select>
   )
 }
 
