@@ -111,7 +111,7 @@ export function Deliveries({
             >
               {() => (
                 <>
-                  <Details of={delivery} />
+                  <Details of={delivery} isOwn={!base.startsWith('/admin')} />
                   <Sent path={pathOf(delivery)} send={send} />
                   {delivery.status !== 'pending' && (
                     <p class="actions">
@@ -166,7 +166,7 @@ function Choice({
   )
 }
 
-function Details({ of }: { of: WebhookDelivery }) {
+function Details({ of, isOwn }: { of: WebhookDelivery; isOwn: boolean }) {
   const { id, runId, tries, responseStatus, error, createdAt, lastTryAt, nextTryAt } = of
   return (
     <Facts
@@ -177,7 +177,9 @@ function Details({ of }: { of: WebhookDelivery }) {
         Created: <Time at={createdAt} />,
         'Last try': lastTryAt && <Time at={lastTryAt} />,
         'Next try': nextTryAt && <Time at={nextTryAt} />,
-        Run: runId && <a href={linkTo('runs', [runId])}>{runId.slice(0, 8)}</a>,
+        // A run of somebody else is found with its owner alone.
+        Run:
+          runId && (isOwn ? <a href={linkTo('runs', [runId])}>{runId.slice(0, 8)}</a> : <code>{runId}</code>),
         Id: <code>{id}</code>,
       }}
     />
