@@ -39,7 +39,7 @@ export function LastDay({ target: { kind, name } }: { target: Target }) {
     >
       {!isListed && (
         <Notice>
-          {notStored ?? 'Runs are shown to users who are known. Log in, or set `runs.listAnonymous`.'}
+          {notStored ?? 'Runs are shown to users who are logged in. Log in, or set `runs.listAnonymous`.'}
         </Notice>
       )}
       {error !== undefined && <Failure error={error} />}

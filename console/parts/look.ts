@@ -25,7 +25,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   off: { shape: 'off', word: 'Off' },
   revoked: { shape: 'off', word: 'Revoked' },
   expired: { shape: 'off', word: 'Expired' },
-  within: { shape: 'good', word: 'Within' },
+  within: { shape: 'good', word: 'Enough left' },
   nearly_used: { shape: 'wait', word: 'Nearly used up' },
   used_up: { shape: 'bad', word: 'Used up' },
 }

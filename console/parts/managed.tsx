@@ -71,10 +71,7 @@ export function Managed<T>({ of }: { of: Managing<T> }) {
       <Panes all={title} list={<List of={of} acting={acting} ask={ask} chosen={chosen} />}>
         {isOpen &&
           (item === undefined ? (
-            <p>
-              There is none with this name in the list. It may have been deleted, or be further down: choose
-              “Load more”.
-            </p>
+            <p>This is not in the list. It may have been deleted, or be further down: choose “Load more”.</p>
           ) : (
             <div class="thing" key={`${screen} ${chosen}`}>
               <Status status={row(item).status} />

@@ -26,11 +26,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   internal_error: 'Try again. The log of the service has the reason.',
   network_error: 'Check your connection, and try again.',
   state_unavailable: 'Try again in a moment.',
-  run_not_found: 'It may be deleted, or be of somebody else.',
-  session_not_found: 'It may be deleted, or be of somebody else.',
-  webhook_not_found: 'It may be deleted. Choose Refresh.',
-  tool_server_not_found: 'It may be deleted. Choose Refresh.',
-  caller_key_not_found: 'It may be deleted. Choose Refresh.',
+  run_not_found: 'It may have been deleted, or belong to somebody else.',
+  session_not_found: 'It may have been deleted, or belong to somebody else.',
+  webhook_not_found: 'It may have been deleted. Choose Refresh.',
+  tool_server_not_found: 'It may have been deleted. Choose Refresh.',
+  caller_key_not_found: 'It may have been deleted. Choose Refresh.',
 }
 
 /** An error, with its code. `absent` is the text if the service does not have the requested data. */

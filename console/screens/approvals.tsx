@@ -38,7 +38,7 @@ function Absent() {
   return (
     <Notice>
       {hasPlugin
-        ? 'Approvals are shown to users who are known. Log in, or add an `authenticate` middleware.'
+        ? 'Approvals are shown to users who are logged in. Log in, or add an `authenticate` middleware.'
         : 'This service has no approvals. To add them, add the plugin `approvals()` of `servable/approvals`.'}
     </Notice>
   )

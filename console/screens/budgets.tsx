@@ -29,7 +29,7 @@ function Opened() {
     <Managed
       of={{
         title: 'Budgets',
-        what: 'What each user may spend in a time. The code of the service sets it.',
+        what: 'How much may be spent in a period of time. The limits are set in the code of the service.',
         pages,
         heads: ['For', 'Spent', 'Begins again'],
         row: ({ name, key = '', resetAt, ...amounts }) => {
@@ -47,7 +47,7 @@ function Opened() {
         },
         detail: budget => <Details of={budget} />,
         above: <ForgetToken />,
-        none: 'Nothing was spent yet. A budget is here from its first run on.',
+        none: 'Nothing has been spent yet. A budget is listed after its first run.',
         absent: ABSENT,
       }}
     />

@@ -9,7 +9,7 @@ import { addressOf, ask, config } from '../service.ts'
 import { visible } from '../text.ts'
 
 /** The versions in which a card can be requested. */
-const VERSIONS: Readonly<Record<string, string>> = { '': 'the usual one', '1.0': '1.0', '0.3': '0.3' }
+const VERSIONS: Readonly<Record<string, string>> = { '': 'default', '1.0': '1.0', '0.3': '0.3' }
 
 /** The A2A cards of the service: one for all agents, and one for each. */
 export function Cards() {
@@ -17,7 +17,7 @@ export function Cards() {
   return (
     <>
       <h1 tabIndex={-1}>Agent cards</h1>
-      <p class="soft">What other agents read of yours before they call them, by the protocol A2A.</p>
+      <p class="soft">What other agents read about yours before they call them (protocol A2A).</p>
       {card === undefined ? (
         <Notice>
           This service has no agent cards. To offer its agents to other agents, set `a2a: true`.

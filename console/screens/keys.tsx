@@ -112,8 +112,8 @@ function actsOf(key: CallerKey, ask: Ask, put: (key: CallerKey) => void): readon
       title: 'New secret…',
       ask: close => (
         <Dialog title={`New secret for ${shown}`} submit="Create" work={rotate} at={AT} onClose={close}>
-          <p>The key gets a new text. Give it to the program that uses the key.</p>
-          <Field name="graceMs" label="Hours for which the old text still works" hint="0: it stops now">
+          <p>The key gets a new secret. Give it to the program that uses the key.</p>
+          <Field name="graceMs" label="Hours until the old secret stops working" hint="With 0 it stops now.">
             <input type="number" required min={0} max={720} step="any" defaultValue="0" />
           </Field>
         </Dialog>
@@ -145,7 +145,7 @@ function Terms({ of: key }: { of?: CallerKey }) {
         hint={
           <>
             <code>read</code>, <code>run</code> or <code>all</code>; or only some: <code>agent:NAME</code>,{' '}
-            <code>team:NAME</code>, <code>workflow:NAME</code>. Put a space between two.
+            <code>team:NAME</code>, <code>workflow:NAME</code>. Separate them with spaces.
           </>
         }
       >
@@ -154,7 +154,7 @@ function Terms({ of: key }: { of?: CallerKey }) {
       <Field
         name="roles"
         label="Roles, if any"
-        hint="What it may do with what belongs to others. Put a space between two."
+        hint="What it may do with what belongs to others. Separate them with spaces."
       >
         <input spellcheck={false} defaultValue={key?.roles.join(' ') ?? ''} />
       </Field>

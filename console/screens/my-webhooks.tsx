@@ -12,8 +12,8 @@ import { EVENTS } from '../webhooks/events.ts'
 import { type Listed, Webhooks } from '../webhooks/webhooks.tsx'
 
 const ABSENT =
-  'Users of this service add no webhooks. To let them, add the plugin `webhooks({ clients: true })` of `servable/webhooks`.'
-const UNKNOWN = 'Webhooks are of known users. Log in to see yours.'
+  'Users of this service cannot add webhooks. To let them, add the plugin `webhooks({ clients: true })` of `servable/webhooks`.'
+const UNKNOWN = 'Log in to see your webhooks.'
 
 /** The user's own webhooks: addresses that are told of the user's runs. */
 export function MyWebhooks() {
@@ -102,7 +102,7 @@ function actsOf(webhook: Listed, ask: Ask, pages: Pages<Listed>): readonly Act[]
       title: 'New secret…',
       ask: close => (
         <Dialog title="New secret for the webhook" submit="Create" work={rotate} onClose={close}>
-          <p>The secret before it works for another day. Give the new one to the receiver until then.</p>
+          <p>The old secret works for another day. Give the new one to the receiver before then.</p>
         </Dialog>
       ),
     },
@@ -110,7 +110,7 @@ function actsOf(webhook: Listed, ask: Ask, pages: Pages<Listed>): readonly Act[]
       title: 'Delete…',
       ask: close => (
         <Dialog title="Delete the webhook?" submit="Delete" work={remove} onClose={close}>
-          <p>It is told of nothing more, and its deliveries are deleted. This cannot be undone.</p>
+          <p>It is no longer told of anything, and its deliveries are deleted. This cannot be undone.</p>
         </Dialog>
       ),
     },
@@ -133,7 +133,7 @@ function Fields({ of }: { of?: Listed }) {
       <Field
         name="agents"
         label="Only of these agents"
-        hint="Names with commas between them, also team/NAME and workflow/NAME. Leave it empty for all."
+        hint="Names, separated by commas; also team/NAME and workflow/NAME. Leave it empty for all."
       >
         <input spellcheck={false} defaultValue={of?.agents?.join(', ') ?? ''} />
       </Field>

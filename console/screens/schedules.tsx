@@ -45,7 +45,7 @@ function Opened() {
     <Managed
       of={{
         title: 'Schedules',
-        what: 'Runs that this service starts by itself, at set times. The code of the service sets them.',
+        what: 'Runs that this service starts by itself. Their times are set in the code of the service.',
         pages,
         heads: ['Name', 'Runs', 'Next'],
         row: ({ name, target, cron, isPaused, nextTickAt, lastError }) => ({
@@ -58,7 +58,7 @@ function Opened() {
         acts,
         detail: schedule => <Details of={schedule} />,
         above: <ForgetToken />,
-        none: 'There are no schedules. Give `schedules([…])` some.',
+        none: 'There are no schedules yet. Add some to `schedules([…])`.',
         absent: ABSENT,
       }}
     />
@@ -81,7 +81,7 @@ function Details({ of }: { of: ScheduleView }) {
             {lastRun.status && <Status run={{ status: lastRun.status }} />}
           </>
         ),
-        'Did not start': lastError && visible(`${lastError.message} (${lastError.code})`),
+        'Why it did not start': lastError && visible(`${lastError.message} (${lastError.code})`),
       }}
     />
   )

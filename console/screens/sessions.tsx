@@ -14,7 +14,7 @@ import { client, config, send } from '../service.ts'
 import { Session } from '../sessions/session.tsx'
 import { visible } from '../text.ts'
 
-const ABSENT = 'Sessions are shown to users who are known. Log in, or add an `authenticate` middleware.'
+const ABSENT = 'Sessions are shown to users who are logged in. Log in, or add an `authenticate` middleware.'
 
 /** The sessions of the user, and the details of one. */
 export function Sessions() {

@@ -145,7 +145,7 @@ function Fields() {
       <Field
         name="needsApproval"
         label="Tools that a person must approve"
-        hint="Their names, with commas between them; * for all; empty for none"
+        hint="Their names, separated by commas. Enter * for all, or nothing for none."
       >
         <input spellcheck={false} />
       </Field>

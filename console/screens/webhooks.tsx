@@ -19,7 +19,7 @@ export function Webhooks() {
         base="/admin/webhooks"
         send={askAsAdmin}
         above={<ForgetToken />}
-        none="There are no webhooks. Give `webhooks()` some `subscriptions`, or let users add theirs by `clients`."
+        none="There are no webhooks yet. Add `subscriptions` to `webhooks()`, or set `clients` to let users add theirs."
         absent={ABSENT}
       />
     </ForAdmins>

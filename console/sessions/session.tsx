@@ -49,7 +49,7 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
     <>
       <Heading>{title}</Heading>
       {error !== undefined && (
-        <Failure error={error} absent="This session does not exist. It may be deleted." />
+        <Failure error={error} absent="This session does not exist. It may have been deleted." />
       )}
       {session && (
         <>
@@ -97,7 +97,7 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
       <More
         pages={pages}
         none="This session has no messages yet."
-        absent="This session does not exist. It may be deleted."
+        absent="This session does not exist. It may have been deleted."
         label="Load earlier messages"
       />
       <ol class="talk">

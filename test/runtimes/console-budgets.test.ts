@@ -59,7 +59,7 @@ needing('chromium-headless-shell').describe('the screen of budgets', () => {
     const line = page.locator('table.managed tbody tr')
     await expect.poll(() => line.count()).toBe(1)
     expect(await line.textContent()).toContain('250 of 1,000')
-    expect(await line.textContent()).toContain('Within')
+    expect(await line.textContent()).toContain('Enough left')
     await line.getByRole('link', { name: /ann/ }).click()
     await page.getByText('250 of 1,000 spent').waitFor()
     expect(await page.locator('meter').evaluate(meter => (meter as HTMLMeterElement).value)).toBe(250)
