@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { StoredFeedback } from '../../src/features/sessions/feedback.ts'
+import type { StoredFeedback } from '../../src/runs/feedback.ts'
 import { useLoaded } from '../loading.ts'
 import { useActing } from '../parts/action.tsx'
 import { Failure } from '../parts/notice.tsx'
