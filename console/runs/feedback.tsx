@@ -4,6 +4,7 @@ import { useLoaded } from '../loading.ts'
 import { useActing } from '../parts/action.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { Section } from '../parts/page.tsx'
+import { Rated, ratingOf, wordOf } from '../parts/rating.tsx'
 import { Time } from '../parts/time.tsx'
 import { client, send } from '../service.ts'
 import { visible } from '../text.ts'
@@ -28,36 +29,41 @@ export function FeedbackForm({ id, query }: { id: string; query: Readonly<Record
     <Section id="feedback" title="Feedback">
       <div role="status">{value && <Given feedback={value} />}</div>
       {unread !== undefined && <Failure error={unread} />}
-      <label>
-        {value ? 'Say something else' : 'What you say of this run'}
+      <div class="actions say">
         <textarea
-          rows={2}
+          aria-label={value ? 'Say something else' : 'What you say of this run'}
+          placeholder={value ? 'Say something else' : 'What you say of this run'}
+          rows={1}
           maxLength={4000}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />
-      </label>
-      <p class="actions">
         <button type="button" disabled={isBusy} onClick={() => void rate('Good')}>
-          <span aria-hidden="true">▲</span> Good
+          <Rated rating="positive" isBeside /> Good
         </button>
         <button type="button" disabled={isBusy} onClick={() => void rate('Bad')}>
-          <span aria-hidden="true">▼</span> Bad
+          <Rated rating="negative" isBeside /> Bad
         </button>
-      </p>
+      </div>
       {error !== undefined && <Failure error={error} />}
     </Section>
   )
 }
 
-function Given({ feedback: { score, text, correction, updatedAt } }: { feedback: StoredFeedback }) {
-  const word =
-    score === undefined ? 'Said' : score > 0 ? '▲ Good' : score < 0 ? '▼ Bad' : 'Neither good nor bad'
+/** What was said of a run. */
+export function Given({ feedback: { score, text, correction, updatedAt } }: { feedback: StoredFeedback }) {
+  const rating = ratingOf(score)
   return (
     <p class="said quote plain">
-      <strong>{word}</strong>
+      {score === undefined ? (
+        <strong>Said</strong>
+      ) : (
+        <>
+          <Rated rating={rating} isBeside /> <strong>{wordOf(rating)}</strong>
+        </>
+      )}
       {text !== undefined && `: ${visible(text)}`}
-      {correction !== undefined && `\nShould be: ${visible(JSON.stringify(correction))}`}{' '}
+      {correction !== undefined && `\nShould be: ${visible(correction)}`}{' '}
       <span class="soft small">
         <Time at={updatedAt} />
       </span>

@@ -60,13 +60,13 @@ export function Run({ id }: { id: string }) {
             />
           ))}
           <Story record={record} log={log!} version={version} />
-          <Views log={log!} record={record} version={version} />
           {record.status !== 'queued' &&
             record.status !== 'running' &&
             config.value.plugins.includes('sessions') &&
             may('feedback', owner) && (
               <FeedbackForm key={id} id={id} query={owner === undefined ? {} : { owner }} />
             )}
+          <Views log={log!} record={record} version={version} />
         </>
       )}
     </>

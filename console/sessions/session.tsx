@@ -12,6 +12,7 @@ import { Failure } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../route.ts'
+import { Given } from '../runs/feedback.tsx'
 import { client, codeOf } from '../service.ts'
 import { visible } from '../text.ts'
 import { textOfInput } from './input-text.ts'
@@ -108,7 +109,7 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
 }
 
 function TurnItem({ turn, fork }: { turn: Turn; fork: () => void }) {
-  const { runId, input, text, toolCalls, status, error, at } = turn
+  const { runId, input, text, toolCalls, status, error, at, feedback } = turn
   return (
     <li>
       <p class="said quote plain" dir="auto">
@@ -118,6 +119,7 @@ function TurnItem({ turn, fork }: { turn: Turn; fork: () => void }) {
         <p class="soft small">Tools: {visible(toolCalls.map(({ toolName }) => toolName).join(', '))}</p>
       )}
       {text !== undefined && <Markdown text={text} isWhole />}
+      {feedback && <Given feedback={feedback} />}
       <p class="actions soft small">
         <Status status={STATUSES[status] ?? status} />
         {error && <code>{error}</code>}

@@ -1,0 +1,104 @@
+/**
+ * What people said of runs, the cases that they save, and their conversations in the console, in a real browser.
+ *
+ * @module-tag long
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Client, createClient } from '../../src/client/index.ts'
+import { webConsole } from '../../src/features/console/plugin.ts'
+import { sessions } from '../../src/features/sessions/plugin.ts'
+import { Agent, createHandler, memoryState, textOf } from '../../src/index.ts'
+import { serve } from '../../src/runtimes/node.ts'
+import { served } from '../contracts/served.ts'
+import { needing } from '../needing.ts'
+import { HAS_BROWSER, launch, type Opened, violationsOf, visit } from './browser.ts'
+
+const says = new Agent({
+  name: 'says',
+  register: false,
+  corrections: true,
+  run: input => `It is **${textOf(input)}**`,
+})
+
+let browser: Browser
+beforeAll(async () => {
+  if (HAS_BROWSER) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+needing('chromium-headless-shell').describe('what people say of runs', () => {
+  const server = served(async () => {
+    const handler = createHandler({
+      serve: [says],
+      registry: false,
+      logger: false,
+      state: memoryState(),
+      runs: { keepInput: true, store: 'all' },
+      middleware: [
+        (_, context, next) => {
+          context.identity = { id: 'ada' }
+          return next()
+        },
+      ],
+      plugins: [sessions(), webConsole()],
+    })
+    const { url, close } = await serve(handler, { port: 0 })
+    return { url, stop: close }
+  })
+  let client: Client
+  beforeAll(() => {
+    client = createClient({ baseUrl: `${server().url}/api` })
+  })
+
+  const open = async (place: string): Promise<Opened> =>
+    visit(browser, `${server().url}/api/console#/${place}`)
+  const run = async (input: string, more: object = {}): Promise<string> =>
+    (await client.agent('says').run(input, more)).runId ?? ''
+  const line = (page: Page, name: string) => page.locator('table.runs tbody tr', { hasText: name })
+  const clean = async ({ page, complaints }: Opened) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violationsOf(page)).toEqual([])
+    }
+    expect(complaints).toEqual([])
+  }
+
+  it('is beside the run in the list, which it filters', async () => {
+    const id = await run('rated')
+    await client.runs.feedback(await run('liked'), { score: 1 })
+    await client.runs.feedback(await run('commented'), { text: 'too long' })
+    await run('silent')
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    await page.getByLabel('What you say of this run').fill('wrong city')
+    await page.getByRole('button', { name: 'Bad', exact: true }).click()
+    await page.getByText('▼ Bad: wrong city').waitFor()
+    // The list hears of it.
+    await line(page, 'rated').getByText('Feedback: Bad.').waitFor()
+    expect(await line(page, 'silent').locator('.rated').count()).toBe(0)
+    await clean(opened)
+    await page.getByRole('navigation', { name: 'Quick filters' }).getByRole('link', { name: 'Good' }).click()
+    await expect.poll(() => page.url()).toContain('feedback=positive')
+    await expect.poll(() => page.locator('table.runs tbody tr').allInnerTexts()).toHaveLength(1)
+    await line(page, 'liked').waitFor()
+    await page.locator('.choices summary').click()
+    await page.getByLabel('Feedback').selectOption({ label: 'With some' })
+    await expect.poll(() => page.locator('table.runs tbody tr').count()).toBe(3)
+    await line(page, 'commented').getByText('Feedback: Neither good nor bad.').waitFor()
+    await clean(opened)
+  })
+
+  it('is with the turn of a session', async () => {
+    await run('first', { sessionId: 'rated' })
+    const runId = await run('second', { sessionId: 'rated' })
+    await client.runs.feedback(runId, { score: 1, text: 'Quick', correction: 'Bergen' })
+    const opened = await open('sessions/agent/says/rated')
+    const { page } = opened
+    const turn = page.locator('.talk > li', { hasText: 'second' })
+    await turn.getByText('▲ Good: Quick').waitFor()
+    await turn.getByText('Should be: Bergen').waitFor()
+    expect(await page.locator('.talk .rated').count()).toBe(1)
+    await clean(opened)
+  })
+})
