@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { StoredFeedback } from '../../src/runs/feedback.ts'
 import { useLoaded } from '../loading.ts'
@@ -12,7 +13,16 @@ import { visible } from '../text.ts'
 const SCORES = { Good: 1, Bad: -1 } as const
 
 /** What people said of a run, and a form to say it. `query` names the owner of a run of somebody else. */
-export function FeedbackForm({ id, query }: { id: string; query: Readonly<Record<string, string>> }) {
+export function FeedbackForm({
+  id,
+  query,
+  children,
+}: {
+  id: string
+  query: Readonly<Record<string, string>>
+  /** What stands beside the heading. It gets what was said. */
+  children: (said: StoredFeedback | undefined) => ComponentChildren
+}) {
   const { value, error: unread, reload } = useLoaded(id, signal => readFeedback(id, query, signal))
   const [text, setText] = useState('')
   const { isBusy, error, act } = useActing()
@@ -26,7 +36,7 @@ export function FeedbackForm({ id, query }: { id: string; query: Readonly<Record
       reload()
     })
   return (
-    <Section id="feedback" title="Feedback">
+    <Section id="feedback" title="Feedback" aside={children(value)}>
       <div role="status">{value && <Given feedback={value} />}</div>
       {unread !== undefined && <Failure error={unread} />}
       <div class="actions say">

@@ -14,6 +14,7 @@ import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
 import { client, config, may, providerKeys } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
+import { SaveAsCase } from './case.tsx'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
 import { RunLog } from './log.ts'
@@ -60,16 +61,24 @@ export function Run({ id }: { id: string }) {
             />
           ))}
           <Story record={record} log={log!} version={version} />
-          {record.status !== 'queued' &&
-            record.status !== 'running' &&
-            config.value.plugins.includes('sessions') &&
-            may('feedback', owner) && (
-              <FeedbackForm key={id} id={id} query={owner === undefined ? {} : { owner }} />
-            )}
+          <Judging key={id} record={record} log={log!} owner={owner} />
           <Views log={log!} record={record} version={version} />
         </>
       )}
     </>
+  )
+}
+
+/** What people say of a run that has ended, and what tests shall learn from it. */
+function Judging({ record, log, owner }: { record: RunRecord; log: RunLog; owner: string | undefined }) {
+  const { id, status } = record
+  if (status === 'queued' || status === 'running') return null
+  if (!config.value.plugins.includes('sessions') || !may('feedback', owner))
+    return <SaveAsCase record={record} log={log} />
+  return (
+    <FeedbackForm id={id} query={owner === undefined ? {} : { owner }}>
+      {said => <SaveAsCase record={record} log={log} said={said} />}
+    </FeedbackForm>
   )
 }
 

@@ -2,14 +2,15 @@ import { useState } from 'preact/hooks'
 import type { Correction } from '../../src/agents/corrections.ts'
 import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
-import { useActing } from '../parts/action.tsx'
+import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
-import { client } from '../service.ts'
+import { client, send } from '../service.ts'
 import { typedValue } from '../text.ts'
 
 const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
@@ -51,14 +52,29 @@ function OfAgent({ name }: { name: string }) {
     return { items: page.corrections, nextCursor: page.nextCursor }
   })
   const { items, error, update } = pages
+  const acting = useActing()
+  const download = async () => {
+    const path = `/agents/${encodeURIComponent(name)}/corrections/export`
+    save(await (await send(path)).blob(), 'cases.jsonl')
+  }
   return (
     <>
       {error === undefined && <Add name={name} onAdded={added => update(before => [added, ...before])} />}
-      <h2>Corrections of {name}</h2>
+      <div class="top">
+        <h2>Corrections of {name}</h2>
+        {items.some(({ input }) => input !== undefined) && (
+          <span class="actions push">
+            <Action acting={acting} work={download}>
+              Download cases
+            </Action>
+          </span>
+        )}
+      </div>
+      {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="cards">
-        {items.map(({ id, originalValue, correctedValue, field, reason, runId, createdAt }) => (
+        {items.map(({ id, input, originalValue, correctedValue, field, reason, runId, createdAt }) => (
           <li key={id} class="card">
-            <h3>{field ?? 'The whole output'}</h3>
+            <h3>{field ?? (input === undefined ? 'The whole output' : 'Case')}</h3>
             <Facts
               facts={{
                 Why: reason,
@@ -66,6 +82,12 @@ function OfAgent({ name }: { name: string }) {
                 Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
               }}
             />
+            {input !== undefined && (
+              <>
+                <h4>Input</h4>
+                <JsonView value={input} label="what was asked" />
+              </>
+            )}
             <h4>Was</h4>
             <JsonView value={originalValue} label="what it was" />
             <h4>Should be</h4>

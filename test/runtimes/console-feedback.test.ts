@@ -3,12 +3,13 @@
  *
  * @module-tag long
  */
+import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
 import { webConsole } from '../../src/features/console/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
-import { Agent, createHandler, memoryState, textOf } from '../../src/index.ts'
+import { Agent, createHandler, memoryState, Registry, textOf } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { served } from '../contracts/served.ts'
 import { needing } from '../needing.ts'
@@ -31,7 +32,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
   const server = served(async () => {
     const handler = createHandler({
       serve: [says],
-      registry: false,
+      registry: new Registry(),
       logger: false,
       state: memoryState(),
       runs: { keepInput: true, store: 'all' },
@@ -87,6 +88,37 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     await expect.poll(() => page.locator('table.runs tbody tr').count()).toBe(3)
     await line(page, 'commented').getByText('Feedback: Neither good nor bad.').waitFor()
     await clean(opened)
+  })
+
+  it('becomes a case for tests, which is downloaded with the others', async () => {
+    const id = await run('Oslo')
+    await client.runs.feedback(id, { score: -1, text: 'No stars', correction: 'It is Oslo' })
+    const opened = await open(`runs/${id}`)
+    const { page } = opened
+    const button = page.getByRole('button', { name: 'Save as case' })
+    await page.getByText('Should be: It is Oslo').waitFor()
+    await button.click()
+    const dialog = page.getByRole('dialog', { name: 'Save as case' })
+    await dialog.waitFor()
+    expect(await dialog.getByLabel('Input').inputValue()).toBe('Oslo')
+    expect(await dialog.getByLabel('Output').inputValue()).toBe('It is **Oslo**')
+    expect(await dialog.getByLabel('Expected').inputValue()).toBe('It is Oslo')
+    await clean(opened)
+    await dialog.getByLabel('Note').fill('Plain text')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The case is saved.').waitFor()
+    await page.getByRole('link', { name: 'See all' }).click()
+    await page.getByRole('heading', { name: 'Case' }).waitFor()
+    await clean(opened)
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download cases' }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe('cases.jsonl')
+    const text = await readFile(await file.path(), 'utf8')
+    expect(JSON.parse(text)).toMatchObject({
+      ...{ input: 'Oslo', output: 'It is **Oslo**', expected: 'It is Oslo', note: 'Plain text', runId: id },
+    })
   })
 
   it('is with the turn of a session', async () => {
