@@ -11,7 +11,7 @@ import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
 import { client, send } from '../service.ts'
-import { typedValue } from '../text.ts'
+import { typedValue, visible } from '../text.ts'
 
 const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
 const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
@@ -79,7 +79,7 @@ function OfAgent({ name }: { name: string }) {
               facts={{
                 Why: reason,
                 When: <Time at={createdAt} />,
-                Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
+                Run: runId && <a href={linkTo('runs', [runId])}>{visible(runId.slice(0, 8))}</a>,
               }}
             />
             {input !== undefined && (
@@ -123,36 +123,38 @@ function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction
     })
   }
   return (
-    <form class="card form" aria-label="Add a correction" onSubmit={submit}>
-      <h2>Add a correction</h2>
-      <p class="soft">JSON stays JSON. Anything else is text.</p>
-      <label>
-        What it was
-        <textarea name="originalValue" rows={2} required />
-      </label>
-      <label>
-        What it should be
-        <textarea name="correctedValue" rows={2} required />
-      </label>
-      <label>
-        Field, if it is about one
-        <input name="field" maxLength={500} />
-      </label>
-      <label>
-        Why
-        <input name="reason" maxLength={10_000} />
-      </label>
-      <label>
-        Id of the run
-        <input name="runId" maxLength={500} />
-      </label>
-      <p class="actions">
-        <button type="submit" class="main" disabled={isBusy}>
-          Add
-        </button>
-        <span role="status">{notice}</span>
-      </p>
-      {error !== undefined && <Failure error={error} />}
-    </form>
+    <details>
+      <summary>Add a correction</summary>
+      <form class="card form" aria-label="Add a correction" onSubmit={submit}>
+        <p class="soft">JSON stays JSON. Anything else is text.</p>
+        <label>
+          What it was
+          <textarea name="originalValue" rows={2} required />
+        </label>
+        <label>
+          What it should be
+          <textarea name="correctedValue" rows={2} required />
+        </label>
+        <label>
+          Field, if it is about one
+          <input name="field" maxLength={500} />
+        </label>
+        <label>
+          Why
+          <input name="reason" maxLength={10_000} />
+        </label>
+        <label>
+          Id of the run
+          <input name="runId" maxLength={500} />
+        </label>
+        <p class="actions">
+          <button type="submit" class="main" disabled={isBusy}>
+            Add
+          </button>
+          <span role="status">{notice}</span>
+        </p>
+        {error !== undefined && <Failure error={error} />}
+      </form>
+    </details>
   )
 }
