@@ -191,6 +191,7 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
         object({
           runId: text,
           messageId: text,
+          'userId?': text,
           input: { oneOf: [text, list(ref('ContentPart'))] },
           at: count,
         }),
