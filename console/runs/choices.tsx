@@ -1,54 +1,25 @@
-import { useRef } from 'preact/hooks'
 import { catalog } from '../catalog.ts'
 import type { Pages } from '../pages.ts'
 import { lookOf } from '../parts/look.ts'
 import { Menu } from '../parts/menu.tsx'
 import { Rated, wordOf } from '../parts/rating.tsx'
+import { SearchField } from '../parts/search.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
-import { useKey } from '../shell/press.ts'
 import { number, visible } from '../text.ts'
 import { FILTERS, type Filters, filtersOf, KINDS, queryOf, SPANS } from './filters.ts'
 import { countsOf, type Listed, outliers, type Quick } from './numbers.ts'
 import { to } from './to.ts'
 
-/** Milliseconds after the last key before a search begins. */
-const PAUSE_MS = 300
-
-/** The field that searches runs. `/` goes to it. */
-export function Search({ filters }: { filters: Filters }) {
-  const field = useRef<HTMLInputElement>(null)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const search = (text: string) => {
-    clearTimeout(timer.current)
-    const { search: before = '', ...rest } = filters
-    const typed = text.trim()
-    if (typed !== before) to(typed === '' ? rest : { ...rest, search: typed })
-  }
-  useKey('/', () => field.current?.focus())
+/** The field that searches runs. */
+export function Search({ filters: { search = '', ...rest } }: { filters: Filters }) {
   return (
-    <form
-      class="search"
-      onSubmit={event => {
-        event.preventDefault()
-        search(field.current?.value ?? '')
-      }}
-    >
-      <input
-        ref={field}
-        key={filters.search === undefined ? 'none' : 'some'}
-        type="search"
-        aria-label="Search runs"
-        placeholder="Search input, output and errors"
-        maxLength={200}
-        defaultValue={filters.search ?? ''}
-        onInput={({ currentTarget }) => {
-          clearTimeout(timer.current)
-          timer.current = setTimeout(() => search(currentTarget.value), PAUSE_MS)
-        }}
-      />
-      <kbd>/</kbd>
-    </form>
+    <SearchField
+      value={search}
+      label="Search runs"
+      placeholder="Search input, output and errors"
+      onSearch={typed => to(typed === '' ? rest : { ...rest, search: typed })}
+    />
   )
 }
 

@@ -85,7 +85,8 @@ function Judging({ record, log, owner }: { record: RunRecord; log: RunLog; owner
 /** The state, where it belongs, and what it is about. */
 function Title({ record, owner }: { record: RunRecord; owner: string | undefined }) {
   const { id, kind, name, createdAt, sessionId, userId } = record
-  const hasSession = sessionId !== undefined && config.value.plugins.includes('sessions')
+  const hasSession =
+    sessionId !== undefined && config.value.plugins.includes('sessions') && may('read_input', owner)
   return (
     <div class="title">
       <p class="actions soft">
@@ -95,7 +96,7 @@ function Title({ record, owner }: { record: RunRecord; owner: string | undefined
         </a>
         <Time at={createdAt} />
         {hasSession && (
-          <a class="inline" href={linkTo('sessions', [kind, name, sessionId])}>
+          <a class="inline" href={linkTo('sessions', [kind, name, sessionId], owner ? { of: owner } : {})}>
             session
           </a>
         )}

@@ -5,12 +5,13 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
 import { webConsole } from '../../src/features/console/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
-import { Agent, createHandler, memoryState, Registry, textOf } from '../../src/index.ts'
+import { Agent, createHandler, type Identity, memoryState, Registry, textOf } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { jsonRequest } from '../contracts/http/client.ts'
 import { served } from '../contracts/served.ts'
 import { needing } from '../needing.ts'
 import { HAS_BROWSER, launch, type Opened, violationsOf, visit } from './browser.ts'
@@ -22,6 +23,23 @@ const says = new Agent({
   run: input => `It is **${textOf(input)}**`,
 })
 
+const gates = new Set<string>()
+
+/** Takes messages while it waits for its gate. */
+const steered = new Agent({
+  name: 'steered',
+  register: false,
+  steering: true,
+  async *run(input, { signal, steering }) {
+    while (!gates.has(textOf(input)) && !signal.aborted) await new Promise(resolve => setTimeout(resolve, 10))
+    for (const message of yield* steering.take()) yield `Noted: ${textOf(message.input)}. `
+    yield 'Done.'
+  },
+})
+
+/** Who asks now. */
+let identity: Identity = { id: 'ada' }
+
 let browser: Browser
 beforeAll(async () => {
   if (HAS_BROWSER) browser = await launch()
@@ -31,14 +49,14 @@ afterAll(() => browser?.close())
 needing('chromium-headless-shell').describe('what people say of runs', () => {
   const server = served(async () => {
     const handler = createHandler({
-      serve: [says],
+      serve: [says, steered],
       registry: new Registry(),
       logger: false,
       state: memoryState(),
       runs: { keepInput: true, store: 'all' },
       middleware: [
         (_, context, next) => {
-          context.identity = { id: 'ada' }
+          context.identity = identity
           return next()
         },
       ],
@@ -132,5 +150,104 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     await turn.getByText('Should be: Bergen').waitFor()
     expect(await page.locator('.talk .rated').count()).toBe(1)
     await clean(opened)
+  })
+
+  it('finds sessions by their titles and by what was said', async () => {
+    await run('Flights to Tromsø', { sessionId: 'north' })
+    await run('And a hotel', { sessionId: 'north' })
+    await run('A hotel in Rome', { sessionId: 'south' })
+    const opened = await open('sessions')
+    const { page } = opened
+    const rows = (name: string) => page.locator(`table.talks:has(th:text-is("${name}")) tbody tr`)
+    await page.getByLabel('Search sessions').fill('HOTEL')
+    await expect.poll(() => page.url()).toContain('search=HOTEL')
+    await expect
+      .poll(() => rows('Title').allInnerTexts())
+      .toEqual([expect.stringContaining('A hotel in Rome')])
+    await expect.poll(() => rows('Said in').allInnerTexts()).toEqual([expect.stringContaining('And a hotel')])
+    await clean(opened)
+    await page.getByRole('link', { name: 'And a hotel' }).click()
+    await page.getByRole('heading', { name: 'Flights to Tromsø' }).waitFor()
+    await expect.poll(() => rows('Said in').count()).toBe(1)
+    await page.getByLabel('Search sessions').fill('of nobody')
+    await page.getByText('No title has these words.').waitFor()
+  })
+
+  it('goes from one branch of a session to another, and lets one count', async () => {
+    await run('one', { sessionId: 'forked', messageId: 'm1' })
+    await run('two', { sessionId: 'forked', messageId: 'm2' })
+    await run('three', { sessionId: 'forked', messageId: 'm3' })
+    const last = await run('other', { sessionId: 'forked', messageId: 'm2', replaces: 'm2' })
+    const opened = await open('sessions/agent/says/forked')
+    const { page } = opened
+    const asked = () => page.locator('.talk > li > .said').allInnerTexts()
+    const turn = page.locator('.talk > li').nth(1)
+    await turn.getByText('2 of 2').waitFor()
+    expect(await asked()).toEqual(['one', 'other'])
+    await turn.getByRole('link', { name: 'Earlier version' }).click()
+    await turn.getByText('1 of 2').waitFor()
+    await expect.poll(asked).toEqual(['one', 'two', 'three'])
+    await page.getByText('Another branch counts').waitFor()
+    await clean(opened)
+    // What people see is the branch that counts.
+    await page.getByRole('link', { name: 'As they saw it' }).click()
+    await page.locator('.seen').getByText('other').first().waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Let this one count' }).click()
+    await page.getByText('Another branch counts').waitFor({ state: 'detached' })
+    const branches = await client.sessions.branches('says', 'forked')
+    expect(branches.find(({ isHead }) => isHead)?.runId).not.toBe(last)
+    await expect.poll(asked).toEqual(['one', 'two', 'three'])
+  })
+
+  it('shows who sent a message to a run at work, and what people saw of it', async () => {
+    const { id } = await client.runs.start({ kind: 'agent', name: 'steered' }, 'a trip', {
+      sessionId: 'trip',
+    })
+    await expect
+      .poll(
+        async () => (await client.sessions.messages('steered', 'trip').catch(() => undefined))?.turns.length,
+      )
+      .toBe(1)
+    const body = { input: 'only by train', sessionId: 'trip', concurrency: 'steer', background: true }
+    const sent = await fetch(`${server().url}/api/agents/steered/run`, jsonRequest(body))
+    expect(sent.status, await sent.text()).toBe(202)
+    gates.add('a trip')
+    await client.runs.result(id)
+    const opened = await open('sessions/agent/steered/trip')
+    const { page } = opened
+    const steering = page.locator('.steered')
+    await steering.getByText('only by train').waitFor()
+    expect(await steering.textContent()).toMatch(/^Sent to the run at work by ada at \d/)
+    await clean(opened)
+    await page.getByRole('link', { name: 'As they saw it' }).click()
+    await expect.poll(() => page.locator('.seen > li').count()).toBe(3)
+    expect(await page.locator('.seen > li').allTextContents()).toEqual([
+      'User: a trip',
+      'User: only by train',
+      'Answer: Noted: only by train. Done.',
+    ])
+    expect(await page.locator('.seen .status').count()).toBe(0)
+    await clean(opened)
+  })
+
+  it('shows the conversation of another user to whom may read it, who changes nothing', async () => {
+    const id = await run('a secret', { sessionId: 'hers' })
+    identity = { id: 'root', roles: ['operator'] }
+    onTestFinished(() => {
+      identity = { id: 'ada' }
+    })
+    const opened = await open(`runs/${id}?of=ada`)
+    const { page } = opened
+    await page.getByRole('link', { name: 'session', exact: true }).click()
+    await page.getByRole('heading', { name: 'a secret' }).waitFor()
+    await page.getByRole('heading', { name: 'Sessions of ada' }).waitFor()
+    for (const name of ['Rename', 'Fork', 'Fork up to here'])
+      expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0)
+    await page.getByRole('link', { name: 'As they saw it' }).click()
+    await page.locator('.seen').getByText('a secret').first().waitFor()
+    await clean(opened)
+    await page.getByRole('link', { name: 'Its runs' }).click()
+    await line(page, 'a secret').waitFor()
   })
 })
