@@ -37,10 +37,6 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
     onChanged()
     goTo('sessions', [of.kind, of.name, id], rest)
   }
-  const changed = () => {
-    reload()
-    onChanged()
-  }
   const turns = pages.items.toReversed()
   return (
     <>
@@ -48,7 +44,15 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
       {error !== undefined && <Failure error={error} absent="There is no such session." />}
       {session && (
         <>
-          <Head of={of} session={session} owner={rest.of} acting={acting} fork={fork} onChanged={changed} />
+          <Head
+            of={of}
+            session={session}
+            owner={rest.of}
+            acting={acting}
+            fork={fork}
+            reload={reload}
+            onChanged={onChanged}
+          />
           <Views isSeen={view === 'seen'} />
         </>
       )}
@@ -94,6 +98,7 @@ function Head({
   owner,
   acting,
   fork,
+  reload,
   onChanged,
 }: {
   of: RunTarget
@@ -102,6 +107,8 @@ function Head({
   owner: string | undefined
   acting: Acting
   fork: () => Promise<void>
+  reload: () => void
+  /** Called once it is not as its list says. */
   onChanged: () => void
 }) {
   const renaming = useRef<HTMLDialogElement>(null)
@@ -110,6 +117,7 @@ function Head({
   const isOwn = owner === undefined || owner === config.value.identity?.id
   const rename = async (form: FormData) => {
     await client.sessions.rename(of, id, String(form.get('title')))
+    reload()
     onChanged()
   }
   const remove = async (running?: 'cancel') => {

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { Agent, createHandler, memoryState } from '../../src/index.ts'
+import { Agent, createHandler, memoryState, textOf } from '../../src/index.ts'
 import { fencesOf, snippetsIn, writeSnippets } from '../pages/pages.ts'
 import { root } from './process.ts'
 
@@ -38,7 +38,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Two cases, as a service exports them. */
 async function savedCases(): Promise<string> {
-  const agent = new Agent({ name: 'greeter', register: false, corrections: true, run: input => input })
+  const agent = new Agent({
+    name: 'greeter',
+    register: false,
+    corrections: true,
+    run: input => textOf(input),
+  })
   const runs = { listAnonymous: true }
   const handler = createHandler({ serve: [agent], registry: false, state: memoryState(), runs })
   const { corrections } = createClient({ baseUrl: 'http://127.0.0.1/api', fetch: handler }).agent('greeter')
