@@ -50,18 +50,19 @@ export function SaveAsCase({
   }
   return (
     <>
-      <p class="actions push">
-        <span role="status">
-          {isSaved && (
-            <>
-              The case is saved. <a href={linkTo('corrections', [name])}>See all</a>
-            </>
-          )}
-        </span>
-        <button type="button" onClick={open}>
-          Save as case
-        </button>
-      </p>
+      <button type="button" class="save-case" onClick={open}>
+        Save as case
+      </button>
+      <span role="status">
+        {isSaved && (
+          <>
+            The case is saved.{' '}
+            <a class="inline" href={linkTo('corrections', [name])}>
+              See all
+            </a>
+          </>
+        )}
+      </span>
       <Dialog dialog={dialog} title="Save as case" submit="Save" work={save}>
         <div class="case" key={opened}>
           <Value name="input" title="Input" value={input} />

@@ -20,7 +20,7 @@ export function FeedbackForm({
 }: {
   id: string
   query: Readonly<Record<string, string>>
-  /** What stands beside the heading. It gets what was said. */
+  /** What stands beside the form. It gets what was said. */
   children: (said: StoredFeedback | undefined) => ComponentChildren
 }) {
   const { value, error: unread, reload } = useLoaded(id, signal => readFeedback(id, query, signal))
@@ -36,25 +36,31 @@ export function FeedbackForm({
       reload()
     })
   return (
-    <Section id="feedback" title="Feedback" aside={children(value)}>
+    <Section
+      id="feedback"
+      title="Feedback"
+      aside={
+        <div class="actions say">
+          <textarea
+            aria-label={value ? 'Say something else' : 'What you say of this run'}
+            placeholder={value ? 'Say something else' : 'What you say of this run'}
+            rows={1}
+            maxLength={4000}
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+          <button type="button" disabled={isBusy} onClick={() => void rate('Good')}>
+            <Rated rating="positive" isBeside /> Good
+          </button>
+          <button type="button" disabled={isBusy} onClick={() => void rate('Bad')}>
+            <Rated rating="negative" isBeside /> Bad
+          </button>
+          {children(value)}
+        </div>
+      }
+    >
       <div role="status">{value && <Given feedback={value} />}</div>
       {unread !== undefined && <Failure error={unread} />}
-      <div class="actions say">
-        <textarea
-          aria-label={value ? 'Say something else' : 'What you say of this run'}
-          placeholder={value ? 'Say something else' : 'What you say of this run'}
-          rows={1}
-          maxLength={4000}
-          value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-        <button type="button" disabled={isBusy} onClick={() => void rate('Good')}>
-          <Rated rating="positive" isBeside /> Good
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => void rate('Bad')}>
-          <Rated rating="negative" isBeside /> Bad
-        </button>
-      </div>
       {error !== undefined && <Failure error={error} />}
     </Section>
   )
