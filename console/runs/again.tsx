@@ -26,9 +26,9 @@ export function Changed({ record: { id, sessionId = '' }, input }: { record: Run
   return (
     <>
       <button type="button" onClick={open}>
-        Change and run again…
+        Edit and run again…
       </button>
-      <Dialog dialog={dialog} title="Change and run again" submit="Run" work={start}>
+      <Dialog dialog={dialog} title="Edit and run again" submit="Run" work={start}>
         {isShown && (
           <>
             <label>

@@ -411,8 +411,8 @@ needing('chromium-headless-shell').describe('the console of a development server
   it('runs a changed input again, beside the run before', async () => {
     const id = await run('finder', 'lamp of oil')
     const { page, complaints } = await open(`runs/${id}`)
-    await button(page, 'Change and run again…').click()
-    const dialog = page.getByRole('dialog', { name: 'Change and run again' })
+    await button(page, 'Edit and run again…').click()
+    const dialog = page.getByRole('dialog', { name: 'Edit and run again' })
     expect(await violationsOf(page)).toEqual([])
     await dialog.getByLabel('Input').fill('lamp of gas')
     await dialog.getByLabel('Session').fill('changed')
