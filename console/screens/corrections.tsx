@@ -2,17 +2,19 @@ import { useState } from 'preact/hooks'
 import type { Correction } from '../../src/agents/corrections.ts'
 import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
+import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Field, Form } from '../parts/form.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
+import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
 import { textIn } from '../parts/typed.ts'
 import { goTo, linkTo, route } from '../route.ts'
-import { client } from '../service.ts'
-import { typedValue } from '../text.ts'
+import { client, send } from '../service.ts'
+import { typedValue, visible } from '../text.ts'
 
 const NO_LIST = 'This service lists no agents. To list them, set `autoDiscovery`.'
 const ABSENT = 'This agent takes no corrections. To let it take them, give it `corrections: true`.'
@@ -55,25 +57,46 @@ function OfAgent({ name }: { name: string }) {
     return { items: page.corrections, nextCursor: page.nextCursor }
   })
   const { items, error, update } = pages
+  const acting = useActing()
+  const download = async () => {
+    const path = `/agents/${encodeURIComponent(name)}/corrections/export`
+    save(await (await send(path)).blob(), 'cases.jsonl')
+  }
   return (
     <>
       {error === undefined && <Add name={name} onAdded={added => update(before => [added, ...before])} />}
-      <h2>Corrections of {name}</h2>
+      <div class="top">
+        <h2>Corrections of {name}</h2>
+        {items.some(({ input }) => input !== undefined) && (
+          <span class="actions push">
+            <Action acting={acting} work={download}>
+              Download cases
+            </Action>
+          </span>
+        )}
+      </div>
+      {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="cards">
-        {items.map(({ id, originalValue, correctedValue, field, reason, runId, createdAt }) => (
+        {items.map(({ id, input, originalValue, correctedValue, field, reason, runId, createdAt }) => (
           <li key={id} class="card">
-            <h3>{field ?? 'The whole output'}</h3>
+            <h3>{field ?? (input === undefined ? 'The whole output' : 'Case')}</h3>
             <Facts
               facts={{
                 Why: reason,
                 When: <Time at={createdAt} />,
-                Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
+                Run: runId && <a href={linkTo('runs', [runId])}>{visible(runId.slice(0, 8))}</a>,
               }}
             />
-            <h4>Wrong output</h4>
-            <JsonView value={originalValue} label="wrong output" />
-            <h4>Right output</h4>
-            <JsonView value={correctedValue} label="right output" />
+            {input !== undefined && (
+              <>
+                <h4>Input</h4>
+                <JsonView value={input} label="input" />
+              </>
+            )}
+            <h4>{input === undefined ? 'Wrong output' : 'Output'}</h4>
+            <JsonView value={originalValue} label="output" />
+            <h4>{input === undefined ? 'Right output' : 'Expected'}</h4>
+            <JsonView value={correctedValue} label="expected output" />
           </li>
         ))}
       </ul>
@@ -99,30 +122,36 @@ function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction
     setNotice('Saved.')
   }
   return (
-    <Form
-      label="New correction"
-      submit="Save"
-      isCleared
-      at={{ run_not_found: 'runId' }}
-      work={add}
-      more={<span role="status">{notice}</span>}
-    >
-      <h2>New correction</h2>
-      <Field name="originalValue" label="Wrong output" hint="JSON, or any text">
-        <textarea rows={2} required />
-      </Field>
-      <Field name="correctedValue" label="Right output" hint="JSON, or any text">
-        <textarea rows={2} required />
-      </Field>
-      <Field name="field" label="Field of the output" hint="Leave it empty if it is about all of the output">
-        <input maxLength={500} />
-      </Field>
-      <Field name="reason" label="Why">
-        <input maxLength={10_000} />
-      </Field>
-      <Field name="runId" label="Id of the run">
-        <input maxLength={500} />
-      </Field>
-    </Form>
+    <details>
+      <summary>New correction…</summary>
+      <Form
+        label="New correction"
+        submit="Save"
+        isCleared
+        at={{ run_not_found: 'runId' }}
+        work={add}
+        more={<span role="status">{notice}</span>}
+      >
+        <Field name="originalValue" label="Wrong output" hint="JSON, or any text">
+          <textarea rows={2} required />
+        </Field>
+        <Field name="correctedValue" label="Right output" hint="JSON, or any text">
+          <textarea rows={2} required />
+        </Field>
+        <Field
+          name="field"
+          label="Field of the output"
+          hint="Leave it empty if it is about all of the output"
+        >
+          <input maxLength={500} />
+        </Field>
+        <Field name="reason" label="Why">
+          <input maxLength={10_000} />
+        </Field>
+        <Field name="runId" label="Id of the run">
+          <input maxLength={500} />
+        </Field>
+      </Form>
+    </details>
   )
 }

@@ -11,7 +11,7 @@ export function openHelp(): void {
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['Ctrl K', 'Find a run, a session, an agent or a screen'],
-  ['/', 'Search the list of runs'],
+  ['/', 'Search the list of runs or sessions'],
   ['↑ ↓', 'Move in a list, or in what was found'],
   ['Enter', 'Open it; in a chat, send the message'],
   ['Shift Enter', 'A new line in a message'],

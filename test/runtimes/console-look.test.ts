@@ -401,6 +401,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const agents = await page.getByLabel('Agent').locator('option').allTextContents()
     expect(agents).not.toContain('slow')
     await page.getByLabel('Agent').selectOption('helper')
+    await page.getByText('New correction…').click()
     await page.getByLabel('Wrong output').fill('{"city": "Oslo"}')
     await page.getByLabel('Right output').fill(HOSTILE)
     await page.getByLabel('Why').fill('it moved')
