@@ -223,14 +223,14 @@ function OtherBranch({
   if (value === undefined || value.some(({ runId, isHead }) => isHead && runId === last)) return null
   return (
     <div class="notice">
-      Another branch counts: the next message comes after that one.
+      This is not the current version of the session. The next message continues the current one.
       <p class="actions">
         <a class="button" href={linkTo('sessions', path, rest)}>
-          Back to it
+          Show the current version
         </a>
         {choose && (
           <Action acting={acting} work={choose}>
-            Let this one count
+            Make this the current version
           </Action>
         )}
       </p>
