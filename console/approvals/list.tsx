@@ -1,0 +1,122 @@
+import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
+import { Ago, Left } from '../parts/ago.tsx'
+import { goTo, linkTo } from '../route.ts'
+import { visible } from '../text.ts'
+import { type Group, groupsOf, type InboxFilter, lineOf } from './inbox.ts'
+import type { Outcome } from './outcome.tsx'
+
+/** What became of a request: decided by the user, gone, or undefined while it waits. */
+export type Fate = Outcome['is'] | 'gone' | undefined
+
+/** How a fate looks: a shape and a word. */
+const LOOKS = {
+  approved: ['good', 'approved'],
+  denied: ['off', 'denied'],
+  answered: ['good', 'answered'],
+  gone: ['off', 'waits no longer'],
+} as const
+
+/** The requests by agent and tool. */
+export function InboxList({
+  shown,
+  chosen,
+  filter,
+  fateOf,
+}: {
+  shown: readonly WaitingRequest[]
+  chosen: string | undefined
+  filter: InboxFilter
+  fateOf: (id: string) => Fate
+}) {
+  return (
+    <div class="list">
+      {groupsOf(shown).map(group => (
+        <section key={`${group.name} ${group.tool}`} aria-label={visible(titleOf(group))}>
+          <h2 class="group">
+            <span class="cut">{visible(titleOf(group))}</span>
+            <span class="push">{group.waiting.length}</span>
+          </h2>
+          <ul>
+            {group.waiting.map(each => (
+              <Item
+                key={each.request.id}
+                waiting={each}
+                fate={fateOf(each.request.id)}
+                isChosen={each.request.id === chosen}
+                filter={filter}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function titleOf({ name, tool }: Group): string {
+  return tool === undefined ? `${name} asks` : `${name} · ${tool}`
+}
+
+function Item({
+  waiting,
+  fate,
+  isChosen,
+  filter,
+}: {
+  waiting: WaitingRequest
+  fate: Fate
+  isChosen: boolean
+  filter: InboxFilter
+}) {
+  const { request, run, createdAt, expiresAt } = waiting
+  const [shape, word] = fate ? LOOKS[fate] : (['wait', 'waits'] as const)
+  return (
+    <li class={fate ? 'item past' : 'item'}>
+      <i class={`i ${shape}`} />
+      <span>
+        <a href={linkTo('approvals', [request.id], { ...filter })} aria-current={isChosen || undefined}>
+          {visible(lineOf(waiting))}
+        </a>
+        <br />
+        <span class="soft">
+          {run.owner === undefined ? 'you' : visible(run.owner ?? 'nobody known')}
+          {run.isTask && ', A2A task'}
+          {fate ? `, ${word}` : <span class="unseen">, {word}</span>}
+        </span>
+      </span>
+      <span class="soft">{!fate && expiresAt ? <Left until={expiresAt} /> : <Ago at={createdAt} />}</span>
+    </li>
+  )
+}
+
+/** The choice of agent and tool. */
+export function InboxChoice({ of, filter }: { of: readonly WaitingRequest[]; filter: InboxFilter }) {
+  const groups = groupsOf(of)
+  const value = filter.agent === undefined ? '' : JSON.stringify([filter.agent, filter.tool])
+  return (
+    <select
+      class="push"
+      aria-label="Agent and tool"
+      value={value}
+      onChange={({ currentTarget }) => {
+        const [agent, tool] = JSON.parse(currentTarget.value || '[]')
+        goTo('approvals', [], { ...(agent && { agent }), ...(tool && { tool }) })
+      }}
+    >
+      <option value="">Any agent</option>
+      {[...new Set(groups.map(({ name }) => name))].flatMap(name => {
+        const tools = groups.filter(each => each.name === name && each.tool !== undefined)
+        return [
+          <option key={name} value={JSON.stringify([name, undefined])}>
+            {visible(name)}
+          </option>,
+          ...(tools.length < 2 ? [] : tools).map(({ tool }) => (
+            <option key={`${name} ${tool}`} value={JSON.stringify([name, tool])}>
+              {visible(`${name} · ${tool}`)}
+            </option>
+          )),
+        ]
+      })}
+    </select>
+  )
+}
