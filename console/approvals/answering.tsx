@@ -1,10 +1,12 @@
 import type { Answer } from '../../src/agents/contract.ts'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { type Acting, useActing } from '../parts/action.tsx'
+import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Decision } from '../requests/decision.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
 import { client, codeOf, providerKeys } from '../service.ts'
+import { visible } from '../text.ts'
 import type { Outcome } from './outcome.tsx'
 
 /** The answer to a request. */
@@ -25,7 +27,17 @@ export async function answer(requests: readonly WaitingRequest[], given: GivenAn
   return { is, next: next?.id, goesOn, needsKey: next === undefined && resumable === true }
 }
 
-/** The form that decides a request. */
+/** What is asked, where nobody can decide it here. */
+export function Asked({ request: { message, args, toolName } }: Pick<WaitingRequest, 'request'>) {
+  return (
+    <div class="form">
+      {message !== undefined && <p class="said">{visible(message)}</p>}
+      {args !== undefined && <JsonView value={args} label={`arguments of ${toolName}`} />}
+    </div>
+  )
+}
+
+/** What is asked, and the form that decides it. */
 export function Answering({
   waiting,
   onChanged,
@@ -41,22 +53,31 @@ export function Answering({
   const { isBusy, act } = acting
   const give = (given: GivenAnswer) => void act(async () => onDecided(await answer([waiting], given)))
   if (request.kind === 'client_tool')
-    return <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
+    return (
+      <>
+        <Asked request={request} />
+        <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
+      </>
+    )
+  const error = <Refused acting={acting} onChanged={onChanged} />
+  const message = request.message !== undefined && <p class="said">{visible(request.message)}</p>
+  if (request.kind !== 'question')
+    return (
+      <Decision request={request} isBusy={isBusy} take={give} error={error}>
+        {message}
+      </Decision>
+    )
   return (
-    <>
-      {request.kind === 'question' ? (
-        <SchemaForm
-          id={request.id}
-          schema={request.schema}
-          action="Answer"
-          isBusy={isBusy}
-          take={value => give({ value })}
-        />
-      ) : (
-        <Decision request={request} isBusy={isBusy} take={give} />
-      )}
-      <Refused acting={acting} onChanged={onChanged} />
-    </>
+    <SchemaForm
+      id={request.id}
+      schema={request.schema}
+      action="Answer"
+      isBusy={isBusy}
+      take={value => give({ value })}
+      error={error}
+    >
+      {message}
+    </SchemaForm>
   )
 }
 

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { Ago } from '../parts/ago.tsx'
-import { JsonView } from '../parts/json-view.tsx'
 import { visible } from '../text.ts'
-import { Answering } from './answering.tsx'
+import { Answering, Asked } from './answering.tsx'
 import { wishOf } from './inbox.ts'
 import { Decided, type Outcome } from './outcome.tsx'
 
@@ -22,20 +21,18 @@ export function Approval({
   /** Called when it is decided. `next` is the run that continues, if it is the user's own. */
   onDecided: (next: string | undefined) => void
 }) {
-  const { request, createdAt } = waiting
   const [outcome, setOutcome] = useState<Outcome>()
   return (
     <article class="card approval">
       <h2>{visible(wishOf(waiting))}</h2>
       <p class="soft">
-        <Ago at={createdAt} />
+        <Ago at={waiting.createdAt} />
       </p>
-      {request.message !== undefined && <p>{visible(request.message)}</p>}
-      {request.args !== undefined && (
-        <JsonView value={request.args} label={`arguments of ${request.toolName}`} />
-      )}
       {outcome ? (
-        <Decided outcome={outcome} />
+        <>
+          <Asked request={waiting.request} />
+          <Decided outcome={outcome} />
+        </>
       ) : isOpen ? (
         <Answering
           waiting={waiting}
@@ -46,7 +43,10 @@ export function Approval({
           }}
         />
       ) : (
-        <p class="soft">Your role may read this, and others decide it.</p>
+        <>
+          <Asked request={waiting.request} />
+          <p class="soft">Your role may read this, and others decide it.</p>
+        </>
       )}
     </article>
   )

@@ -5,14 +5,13 @@ import { useLoaded } from '../loading.ts'
 import { Ago, Left } from '../parts/ago.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { Heading } from '../parts/heading.tsx'
-import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { linkTo, route } from '../route.ts'
 import { client, config } from '../service.ts'
 import { visible } from '../text.ts'
-import { Answering } from './answering.tsx'
+import { Answering, Asked } from './answering.tsx'
 import { lineOf, wishOf } from './inbox.ts'
 import { addressOf, Decided, Elsewhere, type Outcome } from './outcome.tsx'
 import { Said } from './said.tsx'
@@ -63,16 +62,11 @@ export function Request({
           {value && <Said messages={value.messages} agent={run.name} />}
           <Ways run={waiting.run} />
         </div>
-        <div class="form">
-          {request.message !== undefined && <p class="said">{visible(request.message)}</p>}
-          {request.args !== undefined && (
-            <>
-              <h2>Arguments</h2>
-              <JsonView value={request.args} label={`arguments of ${request.toolName}`} />
-            </>
-          )}
-          {isOpen && <Answering waiting={waiting} onChanged={lookAgain} onDecided={onDecided} />}
-        </div>
+        {isOpen ? (
+          <Answering waiting={waiting} onChanged={lookAgain} onDecided={onDecided} />
+        ) : (
+          <Asked request={request} />
+        )}
       </div>
     </article>
   )
