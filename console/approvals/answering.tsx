@@ -40,10 +40,13 @@ export function Asked({ request: { message, args, toolName } }: Pick<WaitingRequ
 /** What is asked, and the form that decides it. */
 export function Answering({
   waiting,
+  keys = false,
   onChanged,
   onDecided,
 }: {
   waiting: WaitingRequest
+  /** Whether keys decide. */
+  keys?: boolean
   /** Called when the request has changed on the service, to load it again. */
   onChanged: () => Promise<void>
   onDecided: (outcome: Outcome) => void
@@ -63,7 +66,7 @@ export function Answering({
   const message = request.message !== undefined && <p class="said">{visible(request.message)}</p>
   if (request.kind !== 'question')
     return (
-      <Decision request={request} isBusy={isBusy} take={give} error={error}>
+      <Decision request={request} isBusy={isBusy} take={give} keys={keys} error={error}>
         {message}
       </Decision>
     )

@@ -1,6 +1,9 @@
+import { useEffect, useRef } from 'preact/hooks'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { Ago, Left } from '../parts/ago.tsx'
 import { goTo, linkTo } from '../route.ts'
+import { KeySwitch } from '../shell/key-switch.tsx'
+import { hasKeys } from '../shell/press.ts'
 import { visible } from '../text.ts'
 import { type Group, groupsOf, type InboxFilter, lineOf } from './inbox.ts'
 import type { Outcome } from './outcome.tsx'
@@ -70,8 +73,12 @@ function Item({
 }) {
   const { request, run, createdAt, expiresAt } = waiting
   const [shape, word] = fate ? LOOKS[fate] : (['wait', 'waits'] as const)
+  const line = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (isChosen) line.current?.scrollIntoView({ block: 'nearest' })
+  }, [isChosen])
   return (
-    <li class={fate ? 'item past' : 'item'}>
+    <li ref={line} class={fate ? 'item past' : 'item'}>
       <i class={`i ${shape}`} />
       <span>
         <a href={linkTo('approvals', [request.id], { ...filter })} aria-current={isChosen || undefined}>
@@ -86,6 +93,20 @@ function Item({
       </span>
       <span class="soft">{!fate && expiresAt ? <Left until={expiresAt} /> : <Ago at={createdAt} />}</span>
     </li>
+  )
+}
+
+/** The keys of the list, with the switch that turns them off. */
+export function InboxKeys() {
+  return (
+    <div class="keys soft small">
+      {hasKeys.value && (
+        <span>
+          <kbd>J</kbd> <kbd>K</kbd> next, previous
+        </span>
+      )}
+      <KeySwitch />
+    </div>
   )
 }
 

@@ -63,7 +63,7 @@ export function Request({
           <Ways run={waiting.run} />
         </div>
         {isOpen ? (
-          <Answering waiting={waiting} onChanged={lookAgain} onDecided={onDecided} />
+          <Answering waiting={waiting} keys onChanged={lookAgain} onDecided={onDecided} />
         ) : (
           <Asked request={request} />
         )}

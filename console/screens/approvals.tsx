@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { groupsOf, type InboxFilter, inStableOrder, isListed } from '../approvals/inbox.ts'
-import { type Fate, InboxChoice, InboxList } from '../approvals/list.tsx'
+import { type Fate, InboxChoice, InboxKeys, InboxList } from '../approvals/list.tsx'
 import { hasInbox, inboxError, inboxes } from '../approvals/live.ts'
 import { Elsewhere, type Outcome } from '../approvals/outcome.tsx'
 import { Request } from '../approvals/request.tsx'
@@ -12,8 +12,9 @@ import { Heading } from '../parts/heading.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Loading } from '../parts/page.tsx'
 import { Panes } from '../parts/panes.tsx'
-import { route } from '../route.ts'
+import { goTo, route } from '../route.ts'
 import { config } from '../service.ts'
+import { useKey } from '../shell/press.ts'
 import { number } from '../text.ts'
 
 /** Whether there is room for a detail beside the list. */
@@ -43,6 +44,13 @@ export function Approvals() {
     // A failure is shown with the list.
     void lookAgain().catch(() => {})
   }
+  const go = (step: number) => {
+    const at = shown.findIndex(({ request }) => request.id === chosen)
+    const to = shown[at === -1 ? 0 : at + step]
+    if (to) goTo('approvals', [to.request.id], { ...filter })
+  }
+  useKey('j', () => go(1))
+  useKey('k', () => go(-1))
   return (
     <Panes
       all="Approvals"
@@ -56,6 +64,7 @@ export function Approvals() {
               </span>
               {all.length > 0 && <InboxChoice of={all} filter={filter} />}
             </div>
+            {all.length > 0 && <InboxKeys />}
           </div>
           {!hasInbox.value && <Absent />}
           {inboxError.value !== undefined && <Failure error={inboxError.value} />}
