@@ -25,33 +25,57 @@ export function InboxList({
   chosen,
   filter,
   fateOf,
+  picked,
+  pick,
 }: {
   shown: readonly WaitingRequest[]
+  /** The one beside the list. */
   chosen: string | undefined
   filter: InboxFilter
   fateOf: (id: string) => Fate
+  /** Those that are decided at once. */
+  picked: ReadonlySet<string>
+  /** Picks some, or no longer. */
+  pick: (ids: readonly string[], isPicked: boolean) => void
 }) {
   return (
     <div class="list">
-      {groupsOf(shown).map(group => (
-        <section key={`${group.name} ${group.tool}`} aria-label={visible(titleOf(group))}>
-          <h2 class="group">
-            <span class="cut">{visible(titleOf(group))}</span>
-            <span class="push">{group.waiting.length}</span>
-          </h2>
-          <ul>
-            {group.waiting.map(each => (
-              <Item
-                key={each.request.id}
-                waiting={each}
-                fate={fateOf(each.request.id)}
-                isChosen={each.request.id === chosen}
-                filter={filter}
-              />
-            ))}
-          </ul>
-        </section>
-      ))}
+      {groupsOf(shown).map(group => {
+        const ids = group.waiting.map(({ request }) => request.id)
+        const open = group.tool === undefined ? [] : ids.filter(id => fateOf(id) === undefined)
+        const title = visible(titleOf(group))
+        const isPicked = open.length > 0 && open.every(id => picked.has(id))
+        return (
+          <section key={`${group.name} ${group.tool}`} aria-label={title}>
+            <h2 class="group">
+              <label class="pick">
+                <input
+                  type="checkbox"
+                  aria-label={`Choose all: ${title}`}
+                  disabled={open.length === 0}
+                  checked={isPicked}
+                  onChange={() => pick(open, !isPicked)}
+                />
+              </label>
+              <span class="cut">{title}</span>
+              <span class="push">{ids.length}</span>
+            </h2>
+            <ul>
+              {group.waiting.map(each => (
+                <Item
+                  key={each.request.id}
+                  waiting={each}
+                  fate={fateOf(each.request.id)}
+                  isChosen={each.request.id === chosen}
+                  filter={filter}
+                  isPicked={picked.has(each.request.id)}
+                  pick={pick}
+                />
+              ))}
+            </ul>
+          </section>
+        )
+      })}
     </div>
   )
 }
@@ -65,11 +89,15 @@ function Item({
   fate,
   isChosen,
   filter,
+  isPicked,
+  pick,
 }: {
   waiting: WaitingRequest
   fate: Fate
   isChosen: boolean
   filter: InboxFilter
+  isPicked: boolean
+  pick: (ids: readonly string[], isPicked: boolean) => void
 }) {
   const { request, run, createdAt, expiresAt } = waiting
   const [shape, word] = fate ? LOOKS[fate] : (['wait', 'waits'] as const)
@@ -79,7 +107,18 @@ function Item({
   }, [isChosen])
   return (
     <li ref={line} class={fate ? 'item past' : 'item'}>
-      <i class={`i ${shape}`} />
+      {fate || request.kind !== 'approval' ? (
+        <i class={`i ${shape}`} />
+      ) : (
+        <label class="pick">
+          <input
+            type="checkbox"
+            aria-label={`Choose ${visible(lineOf(waiting))}`}
+            checked={isPicked}
+            onChange={() => pick([request.id], !isPicked)}
+          />
+        </label>
+      )}
       <span>
         <a href={linkTo('approvals', [request.id], { ...filter })} aria-current={isChosen || undefined}>
           {visible(lineOf(waiting))}
@@ -102,7 +141,7 @@ export function InboxKeys() {
     <div class="keys soft small">
       {hasKeys.value && (
         <span>
-          <kbd>J</kbd> <kbd>K</kbd> next, previous
+          <kbd>J</kbd> <kbd>K</kbd> move <kbd>X</kbd> choose
         </span>
       )}
       <KeySwitch />

@@ -110,7 +110,7 @@ function Keys({
 }
 
 /** Asks for the reason of a denial. */
-export function DenyForm({ close, take }: { close: () => void; take: (decided: Decided) => void }) {
+function DenyForm({ close, take }: { close: () => void; take: (decided: Decided) => void }) {
   const [reason, setReason] = useState('')
   return (
     <form
@@ -137,7 +137,8 @@ export function DenyForm({ close, take }: { close: () => void; take: (decided: D
   )
 }
 
-function decisionOf(decision: Decided['decision'], reason: string): Decided {
+/** A decision with its reason, if there is one. */
+export function decisionOf(decision: Decided['decision'], reason: string): Decided {
   const why = reason.trim()
   return { decision, ...(why !== '' && { reason: why }) }
 }

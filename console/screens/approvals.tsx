@@ -6,6 +6,7 @@ import { type Fate, InboxChoice, InboxKeys, InboxList } from '../approvals/list.
 import { hasInbox, inboxError, inboxes } from '../approvals/live.ts'
 import { Elsewhere, type Outcome } from '../approvals/outcome.tsx'
 import { Request } from '../approvals/request.tsx'
+import { Several } from '../approvals/several.tsx'
 import { lookAgain } from '../live.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Heading } from '../parts/heading.tsx'
@@ -27,6 +28,7 @@ export function Approvals() {
   const { mine, others } = inboxes.value
   const [all, setAll] = useState<readonly WaitingRequest[]>([])
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map())
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => {
     setAll(before => inStableOrder(before, [mine ?? new Map(), others ?? new Map()]))
   }, [mine, others])
@@ -39,8 +41,10 @@ export function Approvals() {
   const waits = shown.filter(({ request }) => fateOf(request.id) === undefined).length
   const chosen = path[0] ?? (isWide.value ? shown[0]?.request.id : undefined)
   const one = all.find(({ request }) => request.id === chosen)
-  const decided = (id: string, outcome: Outcome) => {
-    setOutcomes(before => new Map(before).set(id, outcome))
+  const decided = (requests: readonly WaitingRequest[], outcome: Outcome) => {
+    setOutcomes(
+      before => new Map([...before, ...requests.map(({ request }) => [request.id, outcome] as const)]),
+    )
     // A failure is shown with the list.
     void lookAgain().catch(() => {})
   }
@@ -49,6 +53,17 @@ export function Approvals() {
     const to = shown[at === -1 ? 0 : at + step]
     if (to) goTo('approvals', [to.request.id], { ...filter })
   }
+  const open = all.filter(({ request }) => fateOf(request.id) === undefined)
+  const pick = (ids: readonly string[], isPicked: boolean) =>
+    setPicked(before => {
+      const after = new Set(before)
+      for (const id of ids) isPicked ? after.add(id) : after.delete(id)
+      return after
+    })
+  useKey('x', () => {
+    const at = open.find(({ request }) => request.id === chosen && request.kind === 'approval')
+    if (at) pick([at.request.id], !picked.has(at.request.id))
+  })
   useKey('j', () => go(1))
   useKey('k', () => go(-1))
   return (
@@ -72,7 +87,19 @@ export function Approvals() {
           {isKnown && shown.length === 0 && (
             <Empty>{all.length === 0 ? 'Nothing waits.' : 'Nothing of this waits.'}</Empty>
           )}
-          <InboxList shown={shown} chosen={chosen} filter={filter} fateOf={fateOf} />
+          <InboxList
+            shown={shown}
+            chosen={chosen}
+            filter={filter}
+            fateOf={fateOf}
+            picked={picked}
+            pick={pick}
+          />
+          <Several
+            chosen={open.filter(({ request }) => picked.has(request.id))}
+            clear={() => setPicked(new Set())}
+            onDecided={decided}
+          />
         </>
       }
     >
@@ -82,7 +109,7 @@ export function Approvals() {
           waiting={one}
           isGone={isGone(one.request.id)}
           outcome={outcomes.get(one.request.id)}
-          onDecided={outcome => decided(one.request.id, outcome)}
+          onDecided={outcome => decided([one], outcome)}
         />
       ) : (
         isKnown && path[0] !== undefined && <Unlisted key={path[0]} id={path[0]} />
