@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { WaitingRequest } from '../../src/features/approvals/inbox.ts'
 import { groupsOf, type InboxFilter, inStableOrder, isListed } from '../approvals/inbox.ts'
 import { type Fate, InboxChoice, InboxKeys, InboxList } from '../approvals/list.tsx'
-import { hasInbox, inboxError, inboxes } from '../approvals/live.ts'
+import { hasInbox, hasMoreWaiting, inboxError, inboxes } from '../approvals/live.ts'
 import { Elsewhere, type Outcome } from '../approvals/outcome.tsx'
 import { Request } from '../approvals/request.tsx'
 import { Several } from '../approvals/several.tsx'
@@ -95,6 +95,7 @@ export function Approvals() {
             picked={picked}
             pick={pick}
           />
+          {hasMoreWaiting.value && <p class="more soft">More waits. The rest comes as these are decided.</p>}
           <Several
             chosen={open.filter(({ request }) => picked.has(request.id))}
             clear={() => setPicked(new Set())}

@@ -61,7 +61,8 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     await expect.poll(() => chosen(page)).toBe('Oslo')
     await page.keyboard.press('j')
     await page.keyboard.press('k')
-    await expect.poll(() => chosen(page)).toBe('Rome')
+    await expect.poll(() => page.locator(':focus').textContent()).toBe('Rome')
+    expect(await chosen(page)).toBe('Rome')
     await page.getByLabel('Reason').fill('')
     await page.keyboard.type('jkadx')
     expect(await page.getByLabel('Reason').inputValue()).toBe('jkadx')
@@ -158,6 +159,23 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     await page.getByText('✓ Approved.').waitFor()
     // The answer that was refused above is the only complaint.
     expect(complaints.filter(each => !each.includes('409'))).toEqual([])
+  })
+
+  it('answers a question with choices', async () => {
+    const id = await asks(client, 'tailor', 'A shirt')
+    const { page } = await open()
+    await page.getByText('tailor asks').first().waitFor()
+    await page.getByText('Which size').first().waitFor()
+    await page.keyboard.press('x')
+    expect(await page.getByText('1 chosen').count()).toBe(0)
+    await page.getByLabel('Answer').selectOption({ label: 'M' })
+    await button(page, 'Answer').click()
+    await page.getByText('✓ Answered.').waitFor()
+    await page.locator('.notice .status').waitFor()
+    const { continuedBy = '' } = await client.runs.get(id)
+    expect((await client.runs.get(continuedBy)).continuedFrom).toBe(id)
+    const [request] = (await client.runs.get(continuedBy)).requests ?? []
+    if (request) await client.runs.answer(continuedBy, [{ id: request.id, decision: 'approve' }])
   })
 
   it('shows the turns of the session before, and on a phone one thing at a time', async () => {
