@@ -24,15 +24,24 @@ export async function answer(requests: readonly WaitingRequest[], given: GivenAn
   // Others than the owner are told that the run goes on, and not as which.
   const { goesOn = next !== undefined, resumable = false } = Object(record)
   const is = !('decision' in given) ? 'answered' : given.decision === 'approve' ? 'approved' : 'denied'
-  return { is, next: next?.id, goesOn, needsKey: next === undefined && resumable === true }
+  return {
+    ...{ is, next: next?.id, goesOn, needsKey: next === undefined && resumable === true },
+    ...('editedArgs' in given && { edited: { args: given.editedArgs } }),
+  }
 }
 
-/** What is asked, where nobody can decide it here. */
-export function Asked({ request: { message, args, toolName } }: Pick<WaitingRequest, 'request'>) {
+/** What is asked, where nobody can decide it here, or as it was approved. */
+export function Asked({
+  request: { message, args, toolName },
+  edited,
+}: Pick<WaitingRequest, 'request'> & Pick<Outcome, 'edited'>) {
   return (
     <div class="form">
       {message !== undefined && <p class="said">{visible(message)}</p>}
-      {args !== undefined && <JsonView value={args} label={`arguments of ${toolName}`} />}
+      {edited && <h2>Approved with changes</h2>}
+      {args !== undefined && (
+        <JsonView value={edited ? edited.args : args} label={`arguments of ${toolName}`} />
+      )}
     </div>
   )
 }

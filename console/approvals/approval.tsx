@@ -30,7 +30,7 @@ export function Approval({
       </p>
       {outcome ? (
         <>
-          <Asked request={waiting.request} />
+          <Asked request={waiting.request} edited={outcome.edited} />
           <Decided outcome={outcome} />
         </>
       ) : isOpen ? (

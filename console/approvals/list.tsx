@@ -44,19 +44,20 @@ export function InboxList({
         const ids = group.waiting.map(({ request }) => request.id)
         const open = group.tool === undefined ? [] : ids.filter(id => fateOf(id) === undefined)
         const title = visible(titleOf(group))
-        const isPicked = open.length > 0 && open.every(id => picked.has(id))
+        const isPicked = open.every(id => picked.has(id))
         return (
           <section key={`${group.name} ${group.tool}`} aria-label={title}>
             <h2 class="group">
-              <label class="pick">
-                <input
-                  type="checkbox"
-                  aria-label={`Choose all: ${title}`}
-                  disabled={open.length === 0}
-                  checked={isPicked}
-                  onChange={() => pick(open, !isPicked)}
-                />
-              </label>
+              {open.length > 0 && (
+                <label class="pick">
+                  <input
+                    type="checkbox"
+                    aria-label={`Choose all: ${title}`}
+                    checked={isPicked}
+                    onChange={() => pick(open, !isPicked)}
+                  />
+                </label>
+              )}
               <span class="cut">{title}</span>
               <span class="push">{ids.length}</span>
             </h2>

@@ -8,7 +8,7 @@ import { Ago } from '../parts/ago.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Status } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
-import { client, codeOf, may } from '../service.ts'
+import { client, codeOf, config, may } from '../service.ts'
 import { visible } from '../text.ts'
 
 /** What came of a decision of the user. */
@@ -17,6 +17,8 @@ export interface Outcome {
   /** The run that goes on, if it is the user's own. */
   readonly next?: string | undefined
   readonly goesOn: boolean
+  /** The arguments that were approved, if the user has changed them. */
+  readonly edited?: { readonly args: unknown } | undefined
   /** Whether all is decided, and the run waits for a key of its owner. */
   readonly needsKey: boolean
 }
@@ -67,10 +69,14 @@ function fateOf({ answered, expiresAt, continuedBy }: ApprovalDetail, id: string
   const { decision, answeredBy } = one
   return (
     <>
-      {wordOf(decision)} by {visible(answeredBy.id ?? 'somebody unknown')}, <Ago at={answeredBy.at} />.{' '}
+      {wordOf(decision)} by {nameOf(answeredBy.id)}, <Ago at={answeredBy.at} />.{' '}
       {continuedBy && <Next id={continuedBy} />}
     </>
   )
+}
+
+function nameOf(id: string | undefined): string {
+  return id !== undefined && id === config.value.identity?.id ? 'you' : visible(id ?? 'somebody unknown')
 }
 
 function wordOf(decision: 'approve' | 'deny' | undefined): string {

@@ -52,7 +52,7 @@ export function Request({
         </p>
         <Title>{visible(lineOf(waiting))}</Title>
       </div>
-      <Facts facts={{ ...factsOf(waiting), 'May decide': value && visible(deciders(value)) }} />
+      <Facts facts={{ ...factsOf(waiting), 'May decide': value && deciders(request.kind, value) }} />
       {outcome && <Decided outcome={outcome} />}
       {isGone && !outcome && <Elsewhere id={request.id} run={run.id} />}
       <div class="split">
@@ -65,7 +65,7 @@ export function Request({
         {isOpen ? (
           <Answering waiting={waiting} keys onChanged={lookAgain} onDecided={onDecided} />
         ) : (
-          <Asked request={request} />
+          <Asked request={request} edited={outcome?.edited} />
         )}
       </div>
     </article>
@@ -89,7 +89,9 @@ const DECIDERS: Readonly<Record<Decider, string>> = {
   role: 'roles that may answer',
 }
 
-function deciders({ deciders }: ApprovalDetail): string {
+function deciders(kind: string, { deciders }: ApprovalDetail): string {
+  // Nobody answers a question for somebody else.
+  if (kind !== 'approval') return DECIDERS.owner
   return deciders.map(each => DECIDERS[each]).join(', ')
 }
 

@@ -221,11 +221,11 @@ needing('chromium-headless-shell').describe('the inbox of two users', () => {
     const { approvals } = await clientOf('bob').approvals.list({ whose: 'others' })
     await clientOf('bob').approvals.decide(approvals[0]!, { decision: 'approve' })
     await hers.getByText('✓ approved by bob').waitFor()
-    await his.getByText('✓ approved by bob').waitFor()
+    await his.getByText('✓ approved by you').waitFor()
     expect(await his.getByRole('article').getByRole('link').count()).toBe(0)
     const request = approvals[0]!.request.id
     const later = await logIn('bob', `approvals/${encodeURIComponent(request)}`)
-    await later.getByText('✓ approved by bob').waitFor()
+    await later.getByText('✓ approved by you').waitFor()
     await hers.getByRole('link', { name: 'See how the run goes on' }).click()
     await hers.locator('.title .status.completed').waitFor()
     const { continuedBy = '' } = await clientOf('ada').runs.get(id)

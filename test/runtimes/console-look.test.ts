@@ -333,6 +333,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await card.getByText('It asked for 50.').waitFor()
     await button(page, 'Approve with 1 change').click()
     await page.getByText('✓ Approved.').waitFor()
+    expect(await card.locator('pre').textContent()).toContain('"amount": 7')
     await page.locator('.side .badge').waitFor({ state: 'detached' })
     await expect.poll(() => page.title()).not.toContain('(1)')
     await page.getByRole('link', { name: 'See how the run goes on' }).click()
