@@ -12,6 +12,8 @@ export interface Target {
   /** The model of an agent, if it tells one. */
   readonly model?: string | null | undefined
   readonly provider?: string | null
+  /** The most tokens of one answer of the model of an agent. */
+  readonly maxOutputTokens?: number
   /** Names of the tools of an agent. */
   readonly tools?: readonly string[]
   readonly capabilities?: readonly string[]

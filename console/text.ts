@@ -24,7 +24,8 @@ export function number(value: number): string {
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  const seconds = Math.round((ms % 60_000) / 1000)
+  return `${Math.floor(ms / 60_000)} min${seconds > 0 ? ` ${seconds} s` : ''}`
 }
 
 /** The first line of a text that is not empty. */

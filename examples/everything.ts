@@ -79,7 +79,7 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
     ],
     state,
     // The console shows more with these.
-    runs: { keepInput: true, measure: true },
+    runs: { keepInput: true, keepJournal: true, measure: true },
     a2a: { default: 'echo', push: { allow: OWN_MACHINE }, ...(admin && { extendedCard: admin }) },
     gateway: { recovery: true },
     metricsExporter: new MetricsExporter({ history: true }),

@@ -1,3 +1,4 @@
+import type { ToolSummary } from '../../src/http/tool-catalog.ts'
 import type { Target } from '../catalog.ts'
 import { Examples } from '../chat/examples.tsx'
 import { useLoaded } from '../loading.ts'
@@ -7,8 +8,8 @@ import { Heading } from '../parts/heading.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Section } from '../parts/page.tsx'
 import { linkTo } from '../route.ts'
-import { client, config } from '../service.ts'
-import { visible } from '../text.ts'
+import { ask, config } from '../service.ts'
+import { duration, number, visible } from '../text.ts'
 import { LastDay } from './last-day.tsx'
 import { Paused, Pausing } from './pausing.tsx'
 import { Steps } from './steps.tsx'
@@ -30,6 +31,9 @@ export function AgentPage({ target }: { target: Target }) {
           Provider: provider && visible(provider),
           Capabilities: capabilities.length > 0 && visible(capabilities.join(', ')),
           Members: members.length > 0 && visible(members.join(', ')),
+          'Longest run': duration(config.value.timeoutMs),
+          'Runs at once': `${number(config.value.maxRunningPerOwner)} of one client`,
+          'Longest answer': target.maxOutputTokens && `${number(target.maxOutputTokens)} tokens`,
         }}
       />
       <Pausing target={target}>
@@ -54,7 +58,7 @@ export function AgentPage({ target }: { target: Target }) {
       )}
       <LastDay target={target} />
       <Steps target={target} />
-      <Tools names={target.tools ?? []} />
+      <Tools target={target} />
       <Schema title="Input" value={target.inputSchema} />
       <Schema title="Output" value={target.outputSchema} />
     </>
@@ -70,24 +74,27 @@ function Schema({ title, value }: { title: string; value: unknown }) {
   )
 }
 
-/** The tools of an agent. The service tells the schemas of those that its list of tools has. */
-function Tools({ names }: { names: readonly string[] }) {
-  const { value: known = [] } = useLoaded('tools', async signal =>
-    config.value.links.tools === undefined ? [] : client.tools.list({ signal }),
+/** The tools of an agent, with their schemas. */
+function Tools({ target: { kind, name, tools: names = [] } }: { target: Target }) {
+  const { value: known = [] } = useLoaded(`${kind} ${name} tools`, async signal =>
+    names.length === 0
+      ? []
+      : ask<readonly ToolSummary[]>(`/console/tools/${kind}/${encodeURIComponent(name)}`, { signal }),
   )
   if (names.length === 0) return null
   return (
     <Section id="h-tools" title="Tools">
       <ul class="cards">
-        {names.map(name => {
-          const tool = known.find(each => each.name === name)
+        {names.map(each => {
+          const tool = known.find(one => one.name === each)
           return (
-            <li key={name} class="card">
-              <h3>{visible(name)}</h3>
+            <li key={each} class="card">
+              <h3>{visible(each)}</h3>
               {tool?.description && <p class="soft">{visible(tool.description)}</p>}
+              {tool?.needsApproval && <p class="small">A person may have to approve its calls.</p>}
               {tool?.parameters && (
                 <Folded summary="Schema">
-                  {() => <JsonView value={tool.parameters} label={`schema of ${name}`} />}
+                  {() => <JsonView value={tool.parameters} label={`schema of ${each}`} />}
                 </Folded>
               )}
             </li>

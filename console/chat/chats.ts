@@ -79,11 +79,28 @@ export class Chat {
       earlier.value = page.nextCursor
       const last = turns.at(-1)
       if (last !== undefined) await this.#goOn(last)
+      this.#measure(sessionId).catch(() => {})
     } catch (error) {
       // The service creates a session with its first message.
       if (codeOf(error) !== 'session_not_found') failure.value = error
     } finally {
       isLoading.value = false
+    }
+  }
+
+  /** Adds what the newest runs of the session took and used. Their turns do not tell it. */
+  async #measure(sessionId: string): Promise<void> {
+    if (!isStored() || !config.value.listsRuns) return
+    const { kind, name } = this
+    const { runs } = await client.runs.list({ kind, name, sessionId, limit: 100 })
+    const known = new Map(runs.map(run => [run.id, run]))
+    for (const { answer } of this.turns.value) {
+      const { runId = '', status } = answer.value
+      const run = known.get(runId)
+      if (run === undefined || status === 'running') continue
+      const { usage, durationMs, cost, error = answer.value.error } = run
+      const used = usage && { ...usage, cost: cost ?? usage.cost }
+      answer.value = { ...answer.value, error, usage: used, durationMs }
     }
   }
 

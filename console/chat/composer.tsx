@@ -96,55 +96,67 @@ export function Composer({ chat }: { chat: Chat }) {
           ))}
         </ul>
       )}
-      <label>
-        Message
-        <textarea
-          ref={field}
-          rows={2}
-          value={text}
-          aria-describedby="keys"
-          onInput={event => change({ text: event.currentTarget.value })}
-          onKeyDown={press}
-        />
-      </label>
-      <p class="actions">
-        <span id="keys" class="soft">
-          Enter sends. Shift and Enter break the line. Escape stops.
-        </span>
-        {config.value.takesFiles && (
-          <label class="attach">
-            Attach files
-            <input
-              type="file"
-              multiple
-              onChange={event => {
-                const { currentTarget } = event
-                void attach([...(currentTarget.files ?? [])])
-                currentTarget.value = ''
-              }}
-            />
-          </label>
-        )}
-        {addsMore && (
-          <>
-            <button type="submit" title="It waits for a run of its own">
-              Queue
+      <div class="box">
+        <label>
+          <span class="unseen">Message</span>
+          <textarea
+            ref={field}
+            rows={2}
+            value={text}
+            aria-describedby="keys"
+            placeholder={`Message to ${chat.name.slice(0, 60)}`}
+            onInput={event => change({ text: event.currentTarget.value })}
+            onKeyDown={press}
+          />
+        </label>
+        <p class="actions">
+          {config.value.takesFiles && (
+            <label class="attach">
+              Attach files
+              <input
+                type="file"
+                multiple
+                onChange={event => {
+                  const { currentTarget } = event
+                  void attach([...(currentTarget.files ?? [])])
+                  currentTarget.value = ''
+                }}
+              />
+            </label>
+          )}
+          <span id="keys" class="soft">
+            <kbd>Enter</kbd> sends, <kbd>Shift Enter</kbd> a new line
+            {isBusy && (
+              <>
+                , <kbd>Esc</kbd> stops
+              </>
+            )}
+          </span>
+          {addsMore && (
+            <>
+              <button type="submit" title="It waits for a run of its own">
+                Queue
+              </button>
+              <button
+                type="button"
+                title="It reaches the run, if that takes it"
+                onClick={() => send('steer')}
+              >
+                Send now
+              </button>
+            </>
+          )}
+          {isBusy ? (
+            <button type="button" onClick={() => stop(chat)}>
+              Stop
             </button>
-            <button type="button" title="It reaches the run, if that takes it" onClick={() => send('steer')}>
-              Send now
+          ) : (
+            <button type="submit" class="main">
+              Send
             </button>
-          </>
-        )}
-        {isBusy ? (
-          <button type="button" onClick={() => stop(chat)}>
-            Stop
-          </button>
-        ) : (
-          <button type="submit" class="main">
-            Send
-          </button>
-        )}
-      </p>
+          )}
+        </p>
+      </div>
     </form>
   )
 }

@@ -19,8 +19,8 @@ export function Settings({ chat }: { chat: Chat }) {
       {hasSessions() && identity !== null && (
         <Sessions key={`${kind}/${name}/${sessionId}`} chat={chat} open={open} />
       )}
-      <button type="button" onClick={() => newChat(kind, name)}>
-        New session
+      <button type="button" class="on-phone" onClick={() => newChat(kind, name)}>
+        New chat
       </button>
       <details>
         <summary>Settings</summary>
@@ -78,10 +78,10 @@ function Sessions({ chat, open }: { chat: Chat; open: (id: string) => void }) {
   const isListed = sessions.some(({ id }) => id === sessionId)
   const choose = (id: string) => (id === '' ? newChat(kind, name) : open(id))
   return (
-    <label>
-      Session
+    <label class="on-phone">
+      Chat
       <select value={sessionId ?? ''} onChange={event => choose(event.currentTarget.value)}>
-        <option value="">New session</option>
+        <option value="">New chat</option>
         {sessionId !== undefined && !isListed && <option value={sessionId}>{visible(sessionId)}</option>}
         {sessions.map(({ id, title }) => (
           <option key={id} value={id}>

@@ -1,7 +1,11 @@
 import type { Kind } from '../../src/agents/contract.ts'
 import type { Target } from '../catalog.ts'
+import { useLoaded } from '../loading.ts'
+import { Ago } from '../parts/ago.tsx'
 import { goTo, linkTo } from '../route.ts'
-import { visible } from '../text.ts'
+import { client, config } from '../service.ts'
+import { firstLine, visible } from '../text.ts'
+import { type Chat, hasSessions, newChat } from './chats.ts'
 
 const TITLES: Readonly<Record<Kind, string>> = { agent: 'Agents', team: 'Teams', workflow: 'Workflows' }
 const KINDS = Object.keys(TITLES) as readonly Kind[]
@@ -13,12 +17,16 @@ export function isKind(text: string | undefined): text is Kind {
 
 interface Props {
   readonly targets: readonly Target[]
-  readonly kind: Kind
-  readonly name: string
+  readonly chat: Chat
 }
 
+/** Conversations that are listed. */
+const RECENT = 8
+
 /** The list of targets: links, or a select on a phone. */
-export function Targets({ targets, kind, name }: Props) {
+export function Targets({ targets, chat }: Props) {
+  const { kind, name } = chat
+  const isNew = chat.sessionId.value === undefined
   const groups = KINDS.map(each => [each, targets.filter(({ kind }) => kind === each)] as const)
   const shown = groups.filter(([, all]) => all.length > 0)
   const chosen = targets.findIndex(each => each.kind === kind && each.name === name)
@@ -42,7 +50,13 @@ export function Targets({ targets, kind, name }: Props) {
           ))}
         </select>
       </label>
-      <nav class="targets" aria-label="Chat with">
+      <nav class="targets" aria-label="Chats">
+        <p>
+          <button type="button" onClick={() => newChat(kind, name)}>
+            New chat
+          </button>
+        </p>
+        {hasSessions() && config.value.identity !== null && <Recent chat={chat} />}
         {shown.map(([each, all]) => (
           <section key={each}>
             <h2>{TITLES[each]}</h2>
@@ -51,7 +65,7 @@ export function Targets({ targets, kind, name }: Props) {
                 <li key={target.name}>
                   <a
                     href={linkTo('chat', [each, target.name])}
-                    aria-current={each === kind && target.name === name ? 'page' : undefined}
+                    aria-current={isNew && each === kind && target.name === name ? 'page' : undefined}
                   >
                     {visible(target.name)}
                     <span class="soft small">
@@ -65,5 +79,36 @@ export function Targets({ targets, kind, name }: Props) {
         ))}
       </nav>
     </>
+  )
+}
+
+/** The newest conversations with anyone. */
+function Recent({ chat }: { chat: Chat }) {
+  const sessionId = chat.sessionId.value
+  const { length } = chat.turns.value
+  const { value } = useLoaded(`${sessionId} ${length}`, signal =>
+    client.sessions.list({ limit: RECENT }, { signal }),
+  )
+  const sessions = value?.sessions ?? []
+  if (sessions.length === 0) return null
+  return (
+    <section>
+      <h2>Recent</h2>
+      <ul>
+        {sessions.map(({ id, kind, name, title, updatedAt }) => (
+          <li key={`${kind} ${name} ${id}`}>
+            <a
+              href={linkTo('chat', [kind, name], { session: id })}
+              aria-current={id === sessionId && kind === chat.kind && name === chat.name ? 'page' : undefined}
+            >
+              <b class="cut">{visible(firstLine(title ?? '') || id)}</b>
+              <span class="soft small">
+                {visible(name)} · <Ago at={updatedAt} isBare />
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

@@ -9,6 +9,8 @@ import type { RunEvent, Usage } from '../../src/agents/contract.ts'
 
 /** A timed part of a run. */
 export interface Bar {
+  /** The id of a step or of a tool call. */
+  readonly id?: string
   readonly kind: 'tool' | 'step' | 'model' | 'text' | 'artifact'
   readonly label: string
   /** The agent, if it is not the run's own. */
@@ -127,7 +129,9 @@ export class Bars {
   #start(event: RunEvent, id: string, kind: 'tool' | 'step', label: string): void {
     const before = this.#byId.get(id)
     if (before !== undefined && this.#open.has(before)) return
-    this.#byId.set(id, this.#begin(event, kind, label, undefined).bar)
+    const { bar } = this.#begin(event, kind, label, undefined)
+    bar.id = id
+    this.#byId.set(id, bar)
   }
 
   #know(id: string, more: object): void {

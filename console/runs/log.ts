@@ -4,12 +4,27 @@
  * @module
  */
 
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import type { RunEvent } from '../../src/agents/contract.ts'
 import type { RunInput, RunRecord } from '../../src/client/index.ts'
 import { client, codeOf, isRefusal } from '../service.ts'
 import { readWhileShown } from '../streams.ts'
 import { AGAIN_MS, pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
+
+/** The data of a run as it arrives. `turn` is another number when it is to be loaded again. */
+export function useLog(id: string, turn = 0): { readonly log: RunLog | undefined; readonly version: number } {
+  const [version, draw] = useReducer<number, void>(count => count + 1, 0)
+  const [log, setLog] = useState<RunLog>()
+  useLayoutEffect(() => {
+    const controller = new AbortController()
+    const next = new RunLog(id, draw)
+    setLog(next)
+    void next.follow(controller.signal)
+    return () => controller.abort()
+  }, [id, turn])
+  return { log, version }
+}
 
 /** Milliseconds between two updates while events arrive. */
 const DRAW_MS = 50

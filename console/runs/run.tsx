@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
-import type { RunRecord } from '../../src/client/index.ts'
+import { useReducer } from 'preact/hooks'
+import type { RunInput, RunRecord } from '../../src/client/index.ts'
 import { Approval } from '../approvals/approval.tsx'
 import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -14,9 +14,11 @@ import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
 import { client, config, may, providerKeys } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
+import { Changed } from './again.tsx'
+import { Compare } from './compare.tsx'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
-import { RunLog } from './log.ts'
+import { type RunLog, useLog } from './log.ts'
 import { costOf, headlineOf, tookMs } from './numbers.ts'
 import { Story } from './story.tsx'
 import { Timeline } from './timeline.tsx'
@@ -24,17 +26,11 @@ import { Timeline } from './timeline.tsx'
 /** One run: what was asked, what came of it, and how. */
 export function Run({ id }: { id: string }) {
   const [turn, again] = useReducer<number, void>(count => count + 1, 0)
-  const [version, draw] = useReducer<number, void>(count => count + 1, 0)
-  const [log, setLog] = useState<RunLog>()
-  useLayoutEffect(() => {
-    const controller = new AbortController()
-    const next = new RunLog(id, draw)
-    setLog(next)
-    void next.follow(controller.signal)
-    return () => controller.abort()
-  }, [turn])
+  const { log, version } = useLog(id, turn)
   const { record, error } = log ?? {}
   const owner = route.value.query.get('of') ?? undefined
+  // Then input and output are shown beside those of the run before.
+  const isCompared = route.value.query.get('view') === 'compare'
   return (
     <>
       {error !== undefined && <Failure error={error} />}
@@ -48,7 +44,7 @@ export function Run({ id }: { id: string }) {
       {record && (
         <>
           <Title record={record} owner={owner} />
-          <Actions record={record} owner={owner} reload={again} />
+          <Actions record={record} input={log?.input} owner={owner} reload={again} />
           <Numbers record={record} log={log!} version={version} />
           {record.requests?.map(request => (
             <Approval
@@ -59,7 +55,7 @@ export function Run({ id }: { id: string }) {
               onDecided={next => (next === undefined ? again() : goTo('runs', [next]))}
             />
           ))}
-          <Story record={record} log={log!} version={version} />
+          {!(isCompared && record.retryOf) && <Story record={record} log={log!} version={version} />}
           <Views log={log!} record={record} version={version} />
           {record.status !== 'queued' &&
             record.status !== 'running' &&
@@ -127,9 +123,9 @@ function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: num
             </>
           ),
           Position: position,
-          'Goes on from': run(continuedFrom),
-          'Goes on in': run(continuedBy),
-          'Run again from': run(retryOf),
+          Continues: run(continuedFrom),
+          'Continued by': run(continuedBy),
+          Repeats: run(retryOf),
         }}
       />
       <details>
@@ -154,10 +150,12 @@ function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: num
 
 function Actions({
   record,
+  input,
   owner,
   reload,
 }: {
   record: RunRecord
+  input: RunInput | undefined
   owner: string | undefined
   reload: () => void
 }) {
@@ -196,6 +194,9 @@ function Actions({
             Run again
           </Action>
         )}
+        {isOver && input !== undefined && config.value.keepsInput && may('retry', owner) && (
+          <Changed record={record} input={input} />
+        )}
         {isOwn && (
           <a
             class="button"
@@ -214,31 +215,37 @@ function Actions({
   )
 }
 
-const VIEWS: Readonly<
-  Record<
-    string,
-    { title: string; of: (log: RunLog, record: RunRecord, version: number) => ComponentChildren }
-  >
-> = {
+interface View {
+  readonly title: string
+  readonly of: (log: RunLog, record: RunRecord, version: number) => ComponentChildren
+}
+
+const VIEWS: Readonly<Record<string, View>> = {
   timeline: { title: 'Timeline', of: (log, _, version) => <Timeline log={log} version={version} /> },
   events: { title: 'Events', of: (log, _, version) => <EventRows log={log} version={version} /> },
   json: { title: 'JSON', of: (_, record) => <JsonView value={record} label="the record" /> },
 }
 
-/** The events in one of three views, which the address has. `version` changes as the log grows. */
+function comparing(before: string): View {
+  return { title: 'Compare', of: log => <Compare key={before} log={log} before={before} /> }
+}
+
+/** The events in one of three views, or the run beside the one before, as the address says. `version` changes as the log grows. */
 function Views({ log, record, version }: { log: RunLog; record: RunRecord; version: number }) {
   const { query } = route.value
   const chosen = query.get('view') ?? 'timeline'
-  const view = VIEWS[chosen] ?? VIEWS.timeline!
+  const { retryOf } = record
+  const views = retryOf === undefined ? VIEWS : { ...VIEWS, compare: comparing(retryOf) }
+  const view = views[chosen] ?? VIEWS.timeline!
   const queryWith = (id: string) => ({ ...Object.fromEntries(query), view: id })
   return (
     <>
       <nav class="seg views" aria-label="Views of the run">
-        {Object.entries(VIEWS).map(([id, each]) => (
+        {Object.entries(views).map(([id, each]) => (
           <a
             key={id}
             href={linkTo('runs', [log.id], queryWith(id))}
-            aria-current={each === view || undefined}
+            aria-current={each.title === view.title || undefined}
           >
             {each.title}
           </a>

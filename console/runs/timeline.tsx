@@ -1,9 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
 import type { ModelCallContents } from '../../src/client/index.ts'
 import { useLoaded } from '../loading.ts'
+import { Action, useActing } from '../parts/action.tsx'
 import { JsonView } from '../parts/json-view.tsx'
+import { Failure } from '../parts/notice.tsx'
 import { Section } from '../parts/page.tsx'
-import { client, config } from '../service.ts'
+import { goTo, route } from '../route.ts'
+import { client, config, may, providerKeys } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { rowHeight, useWindow } from '../window.ts'
 import type { Bar } from './bars.ts'
@@ -273,6 +276,28 @@ function useContents(id: string, { kind, seq }: Bar): Partial<ModelCallContents>
   return value ?? {}
 }
 
+/** Starts another run that has what was done until the end of a step or a call. */
+function GoOn({ id, from }: { id: string; from: string }) {
+  const acting = useActing()
+  const { keepsInput, keepsJournal } = config.value
+  const { query } = route.value
+  if (!keepsInput || !keepsJournal || !may('retry', query.get('of') ?? undefined)) return null
+  const start = async () => {
+    const next = await client.runs.retry(id, { from, keys: providerKeys.value })
+    goTo('runs', [next.id], { ...Object.fromEntries(query), view: 'compare' })
+  }
+  return (
+    <>
+      <p class="actions">
+        <Action acting={acting} work={start}>
+          Start a new run after this
+        </Action>
+      </p>
+      {acting.error !== undefined && <Failure error={acting.error} />}
+    </>
+  )
+}
+
 function Details({ bar, id }: { bar: Bar; id: string }) {
   const { label, kind, agent, shows, error, state } = bar
   const { prompt, reply } = useContents(id, bar)
@@ -305,6 +330,7 @@ function Details({ bar, id }: { bar: Bar; id: string }) {
         </div>
       ))}
       {known.length === 0 && error === undefined && <p class="soft">Nothing more is known.</p>}
+      {bar.id !== undefined && state === 'done' && <GoOn id={id} from={bar.id} />}
     </section>
   )
 }

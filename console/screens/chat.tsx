@@ -37,7 +37,7 @@ export function Chat() {
     targets.find(each => each.kind === kind && each.name === name) ?? {}
   return (
     <div class="columns">
-      <Targets targets={targets} kind={kind} name={name} />
+      <Targets targets={targets} chat={chat} />
       <Conversation
         key={`${kind}/${name}`}
         chat={chat}

@@ -30,6 +30,7 @@ export function namedBy(text: string, acts: readonly Thing[]): readonly Thing[] 
   const screens = shownScreens().map(({ id, title }): Thing => ({ title, what: 'screen', link: linkTo(id) }))
   const agents = catalog.value.targets.flatMap(({ kind, name }): Thing[] => [
     { title: name, what: `chat with this ${kind}`, link: linkTo('chat', [kind, name]) },
+    { title: name, what: `page of this ${kind}`, link: linkTo('agents', [kind, name]) },
     { title: name, what: 'its runs', link: linkTo('runs', [], { kind, name }) },
   ])
   const words = text.toLowerCase().split(/\s+/)

@@ -59,5 +59,12 @@ export type {
   RunCallOptions,
 } from './options.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
-export type { AnsweredRun, ContinuedRun, RunFeedback, RunListQuery, RunsClient } from './runs.ts'
+export type {
+  AnsweredRun,
+  ContinuedRun,
+  RetryOptions,
+  RunFeedback,
+  RunListQuery,
+  RunsClient,
+} from './runs.ts'
 export type { SessionOf, SessionsClient } from './sessions.ts'

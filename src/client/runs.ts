@@ -37,6 +37,19 @@ export interface ContinuedRun {
   stream(options?: CallOptions & { readonly after?: number }): RunEvents
 }
 
+/** What is different when a run runs again. */
+export interface RetryOptions extends CallOptions {
+  /** Default: the input of the run. */
+  readonly input?: RunInput | undefined
+  /** Null for none. Default: the session of the run. */
+  readonly sessionId?: string | null | undefined
+  /**
+   * The id of a step or of a tool call of the run that is done. The new run has its result and those before it, and goes on after it.
+   * Not with `input`.
+   */
+  readonly from?: string | undefined
+}
+
 /** The result of answers. */
 export interface AnsweredRun {
   /** The record of the run that still waits, with its open `requests`, or of the run that continues. */
@@ -110,9 +123,13 @@ export interface RunsClient {
   resume(id: string, options?: CallOptions): Promise<ContinuedRun>
   /**
    * Runs the input of a run again, once for each call. Rejects with `input_not_kept` if the service does not store inputs, and
-   * with `key_required` if the run used a key of its client.
+   * with `key_required` if the run used a key of its client. With `from` it rejects with `not_resumable` if the service does not keep
+   * the work of runs, or if the agent has another version now.
+   *
+   * @example
+   * const { id } = await client.runs.retry(runId, { input: 'Shorter, please' })
    */
-  retry(id: string, options?: CallOptions): Promise<ContinuedRun>
+  retry(id: string, options?: RetryOptions): Promise<ContinuedRun>
   /**
    * Cancels a run, and returns its record. Rejects with `run_ended` if it has completed or failed. Cancelling twice is no error.
    */
@@ -160,10 +177,10 @@ export function createRuns(caller: ClientCaller): RunsClient {
     result: options => result(id, options),
     stream: options => stream(id, options),
   })
-  const again = async (path: string, options?: CallOptions) => {
+  const again = async (path: string, options: CallOptions | undefined, changes: object = {}) => {
     // Each try of this call starts the same run.
     const headers = { ...RESPOND_ASYNC, 'idempotency-key': crypto.randomUUID() }
-    const parts = { method: 'POST', body: { background: true }, headers } as const
+    const parts = { method: 'POST', body: { ...changes, background: true }, headers } as const
     const { id }: RunRecord = await caller.ask(path, options, parts)
     return continued(id)
   }
@@ -184,7 +201,8 @@ export function createRuns(caller: ClientCaller): RunsClient {
       return { record, next: record.id === id ? undefined : continued(record.id) }
     },
     resume: (id, options) => again(runPath(id, '/resume'), options),
-    retry: (id, options) => again(runPath(id, '/retry'), options),
+    retry: (id, { input, sessionId, from, ...options } = {}) =>
+      again(runPath(id, '/retry'), options, { input, sessionId, from }),
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
     delete: async (id, options) => {
       await caller.within(options, call => call.send(runPath(id), { method: 'DELETE' }))

@@ -14,6 +14,7 @@ import { liveCases } from './runs/live.ts'
 import { numberCases } from './runs/numbers.ts'
 import { ownerCases } from './runs/owners.ts'
 import { repeatingCases } from './runs/repeating.ts'
+import { retryCases } from './runs/retrying.ts'
 import type { SettingsName } from './runs/service.ts'
 import { sessionCases } from './runs/sessions.ts'
 import { sizeCases } from './runs/sizes.ts'
@@ -27,10 +28,15 @@ export type Deploy = (settings: SettingsName) => Promise<Deployment>
 interface RunsHost extends Host {
   /** Events of the streams that are cut after each of them. Default: 50. */
   readonly cutEvents?: number
+  /** Whether its state ends with its process, so that it keeps no work of runs. */
+  readonly isVolatile?: boolean
 }
 
 /** The whole contract, except what the host itself decides. */
-export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHost = {}): void {
+export function runsContract(
+  deploy: Deploy,
+  { cutEvents = 50, isVolatile = false, ...host }: RunsHost = {},
+): void {
   describe('stored runs', () => {
     const server = served(() => deploy('usual'))
     describe.concurrent('over HTTP', () => {
@@ -59,6 +65,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
     const server = served(() => deploy('continue'))
     describe.concurrent('a client that leaves', () => continueCases(server))
     describe.concurrent('a run that is measured', () => numberCases(server))
+    describe.concurrent('a run that runs again', () => retryCases(server, isVolatile))
   })
 
   describe('with `runs.disconnect` and a time of grace', () => {

@@ -119,7 +119,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor()
     await page.goBack()
     await expect.poll(() => visitor.field.inputValue()).toBe('not sent yet')
-    await visitor.button('New session').click()
+    await visitor.button('New chat').click()
     await expect.poll(() => visitor.field.inputValue()).toBe('')
   })
 
@@ -128,7 +128,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     for (let count = 0; count < 2; count++) {
       await visitor.say('1000')
       await visitor.answer.getByText('1 2 3').waitFor()
-      await visitor.button('New session').click()
+      await visitor.button('New chat').click()
       await expect.poll(() => visitor.messages()).toEqual([])
     }
     await visitor.say('1000')
@@ -295,13 +295,15 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     const visitor = await at('echo')
     await visitor.say('first words')
     await visitor.isSaid('Answer complete')
-    await visitor.button('New session').click()
+    await visitor.button('New chat').click()
     await expect.poll(() => visitor.messages()).toEqual([])
     await visitor.say('second words')
     await visitor.isSaid('Answer complete')
     await visitor.page.reload()
-    const sessions = visitor.page.getByRole('combobox', { name: 'Session' })
-    await sessions.selectOption({ label: 'first words' })
+    await visitor.page
+      .getByRole('navigation', { name: 'Chats' })
+      .getByRole('link', { name: 'first words' })
+      .click()
     await expect.poll(() => visitor.messages()).toEqual(['first words'])
     visitor.isClean()
   })

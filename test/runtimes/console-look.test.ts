@@ -210,7 +210,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const next = /runs\/([^?]+)/.exec(page.url())?.[1] ?? ''
     expect((await client.runs.result(next)).text).toContain('Bergen')
     expect(await client.runs.get(next)).toMatchObject({ retryOf: id, title: 'Bergen' })
-    await page.getByText('Run again from').waitFor()
+    await page.getByText('Repeats', { exact: true }).waitFor()
     await page.locator(`.numbers a[href*="${id}"]`).click()
     await expect.poll(() => page.url()).toContain(id)
     check(opened)
@@ -383,7 +383,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     await button(page, 'Approve').click()
     await expect.poll(() => page.url()).not.toContain(id)
     await page.locator(`${STATUS}.completed`).waitFor()
-    expect(await page.locator('.numbers').textContent()).toContain(`Goes on from${id.slice(0, 8)}`)
+    expect(await page.locator('.numbers').textContent()).toContain(`Continues${id.slice(0, 8)}`)
     check(opened)
   })
 

@@ -7,13 +7,13 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/client/index.ts'
+import { localState } from '../../src/core/local-state.ts'
 import { approvals } from '../../src/features/approvals/plugin.ts'
 import { webConsole } from '../../src/features/console/plugin.ts'
 import { sessions } from '../../src/features/sessions/plugin.ts'
 import {
   Agent,
   createHandler,
-  memoryState,
   pausing,
   Registry,
   sequence,
@@ -24,6 +24,7 @@ import {
   Workflow,
 } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { served } from '../contracts/served.ts'
 import { needing } from '../needing.ts'
 import { HAS_BROWSER, launch, type Opened, violationsOf, visit } from './browser.ts'
@@ -118,8 +119,9 @@ needing('chromium-headless-shell').describe('the console of a development server
       registry: new Registry(),
       production: false,
       logger: false,
-      state: memoryState(),
-      runs: { keepInput: true, measure: true, store: 'all', disconnect: 'continue' },
+      // Journals are kept as in a file.
+      state: localState({ store: memoryStore(), retention: {}, isVolatile: false }),
+      runs: { keepInput: true, keepJournal: true, measure: true, store: 'all', disconnect: 'continue' },
       plugins: [sessions(), approvals(), pausing(), webConsole()],
     })
     const running = await serve(handler, { port: 0, hostname: '127.0.0.1' })
@@ -320,6 +322,7 @@ needing('chromium-headless-shell').describe('the console of a development server
     await field.fill('no such words anywhere')
     await page.getByText('Nothing has this name or these words.').waitFor()
     await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     expect(await violationsOf(page)).toEqual([])
@@ -385,14 +388,59 @@ needing('chromium-headless-shell').describe('the console of a development server
 
   it('shows the steps of a workflow with what its last run did', async () => {
     const { page } = await open('agents/workflow/report')
-    const lines = page.locator('ol.steps li')
+    const lines = page.locator('ol.graph > li')
     await expect.poll(() => lines.allTextContents()).toEqual(['gather ', 'check '])
     await client.workflow('report').run('words')
     await page.reload()
     await expect
       .poll(async () => (await lines.allTextContents()).join())
-      .toMatch(/gather Done.*ms,check Done.*ms/)
+      .toMatch(/gather done, .*ms,check done, .*ms/)
+    await client
+      .workflow('report')
+      .run('wrong')
+      .catch(() => {})
+    await page.reload()
+    await expect
+      .poll(async () => (await lines.allTextContents()).join())
+      .toMatch(/gather done, .*ms,check failed, .*ms/)
     expect(await violationsOf(page)).toEqual([])
+  })
+
+  it('runs a changed input again, beside the run before', async () => {
+    const id = await run('finder', 'lamp of oil')
+    const { page, complaints } = await open(`runs/${id}`)
+    await button(page, 'Edit and run again…').click()
+    const dialog = page.getByRole('dialog', { name: 'Edit and run again' })
+    expect(await violationsOf(page)).toEqual([])
+    await dialog.getByLabel('Input').fill('lamp of gas')
+    await dialog.getByLabel('Session').fill('changed')
+    await button(page, 'Run').click()
+    await page.getByRole('link', { name: 'Compare', exact: true }).waitFor()
+    const input = page.getByRole('region', { name: 'Input', exact: true })
+    await input.locator('ins').waitFor()
+    expect(await input.locator('del').allTextContents()).toEqual(['oil'])
+    expect(await input.locator('ins').allTextContents()).toEqual(['gas'])
+    expect(await page.locator('.compared tbody th').allTextContents()).toContain('Tool calls')
+    expect(await violationsOf(page)).toEqual([])
+    const [next] = (await client.runs.list({ sessionId: 'changed' })).runs
+    expect(next).toMatchObject({ retryOf: id })
+    expect(complaints).toEqual([])
+  })
+
+  it('starts a run after a step of another one', async () => {
+    const { id } = await client.runs.start({ kind: 'workflow', name: 'report' }, 'right')
+    await client.runs.result(id)
+    const { page } = await open(`runs/${id}`)
+    await page.getByRole('list', { name: 'Timeline' }).getByRole('button', { name: 'gather' }).click()
+    await button(page, 'Start a new run after this').click()
+    await page.getByRole('link', { name: 'The run before' }).waitFor()
+    const [next] = (await client.runs.list({ name: 'report', limit: 1 })).runs
+    expect(next).toMatchObject({ retryOf: id })
+    const { events } = await client.runs.events(next!.id)
+    const begun = events.flatMap(({ event }) =>
+      event.type === 'step' && event.status === 'started' ? [event.name] : [],
+    )
+    expect(begun).toEqual(['check'])
   })
 
   it('pauses an agent for an incident', async () => {

@@ -37,6 +37,8 @@ export interface Done {
   readonly result: ToolResultPart
   /** The member's usage. */
   readonly usage?: Usage | undefined
+  /** The id of the call in the events, if its model has used the same one twice. */
+  readonly eventId?: string
 }
 
 /** Carries out the calls that need no answer, in parallel if each result is stored as it ends. The others wait. */
@@ -181,7 +183,9 @@ export async function* reportEnd(
   if ('thrown' in end) yield* parts.read({ type: 'tool-error', toolCallId, error: end.thrown })
   else yield* parts.read({ type: 'tool-result', toolCallId, output: end.output })
   const result = 'thrown' in end ? failureOf(call, messageOf(end.thrown)) : resultOf(call, end.output)
-  if (rounds.isKept) await rounds.keep(path, { result, usage } satisfies Done)
+  const eventId = parts.idOf(toolCallId)
+  const done: Done = { result, usage, ...(eventId !== toolCallId && { eventId }) }
+  if (rounds.isKept) await rounds.keep(path, done)
   return result
 }
 

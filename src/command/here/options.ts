@@ -74,8 +74,13 @@ function consoleFor({ production }: HereOptions) {
 function partsOf({ production }: HereOptions): HandlerOptions {
   return {
     production,
-    // Inputs and prompts are kept for development alone.
-    runs: { measure: true, keepInput: !production, keepModelCalls: !production },
+    // Inputs, prompts and journals are kept for development alone.
+    runs: {
+      measure: true,
+      keepInput: !production,
+      keepModelCalls: !production,
+      keepJournal: !production,
+    },
     a2a: true,
     gateway: { recovery: true },
     metricsExporter: new MetricsExporter({ history: true }),

@@ -8,6 +8,7 @@
  */
 
 import * as v from 'valibot'
+import { ServableError } from '../../base/errors.ts'
 import { checkOptions, func } from '../../base/schemas.ts'
 import { asPlugin, type Core } from '../../core/built-in.ts'
 import type { Plugin } from '../../core/plugin.ts'
@@ -20,6 +21,7 @@ import { type Login, loggedIn } from '../../http/security/login.ts'
 import { asksFirst, asksOf } from '../../http/security/page-credentials.ts'
 import { RIGHTS, type Right } from '../../http/security/rights.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
+import { summaryOf, type ToolSummary } from '../../http/tool-catalog.ts'
 import { VERSION } from '../../http/version.ts'
 import { BUILT } from './built.ts'
 import { filesOf } from './files.ts'
@@ -97,6 +99,9 @@ export function webConsole(options: ConsoleOptions = {}): Plugin {
   })
 }
 
+/** What the page asks for its user. `identity` is the one that the middleware has found. */
+type Telling = (state: RequestState, identity: Identity | undefined) => object
+
 function routesOf(
   core: Core,
   { authenticate, login, title }: Omit<ConsoleOptions, 'title'> & { readonly title: string },
@@ -105,11 +110,16 @@ function routesOf(
   const security = resolveSecurity({}, core.settings)
   const asks = asksOf(security)
   const files = filesOf(BUILT.files)
-  const config = async (request: Request, state: RequestState) => {
+  const guarded = (answer: Telling) => async (request: Request, state: RequestState) => {
     const { identity } = state
     const guard = gate(authenticate && (asked => authenticate(asked, identity)), OWN_MACHINE)
-    return guard(request, state, async () => configOf(core, state, identity))
+    return guard(request, state, async () =>
+      Response.json(answer(state, identity), { headers: { 'cache-control': 'no-store' } }),
+    )
   }
+  const ofUser = (name: string, answer: Telling): Route => ({
+    ...{ method: 'GET', path: joinPath(path, name), part: NAME, cors: null, endpoint: guarded(answer) },
+  })
   return [
     {
       method: 'GET',
@@ -128,7 +138,8 @@ function routesOf(
       isOpen: true,
       endpoint: (request, { params }) => files(request, params.file ?? ''),
     },
-    { method: 'GET', path: joinPath(path, 'config'), part: NAME, cors: null, endpoint: config },
+    ofUser('config', (state, identity) => configOf(core, state, identity)),
+    ofUser('tools/:kind/:name', ({ params }) => toolsOf(core, params)),
     ...(login ? loginRoutes(path, login, core.publicUrl) : []),
   ]
 }
@@ -173,6 +184,12 @@ export interface ConsoleConfig {
   readonly notStored: string | null
   /** Whether the inputs of stored runs are kept. */
   readonly keepsInput: boolean
+  /** Whether the work of stored runs is kept too, so that a run can go on after a step of another one. */
+  readonly keepsJournal: boolean
+  /** The most milliseconds of a run. */
+  readonly timeoutMs: number
+  /** The most runs at work of one client. */
+  readonly maxRunningPerOwner: number
   /** Whether the service lists what it serves. */
   readonly listsAgents: boolean
   /** Whether the user may list runs. */
@@ -183,12 +200,31 @@ export interface ConsoleConfig {
   readonly maxBodyBytes: number
 }
 
-/** Answers with the configuration. */
-function configOf(core: Core, state: RequestState, identity: Identity | undefined): Response {
+/** The most tools of an agent that the page shows. */
+const MAX_TOOLS = 200
+
+/** The tools of an agent, a team or a workflow, with their schemas. Lists tell their names alone. */
+function toolsOf({ catalog }: Core, { kind, name = '' }: RequestState['params']): readonly ToolSummary[] {
+  const known = (['agent', 'team', 'workflow'] as const).find(each => each === kind)
+  if (known === undefined) throw new ServableError('not_found', 'The kind must be agent, team or workflow')
+  const { servable } = catalog.resolve(known, name)
+  const { tools } = servable as { readonly tools?: unknown }
+  return (Array.isArray(tools) ? tools : []).slice(0, MAX_TOOLS).flatMap(tool => {
+    // Another framework's tools may be anything.
+    try {
+      return typeof tool.name === 'string' ? summaryOf(tool.name, tool) : []
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The configuration for a user. */
+function configOf(core: Core, state: RequestState, identity: Identity | undefined): ConsoleConfig {
   const { production, prefix, mounted, settings, uploads, maxBodyBytes } = core
-  const { keepInput } = settings.runs
+  const { keepInput, keepJournal, timeoutMs, maxRunningPerOwner } = settings.runs
   const rights = RIGHTS.filter(right => state.may(right))
-  const config: ConsoleConfig = {
+  return {
     version: VERSION,
     production,
     identity: identity
@@ -202,10 +238,11 @@ function configOf(core: Core, state: RequestState, identity: Identity | undefine
     links: Object.assign({}, ...mounted.map(({ links }) => links)),
     notStored: core.whyUnstored(state) ?? null,
     keepsInput: keepInput === 'identified' ? identity !== undefined : keepInput,
+    keepsJournal: keepJournal,
+    ...{ timeoutMs, maxRunningPerOwner },
     listsAgents: settings.registry !== undefined,
     listsRuns: identity !== undefined || settings.runs.listAnonymous,
     takesFiles: uploads !== undefined,
     maxBodyBytes,
   }
-  return Response.json(config, { headers: { 'cache-control': 'no-store' } })
 }

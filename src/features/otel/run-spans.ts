@@ -180,7 +180,7 @@ export class RunSpans implements RunObserver {
       ...(this.#model && modelAttributes(this.#model)),
       ...(sessionId !== undefined && { [ATTR.conversation]: sessionId }),
       [ATTR.runId]: runId,
-      ...(continues && { [ATTR.continues]: continues.from }),
+      ...(continues?.from && { [ATTR.continues]: continues.from }),
     }
   }
 

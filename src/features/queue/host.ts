@@ -136,7 +136,7 @@ export class QueueHost implements RunHost {
   async #startOrAdd(request: StartRequest): Promise<RunRecord> {
     if ((await this.#line.count(LINE)) > 0) {
       // What waits is admitted when it starts, which may be long after a pause.
-      if (request.continues === undefined) await checkBrake(this.#parts.runs.brake, request.target)
+      if (request.continues?.from === undefined) await checkBrake(this.#parts.runs.brake, request.target)
       return this.#add(request)
     }
     return this.#host.start(request).catch(error => {
@@ -255,15 +255,15 @@ export class QueueHost implements RunHost {
     return count > 0
   }
 
-  asked(id: string, viewer: Viewer): Promise<StoredRequest> {
+  asked(id: string, viewer: Viewer, from?: string): Promise<StoredRequest> {
     const { keepInput } = this.#parts.runs
     return this.#orQueued(
       id,
       viewer,
-      () => this.#host.asked(id, viewer),
+      () => this.#host.asked(id, viewer, from),
       async () => {
         const kept = await this.#line.asked(LINE, id)
-        if (kept === undefined) return this.#host.asked(id, viewer)
+        if (kept === undefined) return this.#host.asked(id, viewer, from)
         const { keepsInput, transport: _, webhook: __, retryOf: ___, ...asked } = kept
         if (keepsInput || keepInput === true) return { ...asked, isBackground: true, isKept: true }
         throw inputNotKept()

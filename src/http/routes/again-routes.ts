@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import type { RunInput } from '../../agents/contract.ts'
 import { isObject, validate } from '../../base/validation.ts'
 import { runBodyFields } from '../../runs/input.ts'
 import { readJson, requireJson } from '../../web/body.ts'
@@ -42,23 +43,54 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
     part: 'runs',
     async endpoint(request: Request, state: RequestState): Promise<Reply> {
       const id = runIdOf(state)
-      const { apiKey, background = false } = await readBody(request, options)
+      const { background = false, ...body } = await readBody(
+        request,
+        name === 'retry' ? RetryBodySchema : AgainBodySchema,
+        options,
+      )
       const isBackground = background || prefersAsync(request.headers)
       const key = idempotencyKeyOf(request.headers)
       const asker = new RequestAsker(request, state, readKeys)
-      const started: StartedRun = await again[name]({ id, apiKey, isBackground, key }, asker)
+      const started: StartedRun = await again[name]({ ...body, id, isBackground, key }, asker)
       return startedReply(started, request, state, options)
     },
   })
   return [route('resume'), route('retry')]
 }
 
+/** The body of a retry: what is different. */
+interface RetryBody {
+  readonly apiKey?: string
+  readonly background?: boolean
+  readonly input?: RunInput
+  readonly sessionId?: string | null
+  readonly from?: string
+}
+
+export const RetryBodySchema: v.GenericSchema<unknown, RetryBody> = v.pipe(
+  v.custom<object>(isObject, 'must be a JSON object'),
+  v.object({
+    apiKey: runBodyFields.apiKey,
+    background: runBodyFields.background,
+    input: v.optional(runBodyFields.input),
+    sessionId: v.nullish(runBodyFields.sessionId),
+    from: v.optional(
+      v.pipe(
+        v.string(),
+        v.nonEmpty('must not be empty'),
+        v.maxLength(2000, 'must have at most 2,000 characters'),
+      ),
+    ),
+  }),
+) as never
+
 /** Reads the body, which may be left out, as may its content type. */
 async function readBody(
   request: Request,
+  schema: v.GenericSchema<unknown, RetryBody>,
   { maxBodyBytes }: AgainRoutesOptions,
-): Promise<v.InferOutput<typeof AgainBodySchema>> {
+): Promise<RetryBody> {
   if (!request.headers.has('content-type')) return {}
   requireJson(request)
-  return validate(AgainBodySchema, await readJson(request, maxBodyBytes), 'invalid_body', 'body')
+  return validate(schema, await readJson(request, maxBodyBytes), 'invalid_body', 'body')
 }

@@ -39,6 +39,8 @@ export interface AgentSummary extends HintSummary {
   /** The id of the model; null if the agent reports none. */
   readonly model: string | null
   readonly provider: string | null
+  /** The most tokens of one answer of its model, if it says so. */
+  readonly maxOutputTokens?: number
   /** Names of the agent's tools. */
   readonly tools: readonly string[]
   readonly hasStructuredOutput: boolean
@@ -159,6 +161,7 @@ function agentSummary(name: string, agent: ServableLike<ServableAgent>, shown: S
     description: textIn(agent.description),
     model: textIn(agent.model?.id),
     provider: textIn(agent.model?.provider),
+    ...(typeof agent.maxOutputTokens === 'number' && { maxOutputTokens: agent.maxOutputTokens }),
     tools: namesOf(agent.tools),
     hasStructuredOutput: agent.output !== undefined && agent.output !== null,
     capabilities: textsIn(agent.capabilities),

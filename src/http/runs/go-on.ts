@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Answer, RunOptions } from '../../agents/contract.ts'
+import type { Answer, RunInput, RunOptions } from '../../agents/contract.ts'
 import { hasKeys } from '../../agents/redacted.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import { checkPermit } from '../../runs/permit.ts'
@@ -78,6 +78,16 @@ export interface AskedAgain {
   readonly metadata?: RunOptions['metadata']
   /** An idempotency key of the new run. */
   readonly key?: string | undefined
+}
+
+/** What is different when a run runs again. */
+export interface AskedRetry extends AskedAgain {
+  /** Default: the input of the run. */
+  readonly input?: RunInput | undefined
+  /** Null for none. Default: the session of the run. */
+  readonly sessionId?: string | null | undefined
+  /** The id of a step or a tool call that is done. It and the work before it are not done again. */
+  readonly from?: string | undefined
 }
 
 /** Answers to requests of a stored run, and how to start the run that continues it. */
@@ -221,8 +231,11 @@ export interface RunAgain {
    * needs. The run continues in the background. Throws `key_required`, and `not_resumable` for any other run.
    */
   resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
-  /** Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. */
-  retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+  /**
+   * Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. With `from` also
+   * `not_resumable` if its work was not kept, or if the agent has another version now.
+   */
+  retry(asked: AskedRetry, asker: Asker): Promise<StartedRun>
 }
 
 /** Makes a {@link RunAgain}. */
@@ -248,17 +261,30 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
       throw new ServableError('not_resumable', 'The run still waits for answers')
     },
     async retry(asked, asker) {
-      const { id, apiKey, isBackground = false, key } = asked
-      const { target, input, options, usedKey } = await host.asked(id, asker.owner)
-      if (usedKey === true && !hasKeyOf(asked, asker)) throw keyRequired()
-      const { kind, name, scope } = target
-      const { sessionId, userId, history, clientTools } = options
+      const { id, apiKey, isBackground = false, key, from } = asked
+      if (from !== undefined && asked.input !== undefined) {
+        throw new ServableError(
+          'invalid_body',
+          'Give `input` or `from`: work that is taken over is of the same input',
+        )
+      }
+      const kept = await host.asked(id, asker.owner, from)
+      if (kept.usedKey === true && !hasKeyOf(asked, asker)) throw keyRequired()
+      const { kind, name, scope } = kept.target
+      const target = catalogOf(scope).resolve(kind, name)
+      if (from !== undefined && target.servable.version !== kept.version) {
+        throw new ServableError('not_resumable', `${name} is another version now: leave \`from\` out`)
+      }
+      const { input = kept.input, sessionId = kept.options.sessionId } = asked
+      const { userId, history, clientTools, metadata } = kept.options
       return start(
         {
-          ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
+          ...{ target, input, sessionId: sessionId ?? undefined, userId, clientTools, metadata },
           ...(history && { history, memory: 'client' as const }),
-          ...{ apiKey, isBackground, retryOf: id },
-          ...(key !== undefined && { key: { key, body: { retry: id } } }),
+          ...{ apiKey, isBackground, retryOf: id, ...(from !== undefined && { continues: kept.continues }) },
+          ...(key !== undefined && {
+            key: { key, body: { retry: id, input: asked.input, sessionId: asked.sessionId, from } },
+          }),
         },
         asker,
       )

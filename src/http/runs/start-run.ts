@@ -17,6 +17,7 @@ import type { HostSettings, RunHost } from '../../runs/stored/host.ts'
 import type { RunWebhook } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Approver } from '../../runs/waiting/asking.ts'
+import type { Continued } from '../../runs/waiting/waiting.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from '../security/client-of.ts'
 import { digestKey } from './idempotency.ts'
 import { StartedRun } from './started-run.ts'
@@ -67,8 +68,9 @@ export interface AskedRun extends Conversation {
   readonly leavesNothing?: boolean
   /** The webhook that gets its end, beside subscribers. It makes the run a background run. */
   readonly webhook?: RunWebhook | undefined
-  /** The run whose input it is. */
+  /** The run whose input it is, and the work of that run which it takes over. */
   readonly retryOf?: string | undefined
+  readonly continues?: Continued | undefined
   /** An idempotency key, and the body that it belongs to. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
   /**
@@ -119,7 +121,12 @@ export function createStartRun(parts: StartParts): StartRun {
   const begin = (asked: AskedRun, asker: Asker, options: PlainOptions) => {
     const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
     const mustStore =
-      isBackground || keepsInput || key !== undefined || asked.webhook || runs.disconnect !== 'cancel'
+      isBackground ||
+      keepsInput ||
+      key !== undefined ||
+      asked.webhook ||
+      asked.continues ||
+      runs.disconnect !== 'cancel'
     const why = whyUnstored(asker)
     if (!mustStore && (leavesNothing || runs.store !== 'all' || why !== undefined)) {
       const beginPlain = (runId?: string) => {
@@ -250,7 +257,7 @@ export function answererOf({ identity, transport }: Asker): AnsweredBy {
 }
 
 async function startStored(
-  { target, input, isBackground = false, keepsInput, key, webhook, retryOf }: AskedRun,
+  { target, input, isBackground = false, keepsInput, key, webhook, retryOf, continues }: AskedRun,
   options: RunOptions,
   { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
 ): Promise<StartedRun> {
@@ -267,7 +274,7 @@ async function startStored(
     isBackground,
     keepsInput,
     webhook,
-    retryOf,
+    ...{ retryOf, continues },
     transport: transportOf(asker, parts),
     key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
     secrets: asker.secrets(),

@@ -7,7 +7,7 @@
 import type { Kind } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
 import type { Builders, Description, Operation, Paths, Schema } from '../../core/builders.ts'
-import { AgainBodySchema } from '../../http/routes/again-routes.ts'
+import { AgainBodySchema, RetryBodySchema } from '../../http/routes/again-routes.ts'
 import { ContentPartSchema, RunBodySchema } from '../../runs/input.ts'
 import { MAX_EVENTS } from '../../runs/stored/log-page.ts'
 import { AnswerSchema, AnswersBodySchema } from '../../runs/waiting/answers.ts'
@@ -39,6 +39,7 @@ export function describeRuns(build: Builders, parts: RunParts): Description {
       Answer: AnswerSchema,
       AnswersBody: AnswersBodySchema,
       AgainBody: AgainBodySchema,
+      RetryBody: RetryBodySchema,
     },
     schemas: runSchemas(build),
     securitySchemes: securitySchemes(parts.security),
@@ -136,10 +137,10 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
   const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment, searchTerm } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
-  const again = (id: string, summary: string, begun: string) =>
+  const again = (id: string, summary: string, begun: string, body = 'AgainBody') =>
     operation('runs', id, summary, {
       parameters: [runId, prefer(build)],
-      requestBody: { required: false, content: json(ref('AgainBody')) },
+      requestBody: { required: false, content: json(ref(body)) },
       responses: {
         200: answer(
           'The result of the other run',
@@ -247,7 +248,12 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
       post: again('resumeRun', 'Let an interrupted run go on', 'The run goes on'),
     },
     [at('runs/{id}/retry')]: {
-      post: again('retryRun', 'Run the input of a stored run again', 'The run has begun'),
+      post: again(
+        'retryRun',
+        'Run the input of a stored run again, with changes or from a step',
+        'The run has begun',
+        'RetryBody',
+      ),
     },
     [at('runs/{id}/cancel')]: {
       post: operation('runs', 'cancelRun', 'Cancel a stored run', {

@@ -249,8 +249,11 @@ export interface RunHost {
    * used a key of its client and none is given.
    */
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
-  /** Returns the stored input and options of a run. Throws `input_not_kept`. */
-  asked(id: string, viewer: Viewer): Promise<StoredRequest>
+  /**
+   * Returns the stored input and options of a run. Throws `input_not_kept`. `from` is the id of a step or a tool call that is done:
+   * `continues` has the work up to its end then. Throws `not_resumable` and `invalid_body` if that was not kept or recorded.
+   */
+  asked(id: string, viewer: Viewer, from?: string): Promise<StoredRequest>
   /** Deletes everything that is stored of an ended run. Throws `session_busy` for a run at work. */
   delete(id: string, viewer: Viewer): Promise<void>
   /**

@@ -113,15 +113,54 @@ export function inputNotKept(): ServableError {
 }
 
 /** Reads the work of a run from its journal. */
-export function workIn(tx: Reader, id: string, { continues }: StoredRequest): KeptWork {
-  const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: MAX_ENTRIES }).reverse()
+export function workIn(tx: Reader, id: string, asked: StoredRequest): KeptWork {
+  return workOf(entriesIn(tx, id), asked)
+}
+
+/**
+ * The request with the work up to the end of a step or a tool call, for another run. That run says all of it again, and its later work
+ * has idempotency keys of its own.
+ */
+export function takingOver(tx: Reader, id: string, asked: StoredRequest, from: string): StoredRequest {
+  const entries = entriesIn(tx, id)
+  if (entries.length === 0) {
+    const text = 'The work of the run is not kept: with `runs.keepJournal` that of runs that go on is'
+    throw new ServableError('not_resumable', text)
+  }
+  const last = entries.findIndex(entry => isEndOf(entry, from))
+  if (last === -1) {
+    throw new ServableError(
+      'invalid_body',
+      '`from`: the run has no record of a step or a tool call with this id that is done',
+    )
+  }
+  const { done, answered, states } = withoutParts(workOf(entries.slice(0, last + 1), asked))
+  const { answers = [] } = asked.continues ?? {}
+  return { ...asked, continues: { answers, work: { done, answered, states, isCut: true } } }
+}
+
+/** Whether work of this id is done with an entry: a step, by its path, or a call of a model's tool. */
+function isEndOf({ done, states = {} }: JournalEntry, id: string): boolean {
+  if (done?.path === id) return done.error === undefined
+  return Object.values(states).some(state => {
+    const { result, eventId = Object(result).toolCallId } = Object(state)
+    return result !== undefined && eventId === id
+  })
+}
+
+function entriesIn(tx: Reader, id: string): readonly JournalEntry[] {
+  const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: MAX_ENTRIES })
+  return entries.map(({ value }) => value).reverse()
+}
+
+function workOf(entries: readonly JournalEntry[], { continues }: StoredRequest): KeptWork {
   const before = continues?.work
-  const done = entries.flatMap(({ value }) => value.done ?? [])
+  const done = entries.flatMap(entry => entry.done ?? [])
   return {
     first: before?.first,
     done: [...(before?.done ?? []), ...done],
     answered: before?.answered ?? [],
-    states: Object.assign({}, before?.states, ...entries.map(({ value }) => value.states)),
+    states: Object.assign({}, before?.states, ...entries.map(entry => entry.states)),
     isCut: true,
     told: before?.isCut ? before.told : before && pathsOf(before),
   }

@@ -179,6 +179,8 @@ export class LiveRun {
       finish: (tx, event, result, written) => {
         // The next worker needs what was done.
         const isLeft = this.#isLeft && written.writeNotes(tx) && this.#options.leave(tx)
+        // Of a journal that is kept no entry may be missing.
+        if (!isLeft && settings.keepJournal === true) written.writeNotes(tx)
         if (isLeft) this.#record = undefined
         else if (own === undefined) this.#record = this.#seal(tx, event, result, written)
         else own.finish(tx, event, result, written)

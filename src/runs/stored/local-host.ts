@@ -40,7 +40,7 @@ import type {
   StartRequest,
   Viewer,
 } from './host.ts'
-import { inputNotKept, putRequest, requestIn, type StoredRequest } from './journal.ts'
+import { inputNotKept, putRequest, requestIn, type StoredRequest, takingOver } from './journal.ts'
 import { listRuns } from './list.ts'
 import { finishUnattended, LocalWork, type LocalWorkOptions } from './local-work.ts'
 import { LogFollower } from './log-follower.ts'
@@ -109,7 +109,7 @@ class LocalHost implements RunHost {
     const { target, input, options, client = partitionOf(request.owner) } = request
     const { run } = await admitted(
       admit,
-      { id, target, input, options, client, continues: request.continues !== undefined },
+      { id, target, input, options, client, continues: request.continues?.from !== undefined },
       () => this.#begin(id, request),
       ({ isNew }) => isNew,
     )
@@ -297,11 +297,12 @@ class LocalHost implements RunHost {
     })
   }
 
-  async asked(id: string, viewer: Viewer): Promise<StoredRequest> {
+  async asked(id: string, viewer: Viewer, from?: string): Promise<StoredRequest> {
     await this.#work.look(id)
     return this.#store.read(tx => {
       this.#work.find(tx, id, viewer)
       const asked = requestIn(tx, id)
+      if (asked?.isKept === true && from !== undefined) return takingOver(tx, id, asked, from)
       if (asked?.isKept === true) return asked
       // The request is stored as long as the run waits, and then until the run is deleted.
       const waiting = waitingIn(tx, id)

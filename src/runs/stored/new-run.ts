@@ -36,7 +36,7 @@ export function newRun(
       updatedAt: createdAt,
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
-      ...(continues && { continuedFrom: continues.from }),
+      ...(continues?.from && { continuedFrom: continues.from }),
       ...(retryOf !== undefined && { retryOf }),
       ...(transport !== undefined && { transport }),
       ...(taskId !== undefined && { taskId }),

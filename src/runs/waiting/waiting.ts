@@ -91,10 +91,10 @@ export interface WaitingRun {
   readonly event: FinishEvent
 }
 
-/** What a run that goes on gets from the one that waited. */
+/** What a run gets from an earlier one. */
 export interface Continued {
-  /** The run that waited. */
-  readonly from: string
+  /** The run that it continues. Absent if it only takes a piece of that run's work over. */
+  readonly from?: string | undefined
   readonly answers: readonly Answer[]
   readonly work: KeptWork
   /** The `traceparent` of its span, if it had one. */

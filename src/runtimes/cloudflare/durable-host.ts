@@ -135,8 +135,8 @@ class DurableHost implements RunHost {
     return this.#run(id).resume(viewer, request)
   }
 
-  asked(id: string, viewer: Viewer): Promise<StoredRequest> {
-    return this.#run(id).asked(viewer)
+  asked(id: string, viewer: Viewer, from?: string): Promise<StoredRequest> {
+    return this.#run(id).asked(viewer, from)
   }
 
   get(id: string, viewer: Viewer): Promise<RunRecord> {

@@ -99,7 +99,7 @@ export interface RunMethods {
     by: Answering | undefined,
   ): Promise<AnsweredRun>
   resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
-  asked(viewer: Viewer): Promise<StoredRequest>
+  asked(viewer: Viewer, from?: string): Promise<StoredRequest>
   delete(viewer: Viewer): Promise<void>
   feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Returns the run whoever owns it, or an empty list. */
@@ -246,7 +246,7 @@ async function start(
   const isKnown = kept.document() !== undefined
   const record = await admitted(
     isKnown ? undefined : settings.admit,
-    { id, target, input, options, client, continues: message.continues !== undefined },
+    { id, target, input, options, client, continues: message.continues?.from !== undefined },
     begin,
   )
   if (record.status === 'running') await context.wakeBy(Date.now() + WATCH_MS)
@@ -299,7 +299,7 @@ function runMethods(parts: RunParts): RunMethods {
       await kept.settle()
       return resumed
     },
-    asked: async viewer => host.asked(await kept.id(), viewer),
+    asked: async (viewer, from) => host.asked(await kept.id(), viewer, from),
     async cancel(viewer) {
       const record = await host.cancel(await kept.id(), viewer)
       await kept.settle()

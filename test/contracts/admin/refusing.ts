@@ -73,7 +73,8 @@ export function refusingCases(server: Server): void {
   })
 
   const connects = HOSTILE_PATHS.filter(path => /-connect$|-list$|^\/redirect/.test(path))
-  it.each(connects)('is not held up by %s', async path => {
+  // They wait until a server counts as silent: all of them together.
+  it.concurrent.each(connects)('is not held up by %s', async path => {
     const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}${path}` })
     expect(added.status).toBe('error')
     expect(added.error).toMatch(/\w/)
@@ -83,8 +84,31 @@ export function refusingCases(server: Server): void {
     await removeServer(server, added)
   })
 
+  it.concurrent('does not fall over a server that changes its tools before it has listed them', async () => {
+    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/early` })
+    expect(added.status).toBe('error')
+    expect((await getServer(server, added)).name).toBe(added.name)
+    await removeServer(server, added)
+  })
+
+  it.concurrent('does not wait for a server that never answers to list the tools of the others', async () => {
+    const slow = admin(server, 'POST', 'mcp', {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/silent-connect`,
+    })
+    const good = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/many-tools`,
+    })
+    expect(await toolNames(server, good.name)).toHaveLength(1000)
+    await removeServer(server, good)
+    await removeServer(server, JSON.parse((await slow).text))
+  })
+
   const calls = HOSTILE_PATHS.filter(path => path.endsWith('-call'))
-  it.each(calls)('fails a call of %s, and no more', async path => {
+  it.concurrent.each(calls)('fails a call of %s, and no more', async path => {
     const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}${path}` })
     expect(added).toMatchObject({ status: 'connected', toolCount: 1 })
     const answer = await post(server, '/api/agents/caller/run', callOf(`${added.name}.work`))
@@ -99,13 +123,6 @@ export function refusingCases(server: Server): void {
     expect(answer.text.length).toBeLessThan(10_000)
     expect(answer.text).not.toMatch(/\\u001b|\\n/)
   }
-
-  it('does not fall over a server that changes its tools before it has listed them', async () => {
-    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/early` })
-    expect(added.status).toBe('error')
-    expect((await getServer(server, added)).name).toBe(added.name)
-    await removeServer(server, added)
-  })
 
   it('calls again, once, where a server has forgotten the session', async () => {
     const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/forgets` })
@@ -139,22 +156,6 @@ export function refusingCases(server: Server): void {
       expect.stringMatching(/^1 left out/),
     ])
     await removeServer(server, added)
-  })
-
-  it('does not wait for a server that never answers to list the tools of the others', async () => {
-    const slow = admin(server, 'POST', 'mcp', {
-      ...definition,
-      name: newName(),
-      url: `${hostile().url}/silent-connect`,
-    })
-    const good = await addServer(server, {
-      ...definition,
-      name: newName(),
-      url: `${hostile().url}/many-tools`,
-    })
-    expect(await toolNames(server, good.name)).toHaveLength(1000)
-    await removeServer(server, good)
-    await removeServer(server, JSON.parse((await slow).text))
   })
 
   it('takes as many tools as may be, and tells of the rest', async () => {

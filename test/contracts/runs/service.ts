@@ -23,7 +23,7 @@ const asked = { store: 'asked' } as const
 
 const SETTINGS = {
   usual: { ...asked, maxSessionMessages: 10, maxSessionLength: 1000 },
-  continue: { ...asked, disconnect: 'continue', measure: true, keepInput: true },
+  continue: { ...asked, disconnect: 'continue', measure: true, keepInput: true, keepJournal: true },
   grace: { ...asked, disconnect: { graceMs: 2500 } },
   folds: { ...asked, piecesMs: 1 },
   tight: { ...asked, maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },

@@ -4,6 +4,7 @@ import { BUILT } from '../../../src/features/console/built.ts'
 import { takesGzip } from '../../../src/features/console/files.ts'
 import { webConsole } from '../../../src/features/console/plugin.ts'
 import {
+  Agent,
   bearerAuth,
   bearerIdentity,
   createHandler,
@@ -72,6 +73,32 @@ describe('the page', () => {
     expect((await get('/api/console/config')).status).toBe(401)
     const config = await get('/api/console/config', { authorization: 'Bearer secret' })
     expect(await config.json()).toMatchObject({ identity: { id: 'ada', scopes: [] }, listsRuns: true })
+  })
+})
+
+describe('the tools of an agent', () => {
+  it('are told with their schemas to those who may use the page', async () => {
+    const tools = [
+      { name: 'look_up', description: 'Looks up', parameters: { type: 'object' }, execute: () => 1 },
+      { name: 'remove', needsApproval: true, execute: () => 1 },
+    ]
+    const odd = { kind: 'agent', name: 'odd', tools: [null, 1, { name: 'bare' }], run: () => 'x' }
+    const { get } = served(webConsole(), {
+      agents: {
+        finder: new Agent({ name: 'finder', register: false, tools, run: () => 'x' }),
+        odd: odd as never,
+      },
+      middleware: [bearerAuth({ tokens: { secret: 'ada' } })],
+    })
+    const known = { authorization: 'Bearer secret' }
+    expect(await (await get('/api/console/tools/agent/finder', known)).json()).toEqual([
+      { name: 'look_up', description: 'Looks up', parameters: { type: 'object' }, needsApproval: false },
+      { name: 'remove', description: null, parameters: null, needsApproval: true },
+    ])
+    expect(await (await get('/api/console/tools/agent/odd', known)).json()).toMatchObject([{ name: 'bare' }])
+    expect((await get('/api/console/tools/agent/finder')).status).toBe(401)
+    expect((await get('/api/console/tools/agent/nobody', known)).status).toBe(404)
+    expect((await get('/api/console/tools/thing/finder', known)).status).toBe(404)
   })
 })
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { RunRecord } from '../../../src/index.ts'
+import type { RunEventPage } from '../../../src/client/index.ts'
+import type { HandlerOptions, RunRecord } from '../../../src/index.ts'
 import { doing, restarting } from '../../contracts/fixture/restarting.ts'
 import { messagesOf } from '../../contracts/http/client.ts'
 import { identify } from '../../contracts/identify.ts'
-import type { JournalAct } from '../../contracts/run-host/journalled.ts'
+import { type JournalAct, journalledOf } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate } from '../../contracts/run-host/scripted.ts'
 import { eventually } from '../../eventually.ts'
 
@@ -14,8 +15,8 @@ const BOB = { 'x-test-user': 'bob' }
 type Fields = Readonly<Record<string, string>>
 
 /** A service, and how its clients ask it. */
-function open(keepInput = true) {
-  const { fetch, restart } = restarting({ middleware: [identify], runs: { keepInput } })
+function open(keepInput = true, { runs = {}, ...more }: HandlerOptions = {}) {
+  const { fetch, restart } = restarting({ middleware: [identify], runs: { keepInput, ...runs }, ...more })
   const ask = (method: string, path: string, headers: Fields = {}, body?: unknown, signal?: AbortSignal) =>
     fetch(
       new Request(`http://127.0.0.1/api/${path}`, {
@@ -56,7 +57,7 @@ function open(keepInput = true) {
     openGate(at)
     return { id, done, at }
   }
-  return { post, record, ended, begin, cut }
+  return { ask, post, record, ended, begin, cut, restart }
 }
 
 /** Status and code of a problem. */
@@ -173,6 +174,142 @@ describe('POST /runs/:id/retry', () => {
     await ended(other)
     expect(await problem(await post(`runs/${other}/retry`, ADA))).toEqual([409, 'input_not_kept'])
     expect(await problem(await post(`runs/${other}/retry`, BOB))).toEqual([404, 'run_not_found'])
+  })
+})
+
+describe('POST /runs/:id/retry with changes', () => {
+  it('runs another input, in the same session, in another one or in none', async () => {
+    const { post, begin, ended } = open()
+    const id = await begin({ ...ADA, 'x-session': 's' }, { say: 'a' })
+    await ended(id)
+    const again = async (body: object) => {
+      const { runId } = await (await post(`runs/${id}/retry`, ADA, body)).json()
+      return ended(runId)
+    }
+    const first = await again({ ...doing({ say: 'b' }), sessionId: 'one' })
+    expect(first).toMatchObject({ retryOf: id, sessionId: 'one', result: { text: 'b' } })
+    const second = await (await post(`runs/${first.id}/retry`, ADA, {})).json()
+    expect(await ended(second.runId)).toMatchObject({ retryOf: first.id, sessionId: 'one' })
+    const third = await (await post(`runs/${first.id}/retry`, ADA, { sessionId: null })).json()
+    expect(await ended(third.runId)).not.toHaveProperty('sessionId')
+    expect(await again({})).toMatchObject({ result: { text: 'a' } })
+  })
+
+  it('is another request of the same key', async () => {
+    const { post, begin, ended } = open()
+    const id = await begin(ADA, { say: 'a' })
+    await ended(id)
+    const retry = (body: object) => post(`runs/${id}/retry`, { ...ADA, 'idempotency-key': 'k' }, body)
+    expect((await retry({ sessionId: null })).status).toBe(200)
+    expect(await problem(await retry({ sessionId: 's' }))).toEqual([422, 'idempotency_mismatch'])
+    expect(await problem(await retry(doing({ say: 'b' })))).toEqual([422, 'idempotency_mismatch'])
+  })
+})
+
+describe('POST /runs/:id/retry from a step', () => {
+  const journalling = { runs: { keepJournal: true } }
+  const three = () => {
+    const counts = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+    const [one, two, last] = counts as [string, string, string]
+    const acts: JournalAct[] = [
+      { say: '1' },
+      { step: 'one', count: one, say: 'A' },
+      { step: 'two', count: two, say: 'B' },
+      { say: '2' },
+      { step: 'three', count: last, say: 'C' },
+    ]
+    return { acts, times: () => counts.map(countOf) }
+  }
+
+  it('has what was done until its end, says it again, and does the rest', async () => {
+    const { post, begin, ended } = open(true, journalling)
+    const { acts, times } = three()
+    const id = await begin(ADA, ...acts)
+    expect(await ended(id)).toMatchObject({ result: { text: '1AB2C' } })
+    const { runId, text } = await (await post(`runs/${id}/retry`, ADA, { from: 'two' })).json()
+    expect(text).toBe('1AB2C')
+    expect(times()).toEqual([1, 1, 2])
+    const record = await ended(runId)
+    expect(record).toMatchObject({ status: 'completed', retryOf: id })
+    expect(record).not.toHaveProperty('continuedFrom')
+    expect(await (await post(`runs/${id}/retry`, ADA, { from: 'one' })).json()).toMatchObject({ text })
+    expect(times()).toEqual([1, 2, 3])
+    // Such a run has its own record of what it did, after what it took over.
+    await post(`runs/${runId}/retry`, ADA, { from: 'three' })
+    expect(times()).toEqual([1, 2, 3])
+    expect(await problem(await post(`runs/${runId}/retry`, ADA, { from: 'one' }))).toEqual([
+      400,
+      'invalid_body',
+    ])
+  })
+
+  it('goes on before the step that failed', async () => {
+    const { post, begin, ended } = open(true, journalling)
+    const [done, fails] = [crypto.randomUUID(), crypto.randomUUID()]
+    const acts: JournalAct[] = [
+      { step: 'one', count: done, say: 'A' },
+      { step: 'two', fails: { times: 1, count: fails }, say: 'B' },
+    ]
+    const id = await begin(ADA, ...acts)
+    expect(await ended(id)).toMatchObject({ status: 'failed' })
+    expect(await problem(await post(`runs/${id}/retry`, ADA, { from: 'two' }))).toEqual([400, 'invalid_body'])
+    expect(await (await post(`runs/${id}/retry`, ADA, { from: 'one' })).json()).toMatchObject({ text: 'AB' })
+    expect(countOf(done)).toBe(1)
+  })
+
+  it('goes on inside of an agent that was called', async () => {
+    const { ask, post, begin, ended } = open(true, journalling)
+    const { acts, times } = three()
+    const id = await begin(ADA, { say: 'x' }, { call: acts })
+    await ended(id)
+    const { events }: RunEventPage = await (await ask('GET', `runs/${id}/events`, ADA)).json()
+    const [two] = events.flatMap(({ event }) =>
+      event.type === 'step' && event.name === 'two' ? [event.id] : [],
+    )
+    expect(await (await post(`runs/${id}/retry`, ADA, { from: two })).json()).toMatchObject({
+      text: 'x1AB2C<1AB2C>',
+    })
+    expect(times()).toEqual([1, 1, 2])
+  })
+
+  it('goes on again if its process dies', async () => {
+    const { post, begin, ended, restart } = open(true, journalling)
+    const [done, at, gate] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+    const id = await begin(
+      ADA,
+      { step: 'one', count: done, say: 'A' },
+      { step: 'two', say: 'B' },
+      { step: 'three', count: at, gate, say: 'C' },
+    )
+    openGate(gate)
+    await ended(id)
+    const begun = await post(`runs/${id}/retry`, { ...ADA, prefer: 'respond-async' }, { from: 'one' })
+    const next = ((await begun.json()) as RunRecord).id
+    await eventually(() => expect(countOf(at)).toBe(2))
+    restart()
+    expect(await ended(next)).toMatchObject({ status: 'completed', result: { text: 'ABC' } })
+    expect(countOf(done)).toBe(1)
+  })
+
+  it('is refused for what is not recorded, not kept, of another owner or of other code', async () => {
+    const { post, begin, ended, restart } = open(true, journalling)
+    const id = await begin(ADA, { step: 'one', say: 'A' })
+    await ended(id)
+    const refused = async (body: object, headers: Fields = ADA) =>
+      problem(await post(`runs/${id}/retry`, headers, body))
+    for (const from of ['two', 'on', '', 'x'.repeat(2001), 1, null, ['one']])
+      expect(await refused({ from })).toEqual([400, 'invalid_body'])
+    expect(await refused({ from: 'one', ...doing({ say: 'b' }) })).toEqual([400, 'invalid_body'])
+    expect(await refused({ from: 'one' }, BOB)).toEqual([404, 'run_not_found'])
+    restart({ workflows: { journalled: journalledOf({ version: '2' }) } })
+    expect(await refused({ from: 'one' })).toEqual([409, 'not_resumable'])
+    const other = open()
+    const unkept = await other.begin(ADA, { step: 'one', say: 'A' })
+    await other.ended(unkept)
+    expect(await problem(await other.post(`runs/${unkept}/retry`, ADA, { from: 'one' }))).toEqual([
+      409,
+      'not_resumable',
+    ])
   })
 })
 

@@ -1,0 +1,57 @@
+import { useRef, useState } from 'preact/hooks'
+import type { RunInput, RunRecord } from '../../src/client/index.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { goTo, route } from '../route.ts'
+import { client, providerKeys } from '../service.ts'
+
+/** Runs an input again after it was changed, and shows both runs side by side. */
+export function Changed({ record: { id, sessionId = '' }, input }: { record: RunRecord; input: RunInput }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [isShown, show] = useState(false)
+  const open = () => {
+    show(true)
+    dialog.current?.showModal()
+  }
+  const isText = typeof input === 'string'
+  const before = isText ? input : JSON.stringify(input, undefined, 2)
+  const start = async (form: FormData) => {
+    const [text, session] = [String(form.get('input')), String(form.get('session')).trim()]
+    const changes = {
+      ...(text !== before && { input: isText ? text : partsIn(text) }),
+      ...(session !== sessionId && { sessionId: session || null }),
+    }
+    const next = await client.runs.retry(id, { keys: providerKeys.value, ...changes })
+    goTo('runs', [next.id], { ...Object.fromEntries(route.value.query), view: 'compare' })
+  }
+  return (
+    <>
+      <button type="button" onClick={open}>
+        Edit and run again…
+      </button>
+      <Dialog dialog={dialog} title="Edit and run again" submit="Run" work={start}>
+        {isShown && (
+          <>
+            <label>
+              {isText ? 'Input' : 'Input: its parts as JSON'}
+              <textarea name="input" rows={8} required dir="auto">
+                {before}
+              </textarea>
+            </label>
+            <label>
+              Session
+              <input name="session" maxLength={500} defaultValue={sessionId} placeholder="None" />
+            </label>
+          </>
+        )}
+      </Dialog>
+    </>
+  )
+}
+
+function partsIn(text: string): RunInput {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('The input is not JSON: look for a missing quote, comma or bracket')
+  }
+}
