@@ -44,7 +44,7 @@ export function useForm(id: string, schema: unknown, title: string, edited?: Edi
   }
 }
 
-/** The id of the element of a field. */
+/** The id of the element of a field. Attributes that name several ids part them by spaces, which names of fields may have. */
 export function idOf(form: string, { name }: Field): string {
-  return `${form}-${name}`
+  return `${form}-${name}`.replace(/[^\w-]/g, sign => `_${sign.charCodeAt(0).toString(16)}_`)
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Where the browser keeps that keys of one letter or sign are off. */
 const KEPT = 'servable.console.keys'
@@ -33,7 +33,8 @@ const TYPING = 'input:not([type="checkbox"], [type="radio"]), textarea, select, 
 export function useKey(key: string, act: () => void): void {
   const latest = useRef(act)
   latest.current = act
-  useEffect(() => {
+  // A key works as soon as it is shown.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const isTyping = (event.target as HTMLElement).closest?.(TYPING) !== null
       const isOther = event.key !== key || event.ctrlKey || event.metaKey || event.altKey

@@ -178,6 +178,21 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     if (request) await client.runs.answer(continuedBy, [{ id: request.id, decision: 'approve' }])
   })
 
+  it('says that more waits than it lists', async () => {
+    await asks(client, 'remover', 'Turin')
+    const { page } = await open('home')
+    await page.route('**/api/approvals?whose=mine&kind=approval*', async route => {
+      const listed = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...listed, nextCursor: 'more' } })
+    })
+    await page.locator('.side').getByRole('link', { name: 'Approvals' }).click()
+    await page.reload()
+    await page.getByText('More waits.').waitFor()
+    await page.unroute('**/api/approvals?whose=mine&kind=approval*')
+    await button(page, 'Approve').click()
+    await page.getByText('More waits.').waitFor({ state: 'detached' })
+  })
+
   it('shows the turns of the session before, and on a phone one thing at a time', async () => {
     const first = await asks(client, 'remover', 'Bern', 'trip')
     const [request] = (await client.runs.get(first)).requests ?? []

@@ -1,7 +1,7 @@
 /**
  * Approvals as a plugin: the entry `servable/approvals`.
  *
- * Begin with `service.ts` (who may decide), then `inbox.ts` and `expiry.ts` (when an approval expires). May import `core` and
+ * Begin with `service.ts` (who may decide), then `inbox.ts`, `said.ts` and `expiry.ts` (when an approval expires). May import `core` and
  * what is below it, and no other feature.
  *
  * @module

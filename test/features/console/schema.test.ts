@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { idOf } from '../../../console/requests/form.ts'
 import { changedIn, fieldsOf, misfitIn, readForm, textsOf } from '../../../console/requests/schema.ts'
 
 /** What a form reads where these texts were typed. */
@@ -156,6 +157,12 @@ describe('arguments that are edited', () => {
   it('hide no sign that cannot be seen', () => {
     const [, , , , to] = fieldsOf(refund, 'Arguments', { value: { to: 'abc\u202edcb' } })
     expect(to).toMatchObject({ kind: 'json', before: { text: '"abc\\u202edcb"' } })
+  })
+
+  it('have ids without spaces', () => {
+    const [field] = fieldsOf({}, 'Arguments', { value: { 'a b\n': 1 } })
+    expect(idOf('run/ask a', field!)).toMatch(/^[\w-]+$/)
+    expect(idOf('run', { ...field!, name: 'a' })).toBe('run-a')
   })
 
   it('come back as they were, whatever they are', () => {
