@@ -97,11 +97,11 @@ export async function heard(asked: Promise<Response>): Promise<Response> {
   }
 }
 
-/** Names the owner of a run that is somebody else's, as the address of the page does. */
+/** Names the owner of a run or a session that is somebody else's, as the address of the page does. */
 function ofOwner(request: Request): Request {
   const owner = route.value.query.get('of')
-  const isOfRun = /\/runs\/[^/]+/.test(new URL(request.url).pathname)
-  return owner !== null && isOfRun ? withOwner(request, owner) : request
+  const isTheirs = /\/(runs|sessions)\/[^/]+/.test(new URL(request.url).pathname)
+  return owner !== null && isTheirs ? withOwner(request, owner) : request
 }
 
 /**

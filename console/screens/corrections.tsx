@@ -2,15 +2,16 @@ import { useState } from 'preact/hooks'
 import type { Correction } from '../../src/agents/corrections.ts'
 import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
-import { useActing } from '../parts/action.tsx'
+import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, route } from '../route.ts'
-import { client } from '../service.ts'
-import { typedValue } from '../text.ts'
+import { client, send } from '../service.ts'
+import { typedValue, visible } from '../text.ts'
 
 const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
 const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
@@ -51,21 +52,42 @@ function OfAgent({ name }: { name: string }) {
     return { items: page.corrections, nextCursor: page.nextCursor }
   })
   const { items, error, update } = pages
+  const acting = useActing()
+  const download = async () => {
+    const path = `/agents/${encodeURIComponent(name)}/corrections/export`
+    save(await (await send(path)).blob(), 'cases.jsonl')
+  }
   return (
     <>
       {error === undefined && <Add name={name} onAdded={added => update(before => [added, ...before])} />}
-      <h2>Corrections of {name}</h2>
+      <div class="top">
+        <h2>Corrections of {name}</h2>
+        {items.some(({ input }) => input !== undefined) && (
+          <span class="actions push">
+            <Action acting={acting} work={download}>
+              Download cases
+            </Action>
+          </span>
+        )}
+      </div>
+      {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="cards">
-        {items.map(({ id, originalValue, correctedValue, field, reason, runId, createdAt }) => (
+        {items.map(({ id, input, originalValue, correctedValue, field, reason, runId, createdAt }) => (
           <li key={id} class="card">
-            <h3>{field ?? 'The whole output'}</h3>
+            <h3>{field ?? (input === undefined ? 'The whole output' : 'Case')}</h3>
             <Facts
               facts={{
                 Why: reason,
                 When: <Time at={createdAt} />,
-                Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
+                Run: runId && <a href={linkTo('runs', [runId])}>{visible(runId.slice(0, 8))}</a>,
               }}
             />
+            {input !== undefined && (
+              <>
+                <h4>Input</h4>
+                <JsonView value={input} label="what was asked" />
+              </>
+            )}
             <h4>Was</h4>
             <JsonView value={originalValue} label="what it was" />
             <h4>Should be</h4>
@@ -101,36 +123,38 @@ function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction
     })
   }
   return (
-    <form class="card form" aria-label="Add a correction" onSubmit={submit}>
-      <h2>Add a correction</h2>
-      <p class="soft">JSON stays JSON. Anything else is text.</p>
-      <label>
-        What it was
-        <textarea name="originalValue" rows={2} required />
-      </label>
-      <label>
-        What it should be
-        <textarea name="correctedValue" rows={2} required />
-      </label>
-      <label>
-        Field, if it is about one
-        <input name="field" maxLength={500} />
-      </label>
-      <label>
-        Why
-        <input name="reason" maxLength={10_000} />
-      </label>
-      <label>
-        Id of the run
-        <input name="runId" maxLength={500} />
-      </label>
-      <p class="actions">
-        <button type="submit" class="main" disabled={isBusy}>
-          Add
-        </button>
-        <span role="status">{notice}</span>
-      </p>
-      {error !== undefined && <Failure error={error} />}
-    </form>
+    <details>
+      <summary>Add a correction</summary>
+      <form class="card form" aria-label="Add a correction" onSubmit={submit}>
+        <p class="soft">JSON stays JSON. Anything else is text.</p>
+        <label>
+          What it was
+          <textarea name="originalValue" rows={2} required />
+        </label>
+        <label>
+          What it should be
+          <textarea name="correctedValue" rows={2} required />
+        </label>
+        <label>
+          Field, if it is about one
+          <input name="field" maxLength={500} />
+        </label>
+        <label>
+          Why
+          <input name="reason" maxLength={10_000} />
+        </label>
+        <label>
+          Id of the run
+          <input name="runId" maxLength={500} />
+        </label>
+        <p class="actions">
+          <button type="submit" class="main" disabled={isBusy}>
+            Add
+          </button>
+          <span role="status">{notice}</span>
+        </p>
+        {error !== undefined && <Failure error={error} />}
+      </form>
+    </details>
   )
 }

@@ -12,7 +12,7 @@ export function openHelp(): void {
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['Ctrl K', 'Find a run, a session, an agent or a screen'],
-  ['/', 'Search the list of runs'],
+  ['/', 'Search the list of runs or sessions'],
   ['↑ ↓', 'Go along a list, or along what was found'],
   ['J K', 'Go to the next or the previous approval'],
   ['A D', 'Approve it, or deny it with a reason'],

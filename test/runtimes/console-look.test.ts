@@ -440,6 +440,7 @@ needing('chromium-headless-shell').describe('the console of runs', () => {
     const agents = await page.getByLabel('Agent').locator('option').allTextContents()
     expect(agents).not.toContain('slow')
     await page.getByLabel('Agent').selectOption('helper')
+    await page.getByText('Add a correction').click()
     await page.getByLabel('What it was').fill('{"city": "Oslo"}')
     await page.getByLabel('What it should be').fill(HOSTILE)
     await page.getByLabel('Why').fill('it moved')

@@ -184,6 +184,8 @@ needing('chromium-headless-shell').describe('the console of a development server
     const input = page.getByRole('region', { name: 'Input' })
     expect(await input.locator('.quote').innerText()).toBe('lamp\nand more')
     // Members are nested in their steps, and text is part of the call that said it.
+    // What is not seen is not drawn.
+    await page.setViewportSize({ width: 1280, height: 1000 })
     const bars = page.getByRole('list', { name: 'Timeline' }).locator('.bar-row')
     await expect.poll(() => bars.locator('.label').allInnerTexts()).toHaveLength(4)
     const labels = (await bars.locator('.label').allInnerTexts()).map(each => each.split('\n').at(-1)?.trim())

@@ -297,7 +297,12 @@ function listening(parts: EndpointParts, listeners: Listeners): Endpoint {
     await parts.guard?.check(request, state)
     const session = request.headers.get(SESSION)
     const takesStream = /text\/event-stream/.test(request.headers.get('accept') ?? '')
-    if (!session || !takesStream) throw new ServableError('method_not_allowed', 'Send messages with `POST`')
+    if (!session || !takesStream) {
+      const error = new ServableError('method_not_allowed', 'Send messages with `POST`')
+      const { production } = parts.core
+      const headers = { allow: 'OPTIONS, POST' }
+      return problemError(problemResponse(error, { requestId: state.requestId, production, headers }))
+    }
     const rpc: McpRequest = {
       id: '',
       params: {},

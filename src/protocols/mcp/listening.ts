@@ -106,9 +106,12 @@ export class Listeners {
     const cancel = () => {
       if (isOver) return
       isOver = true
+      rpc.request.signal.removeEventListener('abort', cancel)
       release()
       wake()
     }
+    rpc.request.signal.addEventListener('abort', cancel)
+    if (rpc.request.signal.aborted) cancel()
     return sseReply(counted(pulled({ cancel, next }), this.#parts.core.openStream))
   }
 

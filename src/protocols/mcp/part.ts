@@ -39,11 +39,7 @@ export function askedBy({ state, request }: McpRequest): Asked {
 
 /** A page of a list. Throws an {@link RpcError} for a cursor that no page has. */
 export function page(name: string, all: readonly object[], { params: { cursor = '0' } }: McpRequest): object {
-  if (
-    typeof cursor !== 'string' ||
-    !/^\d{1,9}$/.test(cursor) ||
-    (cursor !== '0' && Number(cursor) >= all.length)
-  )
+  if (typeof cursor !== 'string' || !/^\d{1,9}$/.test(cursor) || Number(cursor) % MAX_PAGE !== 0)
     throw new RpcError(INVALID_PARAMS, '`cursor` must be one of an earlier page', 200)
   const from = Number(cursor)
   const next = from + MAX_PAGE

@@ -181,6 +181,7 @@ describe('the OpenAPI document', () => {
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
+      '/v1/agents/{name}/corrections/export',
       '/v1',
       '/v1/health',
     ])
@@ -727,6 +728,7 @@ describe('the server', async () => {
     await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', correction))
     await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', {}))
     await expectDocumented(corrections, 'get', await ask('/api/agents/echo/corrections'))
+    await expectDocumented(`${corrections}/export`, 'get', await ask('/api/agents/echo/corrections/export'))
     for (const path of [
       'agents',
       'teams',
