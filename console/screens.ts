@@ -67,6 +67,7 @@ export const SCREENS: readonly Screen[] = [
     title: 'Approvals',
     group: 'Observe',
     view: Approvals,
+    isWhole: true,
     Badge: WaitingBadge,
     isOn: () => hasInbox.value,
   },
