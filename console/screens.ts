@@ -73,6 +73,7 @@ export const SCREENS: readonly Screen[] = [
     title: 'Approvals',
     group: 'Observe',
     view: Approvals,
+    isWhole: true,
     Badge: WaitingBadge,
     isOn: () => hasInbox.value,
   },

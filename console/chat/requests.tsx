@@ -99,13 +99,12 @@ function Request(props: RequestProps) {
 }
 
 function Approval({ request, isBusy, take }: RequestProps) {
-  const { toolName = 'a tool', args } = request
+  const { toolName = 'a tool' } = request
   return (
     <>
       <p>
         May <strong>{visible(toolName)}</strong> run with these arguments?
       </p>
-      <JsonView value={args} label={`arguments of ${toolName}`} />
       <Decision request={request} isBusy={isBusy} take={take} />
     </>
   )

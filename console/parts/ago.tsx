@@ -11,6 +11,18 @@ function tick(): void {
   now.value = Date.now()
 }
 
+/** Updates the time while a component is mounted. */
+function useNow(): number {
+  useEffect(() => {
+    if (shown++ === 0) timer = setInterval(tick, 1000)
+    tick()
+    return () => {
+      if (--shown === 0) clearInterval(timer)
+    }
+  }, [])
+  return now.value
+}
+
 /**
  * The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". `isDue`: the time until a moment that
  * comes.
@@ -24,18 +36,28 @@ export function Ago({
   isBare?: boolean
   isDue?: boolean
 }) {
-  useEffect(() => {
-    if (shown++ === 0) timer = setInterval(tick, 1000)
-    tick()
-    return () => {
-      if (--shown === 0) clearInterval(timer)
-    }
-  }, [])
-  const past = now.value - Date.parse(at)
+  const past = useNow() - Date.parse(at)
   const since = age(Math.abs(isDue ? Math.min(0, past) : Math.max(0, past)))
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {isDue ? `in ${since}` : isBare ? since : `${since} ago`}
+    </time>
+  )
+}
+
+/** What is left of an hour is shown as what needs someone. */
+const SOON_MS = 3_600_000
+
+/** The time until a moment (ISO 8601), updated as it passes. */
+export function Left({ until }: { until: string }) {
+  const left = Date.parse(until) - useNow()
+  return (
+    <time
+      dateTime={until}
+      title={new Date(until).toLocaleString()}
+      class={left < SOON_MS ? 'wait' : undefined}
+    >
+      {left > 0 ? `${age(left)} left` : 'expired'}
     </time>
   )
 }

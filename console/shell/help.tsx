@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { Modal } from '../parts/modal.tsx'
+import { KeySwitch } from './key-switch.tsx'
 import { useKey } from './press.ts'
 
 const isOpen = signal(false)
@@ -13,6 +14,9 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['Ctrl K', 'Find a run, a session, an agent or a screen'],
   ['/', 'Search the list of runs or sessions'],
   ['↑ ↓', 'Move in a list, or in what was found'],
+  ['J K', 'Go to the next or the previous approval'],
+  ['A D', 'Approve it, or deny it with a reason'],
+  ['X', 'Choose it, to decide several at once'],
   ['Enter', 'Open it; in a chat, send the message'],
   ['Shift Enter', 'A new line in a message'],
   ['Esc', 'Close a dialog; in a chat, stop the answer'],
@@ -35,6 +39,7 @@ export function Help() {
           </div>
         ))}
       </dl>
+      <KeySwitch />
       <p class="actions">
         <button type="button" onClick={() => (isOpen.value = false)}>
           Close

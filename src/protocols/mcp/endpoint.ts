@@ -146,7 +146,8 @@ async function answerMessage(
           ...result,
           _meta: { ...Object(result)._meta, [own('serverInfo')]: parts.info },
         }
-  const rpc: McpRequest = { id, params, request, state, capabilities, answer }
+  const { core } = parts
+  const rpc: McpRequest = { id, params, request, state, capabilities, answer, core }
   if (method === 'tools/call') {
     state.rpc = { method }
     return callTool(rpc, parts)
@@ -304,12 +305,8 @@ function listening(parts: EndpointParts, listeners: Listeners): Endpoint {
       return problemError(problemResponse(error, { requestId: state.requestId, production, headers }))
     }
     const rpc: McpRequest = {
-      id: '',
-      params: {},
-      request,
-      state,
-      capabilities: undefined,
-      answer: result => result,
+      ...{ id: '', params: {}, request, state, capabilities: undefined, answer: result => result },
+      core: parts.core,
     }
     return listeners.follow(rpc, () => parts.sessions.settings(request)?.uris ?? [])
   }

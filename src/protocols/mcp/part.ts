@@ -5,6 +5,8 @@
  */
 
 import * as v from 'valibot'
+import { callerOf } from '../../core/callers.ts'
+import type { PluginCore } from '../../core/plugin.ts'
 import type { Asked, Completes, McpRequest } from './request.ts'
 import { type Fields, INVALID_PARAMS, RpcError } from './rpc.ts'
 
@@ -33,8 +35,14 @@ export const NamedSchema: Readonly<Record<'name' | 'title' | 'description' | 'ic
 }
 
 /** Who asks. */
-export function askedBy({ state, request }: McpRequest): Asked {
-  return { identity: state.identity, signal: request.signal }
+export function askedBy({ state, request, core }: McpRequest): Asked {
+  return {
+    identity: state.identity,
+    // Plugins get a part of it.
+    caller: callerOf(core as unknown as PluginCore, request, state),
+    find: (kind, name) => core.catalog.find(kind, name),
+    signal: request.signal,
+  }
 }
 
 /** A page of a list. Throws an {@link RpcError} for a cursor that no page has. */

@@ -48,6 +48,7 @@ export type { Asked, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } fro
 export {
   type McpResource,
   mcpResources,
+  ownConversations,
   type ResourceAsked,
   type ResourceContent,
   type ResourceEntry,

@@ -4,10 +4,13 @@
  * @module
  */
 
+import type { Kind } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import type { Identity } from '../../http/platform.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
+import type { Target } from '../../runs/target.ts'
 import type { Offer, Offered } from './offer.ts'
 import type { Fields, Id } from './rpc.ts'
 import type { HandleSeal } from './seal.ts'
@@ -21,6 +24,7 @@ export interface McpRequest {
   readonly state: RequestState
   /** The capabilities of the client. Undefined in revisions whose requests do not contain them. */
   readonly capabilities: Fields | undefined
+  readonly core: Core
   /** Puts a result into its envelope. */
   readonly answer: (result: object) => object
 }
@@ -57,6 +61,10 @@ export interface Named {
 export interface Asked {
   /** The caller. Undefined if nobody is identified. */
   readonly identity: Identity | undefined
+  /** The caller's own runs and sessions. */
+  readonly caller: Caller
+  /** Finds what is served, for the sessions of the caller. Undefined if there is none of the name. */
+  readonly find: (kind: Kind, name: string) => Target | undefined
   /** Fires when the client has left. */
   readonly signal: AbortSignal
 }

@@ -5,6 +5,9 @@
  */
 
 import * as v from 'valibot'
+import type { Kind } from '../../agents/contract.ts'
+import { textOf } from '../../agents/input.ts'
+import { ignoring } from '../../base/errors.ts'
 import { checkOptions, func, record } from '../../base/schemas.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { askedBy, completed, NamedSchema, PRIVATE, page } from './part.ts'
@@ -173,4 +176,46 @@ function contentOf(content: ResourceContent, uri: string, usual: string | undefi
   }
   if (text !== undefined) return { uri, mimeType: mimeType ?? 'text/plain', text, _meta }
   return { uri, mimeType: mimeType ?? 'application/octet-stream', blob: toBase64(bytes), _meta }
+}
+
+const KINDS: readonly unknown[] = ['agent', 'team', 'workflow']
+
+const CONVERSATION = 'servable://conversations/{kind}/{name}/{id}'
+
+/** Most conversations in the list. */
+const MAX_CONVERSATIONS = 100
+
+/**
+ * The caller's own conversations as transcripts, for `mcpResources`. They need the plugin `sessions()` and an identity. Those whose id
+ * has a slash are left out.
+ *
+ * @example
+ * mcp({ tools: true, resources: mcpResources(ownConversations()) })
+ */
+export function ownConversations(): Readonly<Record<string, McpResource>> {
+  const { match } = templateOf(CONVERSATION)
+  const nothing = ignoring('not_found', 'session_not_found', 'unsupported_operation')
+  return {
+    [CONVERSATION]: {
+      name: 'conversation',
+      description: 'A conversation of yours with an agent, a team or a workflow',
+      mimeType: 'text/markdown',
+      async list({ caller }) {
+        const page = await caller.sessions.list({ limit: MAX_CONVERSATIONS }).catch(nothing)
+        const entries = (page?.sessions ?? []).map(({ kind, name, id, title }) => ({
+          uri: `servable://conversations/${[kind, name, id].map(encodeURIComponent).join('/')}`,
+          name: title ?? id,
+        }))
+        return entries.filter(({ uri }) => match(uri) !== undefined)
+      },
+      async read({ caller, find, params: { kind, name = '', id = '' } }) {
+        const target = KINDS.includes(kind) ? find(kind as Kind, name) : undefined
+        const turns = target && (await caller.sessions.turns({ target, id }).catch(nothing))
+        if (!turns?.length) return undefined
+        return turns
+          .map(({ input, text }) => `**User**\n\n${textOf(input)}\n\n**${name}**\n\n${text}`)
+          .join('\n\n')
+      },
+    },
+  }
 }

@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { definitionOf } from '../../../console/admin/definition.ts'
-import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
+import {
+  groupsOf,
+  type Inbox,
+  inboxAfter,
+  inStableOrder,
+  isListed,
+  lineOf,
+  wishOf,
+} from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
 import { wrongIn } from '../../../console/parts/wrong.ts'
 import { askedOf, filtersOf, fits, queryOf } from '../../../console/runs/filters.ts'
@@ -227,6 +235,42 @@ describe('the inbox', () => {
         expect(all.slice(old.length)).toEqual(fresh.filter(id => !old.includes(id)))
       }),
     )
+  })
+})
+
+describe('a request of the inbox', () => {
+  const of = (name: string, request: Partial<WaitingRequest['request']>): WaitingRequest => {
+    const { run, ...more } = waiting(name)
+    return { ...more, run: { ...run, name }, request: { ...more.request, ...request } }
+  }
+
+  it.each<[string, Partial<WaitingRequest['request']>]>([
+    ['50, Tom', { args: { amount: 50, deep: { a: 1 }, to: 'Tom' } }],
+    ['Which size?', { message: '\nWhich size?\nS or M' }],
+    ['pay', { args: {} }],
+    ['payer', { toolName: undefined }],
+  ])('is told as %j', (line, request) => {
+    expect(lineOf(of('payer', request))).toBe(line)
+  })
+
+  it('is in the group of its agent and its tool', () => {
+    const all = [
+      of('payer', { id: '1' }),
+      of('tailor', { id: '2', kind: 'question', toolName: undefined }),
+      of('payer', { id: '3', toolName: 'refund' }),
+      of('payer', { id: '4' }),
+    ]
+    const told = groupsOf(all).map(({ name, tool, waiting }) => [name, tool, waiting.length])
+    expect(told).toEqual([
+      ['payer', 'pay', 2],
+      ['tailor', undefined, 1],
+      ['payer', 'refund', 1],
+    ])
+    const ids = (filter: object) =>
+      all.filter(each => isListed(each, filter)).map(({ request }) => request.id)
+    expect(ids({ agent: 'payer' })).toEqual(['1', '3', '4'])
+    expect(ids({ agent: 'payer', tool: 'refund' })).toEqual(['3'])
+    expect(all.map(wishOf).slice(0, 2)).toEqual(['payer wants pay', 'tailor asks'])
   })
 })
 

@@ -1,8 +1,14 @@
 /** Resources, prompts and completion. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
-import { Agent, bearerAuth } from '../../../src/index.ts'
-import { type McpResource, mcpPrompts, mcpResources } from '../../../src/protocols/mcp/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
+import { Agent, bearerAuth, memoryState } from '../../../src/index.ts'
+import {
+  type McpResource,
+  mcpPrompts,
+  mcpResources,
+  ownConversations,
+} from '../../../src/protocols/mcp/plugin.ts'
 import { speaker } from '../../support.ts'
 import { SHOWS_FORMS, serve } from './calling.ts'
 
@@ -190,6 +196,44 @@ describe('resources', () => {
       { 'a://b': { read: () => 'x', more: 1 } },
     ])
       expect(() => mcpResources(wrong as never)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+  })
+})
+
+describe('the caller’s own conversations', () => {
+  it('are transcripts that nobody else reads', async () => {
+    const { ask: asked, handler } = serve(
+      { tools: true, resources: mcpResources(ownConversations()) },
+      {
+        agents: { echo: speaker('echo', 'You said it') },
+        middleware: [bearerAuth({ tokens })],
+        plugins: [sessions()],
+        state: memoryState(),
+      },
+    )
+    const run = (sessionId: string) =>
+      handler(
+        new Request('http://127.0.0.1/api/agents/echo/run', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...as('ada').headers },
+          body: JSON.stringify({ input: 'Hello *you*', sessionId }),
+        }),
+      )
+    for (const id of ['one', 'of/two', 'with space']) expect((await run(id)).status).toBe(200)
+    const list = async (user: string) => (await asked('resources/list', {}, as(user))).result.resources
+    const uris = (await list('ada')).map(({ uri }: { uri: string }) => uri)
+    expect(uris.sort()).toEqual([
+      'servable://conversations/agent/echo/one',
+      'servable://conversations/agent/echo/with%20space',
+    ])
+    expect(await list('bob')).toEqual([])
+    const read = (user: string, uri: string) => asked('resources/read', { uri }, as(user))
+    for (const uri of uris)
+      expect((await read('ada', uri)).result.contents[0].text).toBe(
+        '**User**\n\nHello *you*\n\n**echo**\n\nYou said it',
+      )
+    expect((await read('bob', uris[0])).error.code).toBe(-32602)
+    expect((await read('ada', 'servable://conversations/thing/echo/one')).error.code).toBe(-32602)
+    expect((await read('ada', 'servable://conversations/agent/none/one')).error.code).toBe(-32602)
   })
 })
 
