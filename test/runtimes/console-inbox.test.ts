@@ -107,7 +107,7 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
     await page.getByLabel('Letter keys').check()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Approve it, or deny it').waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Approve it, or deny it').waitFor()
     expect((await client.runs.get(id)).requests).toHaveLength(1)
     await page.keyboard.press('Escape')
     await page.keyboard.press('a')
@@ -189,10 +189,10 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     })
     await page.locator('.side').getByRole('link', { name: 'Approvals' }).click()
     await page.reload()
-    await page.getByText('More waits.').waitFor()
+    await page.getByText('There are more.').waitFor()
     await page.unroute('**/api/approvals?whose=mine&kind=approval*')
     await button(page, 'Approve').click()
-    await page.getByText('More waits.').waitFor({ state: 'detached' })
+    await page.getByText('There are more.').waitFor({ state: 'detached' })
   })
 
   it('shows the turns of the session before, and on a phone one thing at a time', async () => {
