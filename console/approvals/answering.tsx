@@ -68,7 +68,9 @@ export function Answering({
     return (
       <>
         <Asked request={request} />
-        <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
+        <Notice>
+          The program that started the run has this tool, and answers this with `client.runs.answer`.
+        </Notice>
       </>
     )
   const error = <Refused acting={acting} onChanged={onChanged} />
@@ -101,7 +103,7 @@ function Refused({ acting: { error, act }, onChanged }: { acting: Acting; onChan
     <Notice kind="error">
       The request has changed since it was shown. Nothing is decided.{' '}
       <button type="button" onClick={() => void act(onChanged)}>
-        Show it as it is now
+        Show the new request
       </button>
     </Notice>
   )

@@ -45,7 +45,7 @@ export function Approval({
       ) : (
         <>
           <Asked request={waiting.request} />
-          <p class="soft">Your role may read this, and others decide it.</p>
+          <p class="soft">You may read this. Others decide it.</p>
         </>
       )}
     </article>

@@ -48,7 +48,7 @@ function Next({ id }: { id: string }) {
   useEffect(() => onNews(event => 'run' in event && event.run.id === id && reload()), [id])
   return (
     <>
-      {value && <Status run={value} />} <a href={linkTo('runs', [id])}>See how the run goes on</a>
+      {value && <Status run={value} />} <a href={linkTo('runs', [id])}>See what the run does next</a>
     </>
   )
 }

@@ -41,7 +41,7 @@ export function Several({
             Decide them…
           </button>
           <button type="button" onClick={clear}>
-            Choose none
+            Clear the choice
           </button>
         </p>
       )}
@@ -102,7 +102,10 @@ function Deciding({
         <input value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
       </label>
       {failed.length > 0 && (
-        <Notice kind="error">These are not decided. {failed.map(each => visible(each)).join(' · ')}</Notice>
+        <Notice kind="error">
+          These are not decided yet. Look at each, and decide it there.{' '}
+          {failed.map(each => visible(each)).join(' · ')}
+        </Notice>
       )}
       <p role="status">{isBusy && `${number(left)} left…`}</p>
       <p class="actions">
@@ -113,7 +116,7 @@ function Deciding({
           Deny {number(chosen.length)}
         </button>
         <button type="button" class="push" onClick={close}>
-          Back
+          Cancel
         </button>
       </p>
     </div>

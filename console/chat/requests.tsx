@@ -41,7 +41,7 @@ export function Requests({
     else await send(isTogether ? answers : [{ ...given, id, digest }])
   }
   return (
-    <section ref={section} class="requests" aria-label="What the agent waits for">
+    <section ref={section} class="requests" aria-label="What the agent asks">
       {requests.length > 1 && (
         <label class="check">
           <input type="checkbox" checked={isTogether} onChange={() => setTogether(!isTogether)} /> Send all{' '}
@@ -93,7 +93,7 @@ function Request(props: RequestProps) {
     <div class="card request">
       {message !== undefined && <p>{visible(message)}</p>}
       {kind === 'approval' ? <Approval {...props} /> : <Question {...props} />}
-      {props.isKept && <p class="soft">Answered. It is sent with the others.</p>}
+      {props.isKept && <p class="soft">Answered. It is sent when you have answered the others.</p>}
     </div>
   )
 }

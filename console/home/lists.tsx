@@ -24,14 +24,14 @@ export function Waiting() {
   return (
     <Section
       id="h-wait"
-      title="Waits for you"
+      title="Waiting for you"
       aside={
         <a class="push" href={linkTo('approvals')}>
           All {number(all.length)}
         </a>
       }
     >
-      {all.length === 0 && <p class="soft">Nothing waits.</p>}
+      {all.length === 0 && <p class="soft">Nothing is waiting for you.</p>}
       <ul>
         {all.slice(0, LINES - 1).map(waiting => (
           <li key={waiting.request.id} class="item">
@@ -64,7 +64,7 @@ export function Failures({ stats: { failures, runs }, span }: { stats: Stats; sp
       }
     >
       {failures.length === 0 && runs.length > 0 && <p class="soft">No run failed.</p>}
-      {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command makes one:</Empty>}
+      {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command starts one:</Empty>}
       {failures.length > 0 && (
         <table class="list fails">
           <Heads

@@ -23,12 +23,24 @@ function useNow(): number {
   return now.value
 }
 
-/** The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". */
-export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
-  const since = age(useNow() - Date.parse(at))
+/**
+ * The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". `isDue`: the time until a moment that
+ * comes.
+ */
+export function Ago({
+  at,
+  isBare = false,
+  isDue = false,
+}: {
+  at: string
+  isBare?: boolean
+  isDue?: boolean
+}) {
+  const past = useNow() - Date.parse(at)
+  const since = age(Math.abs(isDue ? Math.min(0, past) : Math.max(0, past)))
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {isBare ? since : `${since} ago`}
+      {isDue ? `in ${since}` : isBare ? since : `${since} ago`}
     </time>
   )
 }

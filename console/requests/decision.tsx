@@ -130,7 +130,7 @@ function DenyForm({ close, take }: { close: () => void; take: (decided: Decided)
           Deny
         </button>
         <button type="button" onClick={close}>
-          Back
+          Cancel
         </button>
       </p>
     </form>

@@ -90,13 +90,18 @@ function readField(
   text: string,
 ): { readonly value: unknown } | { readonly wrong: string } | { readonly isLeftOut: true } {
   if (before?.text === text) return 'value' in before ? { value: before.value } : { isLeftOut: true }
-  if (text === '') return isRequired ? { wrong: 'A value is needed' } : { isLeftOut: true }
+  if (text === '') return isRequired ? { wrong: 'Fill this in' } : { isLeftOut: true }
   try {
     const value = valueIn(kind, choices, text)
     const misfit = misfitIn(value, schema)
     return misfit === undefined ? { value } : { wrong: misfit }
   } catch {
-    return { wrong: kind === 'number' ? 'This is no number' : 'This is no JSON' }
+    return {
+      wrong:
+        kind === 'number'
+          ? 'This is not a number'
+          : 'This is not JSON: look for a missing quote, comma or bracket',
+    }
   }
 }
 

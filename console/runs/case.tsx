@@ -3,6 +3,8 @@ import type { RunRecord } from '../../src/client/index.ts'
 import type { StoredFeedback } from '../../src/runs/feedback.ts'
 import { catalog } from '../catalog.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { Field, Misfilled } from '../parts/form.tsx'
+import { textIn } from '../parts/typed.ts'
 import { linkTo } from '../route.ts'
 import { client } from '../service.ts'
 import type { RunLog } from './log.ts'
@@ -36,12 +38,12 @@ export function SaveAsCase({
     dialog.current?.showModal()
   }
   const save = async (form: FormData) => {
-    const value = (field: string, like: unknown) => typedAs(String(form.get(field)), like)
-    const note = String(form.get('note')).trim()
+    const value = (field: string, like: unknown) => typedAs(field, String(form.get(field)), like)
+    const note = textIn(form, 'reason')
     await client.agent(name).corrections.add({
       input: value('input', input),
-      originalValue: value('output', output),
-      correctedValue: value('expected', output),
+      originalValue: value('originalValue', output),
+      correctedValue: value('correctedValue', output),
       runId: id,
       ...(note !== '' && { reason: note }),
       ...(sessionId !== undefined && { sessionId }),
@@ -66,12 +68,11 @@ export function SaveAsCase({
       <Dialog dialog={dialog} title="Save as case" submit="Save" work={save}>
         <div class="case" key={opened}>
           <Value name="input" title="Input" value={input} />
-          <Value name="output" title="Output" value={output} />
-          <Value name="expected" title="Expected" value={should ?? output} />
-          <label>
-            Note
-            <input name="note" maxLength={10_000} defaultValue={said?.text ?? ''} />
-          </label>
+          <Value name="originalValue" title="Output" value={output} />
+          <Value name="correctedValue" title="Expected" value={should ?? output} />
+          <Field name="reason" label="Note">
+            <input maxLength={10_000} defaultValue={said?.text ?? ''} />
+          </Field>
         </div>
       </Dialog>
     </>
@@ -81,24 +82,22 @@ export function SaveAsCase({
 /** A value to edit: a text as it is, and everything else as JSON. */
 function Value({ name, title, value }: { name: string; title: string; value: unknown }) {
   return (
-    <label>
-      {typeof value === 'string' ? title : `${title}, as JSON`}
+    <Field name={name} label={typeof value === 'string' ? title : `${title}, as JSON`}>
       <textarea
-        name={name}
         rows={3}
-        required={name !== 'output'}
+        required={name !== 'originalValue'}
         defaultValue={typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
       />
-    </label>
+    </Field>
   )
 }
 
 /** What was typed: a text where the value was a text, and else JSON. */
-function typedAs(text: string, like: unknown): unknown {
+function typedAs(path: string, text: string, like: unknown): unknown {
   if (typeof like === 'string') return text
   try {
     return JSON.parse(text)
-  } catch (cause) {
-    throw new Error('Expected JSON', { cause })
+  } catch {
+    throw new Misfilled([{ path, message: 'This is not JSON. Look for a missing quote, comma or bracket.' }])
   }
 }

@@ -42,8 +42,8 @@ export function FeedbackForm({
       aside={
         <div class="actions say">
           <textarea
-            aria-label={value ? 'Say something else' : 'What you say of this run'}
-            placeholder={value ? 'Say something else' : 'What you say of this run'}
+            aria-label={value ? 'Change your feedback' : 'Your feedback on this run'}
+            placeholder={value ? 'Change your feedback' : 'Your feedback on this run'}
             rows={1}
             maxLength={4000}
             value={text}
@@ -72,14 +72,14 @@ export function Given({ feedback: { score, text, correction, updatedAt } }: { fe
   return (
     <p class="said quote plain">
       {score === undefined ? (
-        <strong>Said</strong>
+        <strong>Feedback</strong>
       ) : (
         <>
           <Rated rating={rating} isBeside /> <strong>{wordOf(rating)}</strong>
         </>
       )}
       {text !== undefined && `: ${visible(text)}`}
-      {correction !== undefined && `\nShould be: ${visible(correction)}`}{' '}
+      {correction !== undefined && `\nRight output: ${visible(correction)}`}{' '}
       <span class="soft small">
         <Time at={updatedAt} />
       </span>

@@ -38,7 +38,7 @@ export function Run({ id }: { id: string }) {
       {log?.isLost && <Notice>The connection is lost. The console tries again.</Notice>}
       {log?.isWaiting && (
         <Notice>
-          Other windows use all connections of this browser. This run is followed when one is free.
+          This browser has no connection left. Close another window of the console to see this run live.
         </Notice>
       )}
       {!record && error === undefined && <Loading />}
@@ -132,7 +132,7 @@ function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: num
               {failed > 0 && <span class="bad">, {number(failed)} failed</span>}
             </>
           ),
-          Position: position,
+          'Place in the queue': position,
           Continues: run(continuedFrom),
           'Continued by': run(continuedBy),
           Repeats: run(retryOf),

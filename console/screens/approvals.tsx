@@ -85,7 +85,9 @@ export function Approvals() {
           {inboxError.value !== undefined && <Failure error={inboxError.value} />}
           {hasInbox.value && !isKnown && inboxError.value === undefined && <Loading />}
           {isKnown && shown.length === 0 && (
-            <Empty>{all.length === 0 ? 'Nothing waits.' : 'Nothing of this waits.'}</Empty>
+            <Empty>
+              {all.length === 0 ? 'Nothing is waiting for you.' : 'Nothing like this is waiting.'}
+            </Empty>
           )}
           <InboxList
             shown={shown}
@@ -95,7 +97,7 @@ export function Approvals() {
             picked={picked}
             pick={pick}
           />
-          {hasMoreWaiting.value && <p class="more soft">More waits. The rest comes as these are decided.</p>}
+          {hasMoreWaiting.value && <p class="more soft">There are more. They come as these are decided.</p>}
           <Several
             chosen={open.filter(({ request }) => picked.has(request.id))}
             clear={() => setPicked(new Set())}
@@ -139,8 +141,8 @@ function Absent() {
   return (
     <Notice>
       {hasPlugin
-        ? 'What waits is listed to known users only. Use an `authenticate` middleware.'
-        : 'The service has no inbox. Add the plugin `approvals()` of `servable/approvals`.'}
+        ? 'Approvals are shown to users who are logged in. Log in, or add an `authenticate` middleware.'
+        : 'This service has no approvals. To add them, add the plugin `approvals()` of `servable/approvals`.'}
     </Notice>
   )
 }

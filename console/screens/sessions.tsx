@@ -16,7 +16,7 @@ import { Said } from '../sessions/said.tsx'
 import { Session } from '../sessions/session.tsx'
 import { visible } from '../text.ts'
 
-const ABSENT = 'Sessions are listed to known users only. Use an `authenticate` middleware.'
+const ABSENT = 'Sessions are shown to users who are logged in. Log in, or add an `authenticate` middleware.'
 
 /** The sessions of the user, or of the one whom the address names, and the details of one. */
 export function Sessions() {
@@ -44,7 +44,11 @@ export function Sessions() {
 
 function Absent() {
   if (!config.value.plugins.includes('sessions'))
-    return <Notice>The service shows no sessions. Add the plugin `sessions()` of `servable/sessions`.</Notice>
+    return (
+      <Notice>
+        This service keeps no sessions. To keep them, add the plugin `sessions()` of `servable/sessions`.
+      </Notice>
+    )
   return config.value.identity === null ? <Notice>{ABSENT}</Notice> : null
 }
 
@@ -97,7 +101,9 @@ function List({
       {acting.error !== undefined && <Failure error={acting.error} />}
       {items.length > 0 && (
         <table class="list talks">
-          <Heads of={[['Title'], ['With', 'name'], ['Turns', 'number count'], ['Last', 'number last']]} />
+          <Heads
+            of={[['Title'], ['Agent', 'name'], ['Messages', 'number count'], ['Last used', 'number last']]}
+          />
           <tbody>
             {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
               const place = [kind, name, id]
@@ -125,7 +131,7 @@ function List({
       )}
       <More
         pages={pages}
-        none={search ? 'No title has these words.' : 'There are no sessions.'}
+        none={search ? 'No title has these words.' : 'There are no sessions yet. A chat begins one.'}
         absent={ABSENT}
       />
       {search && <Said key={search} search={search} owner={owner} query={query} found={items} />}

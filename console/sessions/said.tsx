@@ -39,7 +39,7 @@ export function Said({
   if (others.length === 0) return null
   return (
     <table class="list talks said-in">
-      <Heads of={[['Said in'], ['With', 'name'], ['When', 'number last']]} />
+      <Heads of={[['Said in'], ['Agent', 'name'], ['When', 'number last']]} />
       <tbody>
         {others.map(run => (
           <tr key={run.id}>

@@ -5,6 +5,7 @@ import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
 import { type Acting, Action, useActing } from '../parts/action.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Field } from '../parts/form.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure } from '../parts/notice.tsx'
@@ -41,7 +42,9 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
   return (
     <>
       <Heading>{visible(session?.title ?? id)}</Heading>
-      {error !== undefined && <Failure error={error} absent="There is no such session." />}
+      {error !== undefined && (
+        <Failure error={error} absent="This session does not exist. It may have been deleted." />
+      )}
       {session && (
         <>
           <Head
@@ -66,9 +69,9 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
       )}
       <More
         pages={pages}
-        none="It has no turns."
-        absent="There is no such session."
-        label="Load older turns"
+        none="This session has no messages yet."
+        absent="This session does not exist. It may have been deleted."
+        label="Load earlier messages"
       />
       {view === 'seen' ? (
         <ol class="talk seen">
@@ -129,7 +132,7 @@ function Head({
   return (
     <>
       <p class="soft">
-        {of.kind} {of.name}, {owner !== undefined && `of ${visible(owner)}, `}begun{' '}
+        {of.kind} {of.name}, {owner !== undefined && `of ${visible(owner)}, `}since{' '}
         <Time at={session.createdAt} />
       </p>
       <p class="actions">
@@ -142,7 +145,7 @@ function Head({
           class="button"
           href={linkTo('runs', [], { ...of, sessionId: id, ...(owner !== undefined && { owner }) })}
         >
-          Its runs
+          See its runs
         </a>
         {isOwn && (
           <>
@@ -162,18 +165,17 @@ function Head({
       </p>
       {acting.error !== undefined && <Failure error={acting.error} />}
       <Dialog dialog={renaming} title="Rename the session" submit="Rename" work={rename}>
-        <label>
-          Title
-          <input name="title" required maxLength={200} defaultValue={session.title ?? ''} />
-        </label>
+        <Field name="title" label="Title">
+          <input required maxLength={200} defaultValue={session.title ?? ''} />
+        </Field>
       </Dialog>
       <Dialog dialog={deleting} title="Delete the session?" submit="Delete" work={() => remove()}>
         {({ error: why, act }) => (
           <>
-            <p>Its turns, its runs and their files are deleted. This cannot be undone.</p>
+            <p>Its messages, its runs and their files are deleted. This cannot be undone.</p>
             {codeOf(why) === 'session_busy' && (
               <button type="button" onClick={() => void act(() => remove('cancel'))}>
-                Cancel its runs and delete it
+                Stop its runs and delete it
               </button>
             )}
           </>
@@ -221,14 +223,14 @@ function OtherBranch({
   if (value === undefined || value.some(({ runId, isHead }) => isHead && runId === last)) return null
   return (
     <div class="notice">
-      Another branch counts: the next message comes after that one.
+      This is not the current version of the session. The next message continues the current one.
       <p class="actions">
         <a class="button" href={linkTo('sessions', path, rest)}>
-          Back to it
+          Show the current version
         </a>
         {choose && (
           <Action acting={acting} work={choose}>
-            Let this one count
+            Make this the current version
           </Action>
         )}
       </p>

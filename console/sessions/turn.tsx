@@ -23,7 +23,7 @@ export function TurnItem({ turn, fork }: { turn: Turn; fork?: (() => void) | und
       {steered.map(each => (
         <div key={each.runId} class="steered">
           <p class="soft small">
-            Sent to the run at work{each.userId !== undefined && ` by ${visible(each.userId)}`} at{' '}
+            Sent while the agent was answering{each.userId !== undefined && ` by ${visible(each.userId)}`} at{' '}
             {clock(each.at)}
           </p>
           <p class="said quote plain" dir="auto">

@@ -67,7 +67,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
   it('asks for an approval in place, and goes on in the same answer', async () => {
     const visitor = await at('remover')
     await visitor.say('Oslo')
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     expect(await violationsOf(visitor.page)).toEqual([])
     await visitor.button('Approve').click()
     await visitor.isSaid('Answer complete, 1 tool call')
@@ -75,7 +75,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     // The button is gone, so the focus is where one goes on.
     await expect.poll(() => visitor.page.locator(':focus').getAttribute('aria-describedby')).toBe('keys')
     await visitor.say('Rome')
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     await visitor.page.getByLabel('Reason').fill('too old')
     await visitor.button('Deny').click()
     await visitor.answer.getByText(/^not removed: .*too old/).waitFor()
@@ -85,11 +85,11 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
   it('gives up what waits when its message runs again, so that nothing runs twice', async () => {
     const visitor = await at('remover')
     await visitor.say('Paris')
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     const waiting = () => client().approvals.list({ whose: 'mine' })
     const before = (await waiting()).approvals.length
     await visitor.button('Run again').click()
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     await expect.poll(async () => (await waiting()).approvals.length).toBe(before)
     expect(await visitor.button('Approve').count()).toBe(1)
     await visitor.button('Deny').click()
@@ -100,7 +100,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
   it('follows a request that is decided elsewhere', async () => {
     const visitor = await at('remover')
     await visitor.say('Quito')
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     const { approvals } = await client().approvals.list({ whose: 'mine' })
     const { run, request } = approvals.find(({ request }) => Object(request.args).city === 'Quito')!
     // The page has heard of it.
@@ -149,7 +149,7 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     await visitor.button('Queue').click()
     await expect.poll(() => visitor.messages()).toEqual(['count', 'later', 'never'])
     expect(await page.getByText('Queued', { exact: true }).count()).toBe(2)
-    await visitor.button('Take it back').last().click()
+    await visitor.button('Remove').last().click()
     await expect.poll(() => visitor.messages()).toEqual(['count', 'later'])
     await visitor.field.fill('stop')
     await visitor.button('Send now').click()
@@ -202,10 +202,10 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
   it('asks again after a reload for what a run waits for', async () => {
     const visitor = await at('remover')
     await visitor.say('Bergen')
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     await visitor.page.reload()
     await visitor.button('Approve').waitFor()
-    await visitor.answer.getByText('not ended').waitFor()
+    await visitor.answer.getByText('not done').waitFor()
     await visitor.button('Approve').click()
     await visitor.answer.getByText('removed Bergen').waitFor()
     await visitor.page.reload()
@@ -219,14 +219,14 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
     const visitor = await at('tailor')
     const { page } = visitor
     await visitor.say('a silk shirt')
-    await visitor.isSaid('The agent waits for you')
+    await visitor.isSaid('The agent is waiting for you')
     expect(await violationsOf(page)).toEqual([])
     await page.getByRole('combobox', { name: 'Answer' }).selectOption({ label: 'M' })
     await visitor.button('Answer').click()
     const item = page.getByRole('textbox', { name: 'item', exact: true })
     await item.fill('')
     await visitor.button('Approve with 1 change').click()
-    await page.getByRole('alert').getByText('A value is needed').waitFor()
+    await page.getByRole('alert').getByText('Fill this in').waitFor()
     expect(await violationsOf(page)).toEqual([])
     await item.fill('a wool shirt')
     await page.getByLabel('size', { exact: true }).fill('L')
@@ -248,12 +248,12 @@ needing('chromium-headless-shell').describe('the chat of the console', () => {
       await visitor.isSaid('Answer complete')
     }
     await visitor.say('x')
-    await visitor.isSaid('The agent waits for you: 2 requests')
+    await visitor.isSaid('The agent is waiting for you: 2 requests')
     expect(await violationsOf(page)).toEqual([])
-    await answerBoth('The agent waits for you: 1 request')
+    await answerBoth('The agent is waiting for you: 1 request')
     await visitor.say('y')
     await page.getByLabel('Send all 2 answers together').check()
-    await answerBoth('It is sent with the others')
+    await answerBoth('It is sent when you have answered the others')
     visitor.isClean()
   })
 

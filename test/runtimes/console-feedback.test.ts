@@ -90,7 +90,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     await run('silent')
     const opened = await open(`runs/${id}`)
     const { page } = opened
-    await page.getByLabel('What you say of this run').fill('wrong city')
+    await page.getByLabel('Your feedback on this run').fill('wrong city')
     await page.getByRole('button', { name: 'Bad', exact: true }).click()
     await page.getByText('▼ Bad: wrong city').waitFor()
     // The list hears of it.
@@ -114,7 +114,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     const opened = await open(`runs/${id}`)
     const { page } = opened
     const button = page.getByRole('button', { name: 'Save as case' })
-    await page.getByText('Should be: It is Oslo').waitFor()
+    await page.getByText('Right output: It is Oslo').waitFor()
     await button.click()
     const dialog = page.getByRole('dialog', { name: 'Save as case' })
     await dialog.waitFor()
@@ -147,7 +147,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     const { page } = opened
     const turn = page.locator('.talk > li', { hasText: 'second' })
     await turn.getByText('▲ Good: Quick').waitFor()
-    await turn.getByText('Should be: Bergen').waitFor()
+    await turn.getByText('Right output: Bergen').waitFor()
     expect(await page.locator('.talk .rated').count()).toBe(1)
     await clean(opened)
   })
@@ -187,14 +187,14 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     await turn.getByRole('link', { name: 'Earlier version' }).click()
     await turn.getByText('1 of 2').waitFor()
     await expect.poll(asked).toEqual(['one', 'two', 'three'])
-    await page.getByText('Another branch counts').waitFor()
+    await page.getByText('This is not the current version').waitFor()
     await clean(opened)
     // What people see is the branch that counts.
     await page.getByRole('link', { name: 'As they saw it' }).click()
     await page.locator('.seen').getByText('other').first().waitFor()
     await page.goBack()
-    await page.getByRole('button', { name: 'Let this one count' }).click()
-    await page.getByText('Another branch counts').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Make this the current version' }).click()
+    await page.getByText('This is not the current version').waitFor({ state: 'detached' })
     const branches = await client.sessions.branches('says', 'forked')
     expect(branches.find(({ isHead }) => isHead)?.runId).not.toBe(last)
     await expect.poll(asked).toEqual(['one', 'two', 'three'])
@@ -218,7 +218,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     const { page } = opened
     const steering = page.locator('.steered')
     await steering.getByText('only by train').waitFor()
-    expect(await steering.textContent()).toMatch(/^Sent to the run at work by ada at \d/)
+    expect(await steering.textContent()).toMatch(/^Sent while the agent was answering by ada at \d/)
     await clean(opened)
     await page.getByRole('link', { name: 'As they saw it' }).click()
     await expect.poll(() => page.locator('.seen > li').count()).toBe(3)
@@ -247,7 +247,7 @@ needing('chromium-headless-shell').describe('what people say of runs', () => {
     await page.getByRole('link', { name: 'As they saw it' }).click()
     await page.locator('.seen').getByText('a secret').first().waitFor()
     await clean(opened)
-    await page.getByRole('link', { name: 'Its runs' }).click()
+    await page.getByRole('link', { name: 'See its runs' }).click()
     await line(page, 'a secret').waitFor()
   })
 })

@@ -107,7 +107,7 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
     await page.getByLabel('Letter keys').check()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Approve it, or deny it').waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Approve it, or deny it').waitFor()
     expect((await client.runs.get(id)).requests).toHaveLength(1)
     await page.keyboard.press('Escape')
     await page.keyboard.press('a')
@@ -140,7 +140,9 @@ needing('chromium-headless-shell').describe('the inbox', () => {
       }),
     )
     await button(page, 'Deny 2').click()
-    await dialog.getByText('These are not decided. Lima: It differs').waitFor()
+    await dialog
+      .getByText('These are not decided yet. Look at each, and decide it there. Lima: It differs')
+      .waitFor()
     await page.unroute(refused)
     await button(page, 'Deny 1').click()
     await dialog.waitFor({ state: 'detached' })
@@ -187,10 +189,10 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     })
     await page.locator('.side').getByRole('link', { name: 'Approvals' }).click()
     await page.reload()
-    await page.getByText('More waits.').waitFor()
+    await page.getByText('There are more.').waitFor()
     await page.unroute('**/api/approvals?whose=mine&kind=approval*')
     await button(page, 'Approve').click()
-    await page.getByText('More waits.').waitFor({ state: 'detached' })
+    await page.getByText('There are more.').waitFor({ state: 'detached' })
   })
 
   it('shows the turns of the session before, and on a phone one thing at a time', async () => {
@@ -241,7 +243,7 @@ needing('chromium-headless-shell').describe('the inbox of two users', () => {
     const request = approvals[0]!.request.id
     const later = await logIn('bob', `approvals/${encodeURIComponent(request)}`)
     await later.getByText('✓ approved by you').waitFor()
-    await hers.getByRole('link', { name: 'See how the run goes on' }).click()
+    await hers.getByRole('link', { name: 'See what the run does next' }).click()
     await hers.locator('.title .status.completed').waitFor()
     const { continuedBy = '' } = await clientOf('ada').runs.get(id)
     expect(hers.url()).toContain(continuedBy)

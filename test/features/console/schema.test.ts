@@ -130,14 +130,14 @@ describe('arguments that are edited', () => {
     const typed = { amount: 'ten', note: 'abc', lines: '[{}]', more: '{' }
     expect(readOf(refund, typed, { value: args }).read).toEqual({
       wrong: {
-        amount: 'This is no number',
+        amount: 'This is not a number',
         note: 'The text has more than 2 characters',
         lines: '`0`: The value must have `sku`',
-        more: 'This is no JSON',
+        more: 'This is not JSON: look for a missing quote, comma or bracket',
       },
     })
     expect(readOf(refund, { amount: '' }, { value: args }).read).toEqual({
-      wrong: { amount: 'A value is needed' },
+      wrong: { amount: 'Fill this in' },
     })
     const strict = { ...refund, required: ['amount', 'order'] }
     expect(readOf(strict, { amount: '8' }, { value: args }).read).toEqual({

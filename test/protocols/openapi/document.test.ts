@@ -779,6 +779,11 @@ describe('the server', async () => {
           'get',
           await send('GET', `${base}/${one}/deliveries`),
         )
+        await expectDocumented(
+          `${base}/{id}/deliveries/{delivery}`,
+          'get',
+          await send('GET', `${base}/${one}/deliveries/${delivery}`),
+        )
         const replay = `${base}/${one}/deliveries/${delivery}/replay`
         await expectDocumented(
           `${base}/{id}/deliveries/{delivery}/replay`,
@@ -786,6 +791,12 @@ describe('the server', async () => {
           await send('POST', replay),
         )
       }
+      for (const base of [all, '/api/admin/webhooks'])
+        await expectDocumented(
+          `${base}/deliveries`,
+          'get',
+          await send('GET', `${base}/deliveries?webhook=${one}`),
+        )
       await expectDocumented('/api/admin/webhooks', 'get', await ask('/api/admin/webhooks'))
       await expectDocumented(`${all}/{id}`, 'delete', await send('DELETE', `${all}/${one}`))
     }
